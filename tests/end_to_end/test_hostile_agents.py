@@ -15,7 +15,6 @@ from tests.end_to_end.running import Ran, agent_toml, command_line, impostor, ru
 
 from assay_conformance.checks.judge import MACHINE_WAS_LATE
 from assay_conformance.checks.liveness import OperationsEnd
-from assay_conformance.checks.judge import MACHINE_WAS_LATE
 from assay_conformance.model.case import Case, Config, Rate, Topic
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
