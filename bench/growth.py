@@ -1,6 +1,6 @@
 """Whether the time to read what somebody else wrote grows with its size, or with the square of it.
 
-    python -m bench.growth [plan replay history expectations toml agent] [--factor 10]
+    python -m bench.growth [plan replay history turns expectations toml agent] [--factor 10]
 
 Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a process
 of its own, whose time and memory are told. A factor of ten may take fifteen times as long.
@@ -86,6 +86,19 @@ def _history(folder: Path, size: int) -> None:
     (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
 
 
+def _turns(folder: Path, size: int) -> None:
+    folder.mkdir()
+    story, sends = Script(), range(size // 4)
+    story.producer()
+    for number in sends:
+        # Every second one under the same id, and nothing is answered before all have left.
+        story.send(number)
+        story.send_frame(number, sequence_id=number * (number % 2))
+    for number in reversed(sends):
+        story.receipt(number * (number % 2))
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
+
+
 def _expectations(folder: Path, size: int) -> None:
     folder.mkdir()
     head = 'schema = "1.0"\nagent = "reference"\ntested = "*"\n'
@@ -163,6 +176,7 @@ INPUTS: dict[str, Input] = {
     "plan": Input(10_000, "Cases", _plan, _read_plan),
     "replay": Input(200, "faults", _replay, _read_replay),
     "history": Input(10_000, "events", _history, _judge_history),
+    "turns": Input(10_000, "events", _turns, _judge_history),
     "expectations": Input(1_000, "entries", _expectations, _read_expectations),
     "toml": Input(3_000, "tables", _toml, _read_toml),
     "agent": Input(10_000, "lines", _agent, _read_agent),

@@ -40,7 +40,7 @@ class Unit:
     """The session it was last sent on."""
     numbers: tuple[int, ...]
     """Numbers of the messages inside, where known."""
-    sends: tuple[tuple[ProducerSession, Frame], ...]
+    sends: list[tuple[ProducerSession, Frame]]
     receipts: tuple[Frame, ...] = ()
     errors: tuple[Frame, ...] = ()
     given_up: bool = False
@@ -211,11 +211,10 @@ class Lines:
             unit = self._new(line, session, event, numbers)
         else:
             unit.session = session
-            unit.sends += ((session, event),)
+            unit.sends.append((session, event))
             if numbers and not unit.numbers:
                 unit.numbers = numbers
-        id = event.sequence_id or 0
-        session.waiting[id] = (*session.waiting.get(id, ()), unit)
+        session.waiting.add(event.sequence_id or 0, unit)
         session.queue.append(unit)
         if session.furthest is None or unit.index > session.furthest[0].index:
             session.furthest = (unit, event)
@@ -235,16 +234,11 @@ class Lines:
         while (head := queue.head) is not None and head.given_up:
             queue.take(head)
         self.head = head
-        waiting = session.waiting.get(event.sequence_id or 0)
-        if not waiting:
+        self.unit = session.waiting.take(event.sequence_id or 0)
+        if self.unit is None:
             self.stale = True
             self.unit = None if event.sequence_id is None else session.line.latest.get(event.sequence_id)
             return
-        self.unit, *others = waiting
-        if others:
-            session.waiting[event.sequence_id or 0] = tuple(others)
-        else:
-            del session.waiting[event.sequence_id or 0]
         if event.command == "SEND_RECEIPT":
             self.unit.receipts += (event,)
         else:
@@ -350,7 +344,7 @@ class Lines:
         return (id(line), event.sequence_id or 0, -1 if chunk is None else chunk, content)
 
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
-        unit = Unit(line, len(line.units), event, session, numbers, ((session, event),))
+        unit = Unit(line, len(line.units), event, session, numbers, [(session, event)])
         line.units.append(unit)
         line.latest[unit.sequence_id] = unit
         if line.handle is not None and (event.meta is None or not event.meta.chunk_id):

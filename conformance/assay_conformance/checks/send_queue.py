@@ -3,13 +3,47 @@ out in constant time."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from assay_conformance.checks.lines import Unit
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(slots=True, eq=False)
+class Turns(Generic[K, V]):
+    """What waits under each key, first in, first out. A single value, as is usual, is held as it is. None is no
+    value, and a deque none either."""
+
+    _held: dict[K, V | deque[V]] = field(default_factory=dict)
+
+    def add(self, key: K, value: V) -> None:
+        held = self._held.get(key)
+        if held is None:
+            self._held[key] = value
+        elif isinstance(held, deque):
+            held.append(value)
+        else:
+            self._held[key] = deque((held, value))
+
+    def take(self, key: K) -> V | None:
+        """The first of the key, which then waits no more; None where none does."""
+        held = self._held.get(key)
+        if not isinstance(held, deque):
+            self._held.pop(key, None)
+            return held
+        first = held.popleft()
+        if not held:
+            del self._held[key]
+        return first
+
+    def clear(self) -> None:
+        self._held.clear()
 
 
 @dataclass(slots=True, eq=False)
@@ -18,12 +52,12 @@ class SendQueue:
 
     _units: OrderedDict[int, Unit] = field(default_factory=OrderedDict)
     """Number of the SEND -> what it carried. Of a plain dict the first one is found past all that were taken out."""
-    _numbers: dict[Unit, tuple[int, ...]] = field(default_factory=dict)
+    _numbers: Turns[Unit, int] = field(default_factory=lambda: Turns())
     _next: int = 0
 
     def append(self, unit: Unit) -> None:
         self._units[self._next] = unit
-        self._numbers[unit] = (*self._numbers.get(unit, ()), self._next)
+        self._numbers.add(unit, self._next)
         self._next += 1
 
     @property
@@ -32,11 +66,8 @@ class SendQueue:
 
     def take(self, unit: Unit) -> None:
         """The first of it, if it is there."""
-        first, *others = self._numbers.pop(unit, ()) or (None,)
-        if first is not None:
+        if (first := self._numbers.take(unit)) is not None:
             del self._units[first]
-        if others:
-            self._numbers[unit] = tuple(others)
 
     def clear(self) -> None:
         self._units.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.send_queue import SendQueue
+from assay_conformance.checks.send_queue import SendQueue, Turns
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.history.script import Script
 
@@ -57,3 +57,12 @@ def test_what_is_not_there_takes_nothing() -> None:
 
 def test_an_empty_one_has_no_head() -> None:
     assert SendQueue().head is None
+
+
+def test_what_waits_under_one_key_has_its_turns() -> None:
+    turns = Turns[int, str]()
+    for value in ("a", "b", "b", "c"):
+        turns.add(0, value)
+    turns.add(1, "z")
+    assert [turns.take(0) for _ in range(5)] == ["a", "b", "b", "c", None]
+    assert (turns.take(1), turns.take(1)) == ("z", None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay_conformance.checks.lines import Line, Parting, Unit
-from assay_conformance.checks.send_queue import SendQueue
+from assay_conformance.checks.send_queue import SendQueue, Turns
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
     AgentEnded,
@@ -50,7 +50,7 @@ class ProducerSession:
     """Whose it is, as soon as that is known."""
     sent_away: Frame | None = None
     """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
-    waiting: dict[int, tuple[Unit, ...]] = field(default_factory=dict)
+    waiting: Turns[int, Unit] = field(default_factory=lambda: Turns())
     """Sequence id -> units sent here that have no answer yet."""
     queue: SendQueue = field(default_factory=SendQueue)
     """The same in order: the client's queue, as far as this session shows it."""
