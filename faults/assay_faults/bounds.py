@@ -18,6 +18,12 @@ COMES_WITHIN_S: Final = 0.5
 REMOVED_BY_TOOL_S: Final = 60
 """For `ip` and the container engine's command, which wait for what they remove."""
 
+UNNOTED_S: Final = 3.0
+"""After the last look of a keeper that was killed: it looks every two seconds. What began then is not in its notes."""
+
+MOST_NOTES_BYTES: Final = 4 << 20
+"""Of the notes of a keeper: a line for each process that is alive."""
+
 # --- disks ------------------------------------------------------------------------------------------------------------
 
 MOUNT_WITHIN_S: Final = 30

@@ -25,6 +25,7 @@ from typing import Final
 
 from assay_conformance.model.errors import AssayError
 from assay_faults.bounds import COMES_WITHIN_S, REMOVED_BY_TOOL_S, REMOVED_WITHIN_S
+from assay_faults.kept import NOTES_SUFFIX, Notes, attributed, suspects
 from assay_faults.ledger import MARKER, SUFFIX, Entry, Kind, Ledger, mark_done, read
 from assay_faults.processes.identity import Identity, marked, send_signal
 
@@ -41,11 +42,13 @@ _DIRECTLY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What became of one entry: what was removed, as a person reads it, or why it could not be."""
+    """What became of one entry: what was removed, as a person reads it, or why it could not be. `suspected` is what may
+    be of this run, and was left alone."""
 
     entry: Entry
     removed: str = ""
     trouble: str = ""
+    suspected: str = ""
 
 
 class _TroubleError(Exception):
@@ -115,11 +118,40 @@ def _locked(descriptor: int, patience_s: float) -> bool:
 
 
 def _sweep(path: Path, descriptor: int, more: Removers) -> list[Cleaned]:
-    _, entries = read(_content(descriptor))
-    cleaned = list(_removed(path.stem, entries, partial(mark_done, descriptor), more))
+    owner, entries = read(_content(descriptor))
+    notes = path.with_suffix(NOTES_SUFFIX)
+    cleaned = list(_kept(path.stem, notes)) if owner and owner.of_this_boot() else []
+    cleaned += _removed(path.stem, entries, partial(mark_done, descriptor), more)
     if not any(outcome.trouble for outcome in cleaned):
+        notes.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
     return cleaned
+
+
+def _kept(run: str, path: Path) -> Iterator[Cleaned]:
+    """End what a keeper that was killed had started, and name what may be of it."""
+    notes = Notes.read(path)
+    if notes is None:
+        return
+    killed: dict[Identity, str] = {}
+    for _ in range(_ROUNDS):
+        found = attributed(run, notes)
+        ended = {process: name for process, name in found.items() if _kill(process)}
+        killed |= ended
+        if not ended:
+            break
+    for process, name in killed.items():
+        yield Cleaned(_entry(run, name), removed=f"process {name} ({process.pid})")
+    for process, name in attributed(run, notes).items():
+        trouble = f"process {name} ({process.pid}): cannot be killed; end it, and clean again"
+        yield Cleaned(_entry(run, name), trouble=trouble)
+    for process, name in suspects(notes).items():
+        yield Cleaned(_entry(run, name), suspected=f"process {name} ({process.pid})")
+
+
+def _entry(run: str, name: str) -> Entry:
+    """For a process that has none of its own: all below one keeper are noted by one."""
+    return Entry(f"{run}-0", Kind.PROCESS, name)
 
 
 def _removed(run: str, entries: Sequence[Entry], done: Callable[[Entry], None], more: Removers) -> Iterator[Cleaned]:

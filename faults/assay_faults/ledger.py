@@ -15,8 +15,9 @@ container as its label. What does not carry it is never touched: neither a pid g
 directory that somebody put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may
 outlive the run, and would make the thing behind the cleaner's back.
 
-**The owner** holds a lock on the file as long as it lives, and so does a child of it that has yet to become the program
-it was started as; whoever gets the lock may clean, and nobody else meanwhile.
+**The owner** holds a lock on the file as long as it lives, and so do its keeper, which ends its processes when it is
+killed, and a child of it that has yet to become the program it was started as; whoever gets the lock may clean, and
+nobody else meanwhile.
 """
 
 from __future__ import annotations
@@ -64,10 +65,14 @@ class Owner(msgspec.Struct, frozen=True):
     start_ticks: int
     boot: str
 
+    def of_this_boot(self) -> bool:
+        """Whether pids and starts that were written down beside it still mean what they did."""
+        return self.boot == _boot()
+
     def alive(self) -> bool:
         # One that nobody has waited for keeps its pid: for ever, in a container whose first process waits for none.
         ended = state(Identity(self.pid, self.start_ticks)) in (ProcessState.GONE, ProcessState.ZOMBIE)
-        return self.boot == _boot() and not ended
+        return self.of_this_boot() and not ended
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,6 +121,11 @@ class Ledger:
         ledger._write(_Line(owner=_ourselves()))
         _sync(folder)
         return ledger
+
+    @property
+    def lock(self) -> int:
+        """The descriptor that holds the lock: whoever has it too keeps cleaners away after this process has ended."""
+        return self._descriptor
 
     def creating(self, kind: Kind, name: str = "", **detail: str) -> Entry:
         """Note that something is about to be made. `{id}` in `name` stands for the entry's; no name is the id alone."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.processes import alive, eventually
+from tests.end_to_end.processes import alive, command_of, descendants, eventually
 from tests.end_to_end.running import agent_toml, command_line
 
 PATIENCE_S = 120
@@ -66,3 +67,34 @@ def test_what_an_agents_children_started_ends_with_the_runner(number: signal.Sig
         runner.send_signal(number)
         runner.wait(PATIENCE_S)
     eventually(lambda: left(tmp_path) == [], "its end", 30)
+
+
+def test_what_goes_on_after_the_runner_and_its_keeper_were_killed_is_ended_by_tools_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    lives_on = HOLDS_STDOUT + "import time; time.sleep(300)"
+    path = agent_toml(tmp_path, sys.executable, "-c", lives_on, str(tmp_path / "pids"))
+    command = command_line("certify", str(path), "--run-dir", str(tmp_path / "runs"))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as runner:
+        try:
+            eventually(lambda: (tmp_path / "pids").exists() and left(tmp_path) != [], "a grandchild", PATIENCE_S)
+            grandchild = left(tmp_path)[0]
+            eventually(lambda: f"\n{grandchild} " in noted(tmp_path / "cache"), "its note", PATIENCE_S)
+            keepers = [pid for pid in descendants(runner.pid) if "_keeper.py" in command_of(pid)]
+            for pid in keepers:
+                os.kill(pid, signal.SIGSTOP)
+        finally:
+            runner.kill()
+        for pid in keepers:
+            os.kill(pid, signal.SIGKILL)
+        runner.wait(PATIENCE_S)
+    assert grandchild in left(tmp_path)
+    clean = command_line("tools", "clean")
+    cleaned = subprocess.run(clean, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    assert f"removed process sleep ({grandchild})\n" in cleaned.stdout
+    assert left(tmp_path) == []
+
+
+def noted(cache: Path) -> str:
+    return "".join(path.read_text() for path in (cache / "keepers").glob("*.notes"))

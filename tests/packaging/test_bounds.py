@@ -37,6 +37,7 @@ NO_WAITS: Mapping[str, str] = {
     "LONG_S": "from when on a Case counts as long",
     "LOOK_EVERY_S": "a period",
     "LOOK_S": "a period",
+    "NOTED_AFTER_START_S": "a period",
     "NOTED_EVERY_S": "a period",
     "PART_S": "how often a part is closed",
     "PLAIN_EVERY_S": "how often progress is said",

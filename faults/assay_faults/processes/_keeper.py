@@ -1,6 +1,6 @@
 """The keeper: it starts the programs of a runner, and ends whatever is left of each.
 
-`python -I -S _keeper.py NOTES ENDS_ALL_S ORPHAN_ENDS_S`; the bounds are those of `bounds.py`, which it cannot import.
+`python -I -S _keeper.py NOTES LOCK ENDS_ALL_S ORPHAN_ENDS_S`, the last two from `bounds.py`, which it cannot import.
 
 The runner holds the other end of its stdin, a socket. One byte on it, with descriptors, asks for a program: a file
 with what to start (`marshal`: command, environment, folder, whether it adopts), the keeper's end of a line of its own,
@@ -13,8 +13,9 @@ session, group or environment it has, and becomes a child of the keeper when the
 that is no program is therefore something left over, and is killed; its own children come next, in the same way.
 Only children are killed: their numbers belong to nobody else before the keeper has waited for them.
 
-NOTES is a file, or nothing: there the keeper notes the descendants that do not carry its mark in their environment,
-for whoever cleans up after a keeper that was killed.
+NOTES is a file, or nothing: there the keeper notes the descendants that carry no mark in their environment, for
+whoever cleans up after a keeper that was killed. LOCK is a descriptor, or nothing: the lock of that ledger, which is
+held as long as the keeper lives, so that nobody cleans up beside it.
 
 Standard library only, and little of it. Elsewhere than on Linux there are no subreapers: process groups are ended.
 """
@@ -38,6 +39,7 @@ MARK = b"ASSAY_LEDGER="
 TICK_MS = 20
 """How soon what is being ended is looked at again; the end of a child wakes the keeper before."""
 NOTED_EVERY_S = 2.0
+NOTED_AFTER_START_S = 0.25
 KEPT_FROM_PROGRAMS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ)
 """Ignored here or by Python; a program gets them as they are by default."""
 
@@ -50,7 +52,9 @@ class Program:
 
 
 class Keeper:
-    def __init__(self, notes: str, ends_all_s: float, orphan_ends_s: float) -> None:
+    def __init__(self, notes: str, lock: str, ends_all_s: float, orphan_ends_s: float) -> None:
+        if lock:
+            os.set_inheritable(int(lock), False)
         self.ends_all_s, self.orphan_ends_s = ends_all_s, orphan_ends_s
         self.pid = os.getpid()
         self.requests = socket.socket(fileno=0)
@@ -76,6 +80,8 @@ class Keeper:
         self.lines: dict[int, Program] = {}
 
     def serve(self) -> None:
+        if self.notes is not None:
+            self.notes.take()
         while not self.is_over():
             for descriptor, _ in self.poll.poll(self.waits_ms()):
                 if descriptor == self.wakes:
@@ -92,7 +98,7 @@ class Keeper:
     def waits_ms(self) -> float | None:
         if self.ended or self.suspects or self.leaves_by_s is not None:
             return TICK_MS
-        return NOTED_EVERY_S * 1000 if self.notes is not None and self.programs else None
+        return self.notes.waits_ms() if self.notes is not None and self.programs else None
 
     def is_over(self) -> bool:
         if self.leaves_by_s is None:
@@ -149,6 +155,8 @@ class Keeper:
         self.lines[line.fileno()] = program
         self.poll.register(line.fileno(), select.POLLIN)
         say(line, b"pid %d\n" % pid)
+        if self.notes is not None:
+            self.notes.soon()
 
     def become(self, wanted: tuple[list[bytes], dict[bytes, bytes], bytes, bool], descriptors: tuple[int, ...]) -> None:
         """In the child, to its program."""
@@ -237,38 +245,54 @@ class Keeper:
 
 
 class Notes:
-    """Descendants without the mark, as `PID START_TICKS NAME` lines."""
+    """What the last look found: `TICKS PARENT...`, when that was and the processes above the keeper, one of which gets
+    what loses its parent when the keeper is killed; then the descendants without a mark, as `PID START_TICKS NAME`."""
 
     def __init__(self, path: str, pid: int) -> None:
         self.path = path
         self.pid = pid
-        self.seen: set[tuple[int, int]] = set()
+        self.above = above(pid)
         self.next_s = 0.0
+
+    def soon(self) -> None:
+        self.next_s = min(self.next_s, time.monotonic() + NOTED_AFTER_START_S)
+
+    def waits_ms(self) -> float:
+        return max(0.0, self.next_s - time.monotonic()) * 1000
 
     def take(self) -> None:
         now_s = time.monotonic()
         if now_s < self.next_s:
             return
         self.next_s = now_s + NOTED_EVERY_S
-        found = descendants(self.pid)
-        lines = [b"%d %d %s\n" % (*known, name) for known, name in found.items() if self.is_new(known)]
-        self.seen &= set(found)
-        if lines:
-            # On a full disk there is nothing to note it on.
-            with contextlib.suppress(OSError), open(self.path, "ab", buffering=0) as file:
-                file.write(b"".join(lines))
+        ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+        lines = [b" ".join(b"%d" % number for number in (ticks, *self.above))]
+        for (pid, start), name in descendants(self.pid).items():
+            if not carries_mark(pid):
+                lines.append(b"%d %d %s" % (pid, start, name.replace(b"\n", b" ")))
+        # On a full disk there is nothing to note it on.
+        with contextlib.suppress(OSError):
+            with open(self.path + ".new", "wb") as file:
+                file.write(b"\n".join(lines) + b"\n")
+            os.replace(self.path + ".new", self.path)
 
-    def is_new(self, known: tuple[int, int]) -> bool:
-        if known in self.seen:
-            return False
-        try:
-            with open(f"/proc/{known[0]}/environ", "rb") as file:
-                carries = MARK in file.read()
-        except OSError:
-            return False
-        # A program that is just beginning shows no environment for a moment: what is noted in vain does no harm.
-        self.seen.add(known)
-        return not carries
+
+def carries_mark(pid: int) -> bool:
+    """Also of a program that is just beginning, and shows no environment for a moment: no, and the next look tells."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return MARK in file.read()
+    except OSError:
+        return False
+
+
+def above(pid: int) -> list[int]:
+    """The parent, its parent, and so on."""
+    known, found = table(), list[int]()
+    while pid in known and known[pid][0]:
+        pid = known[pid][0]
+        found.append(pid)
+    return found
 
 
 def say(line: socket.socket, words: bytes) -> None:
@@ -324,4 +348,4 @@ def table() -> dict[int, tuple[int, int, bytes]]:
 
 
 if __name__ == "__main__":
-    Keeper(sys.argv[1], *map(float, sys.argv[2:])).serve()
+    Keeper(sys.argv[1], sys.argv[2], *map(float, sys.argv[3:])).serve()

@@ -51,6 +51,23 @@ def parent_of(pid: int) -> int | None:
     return int(fields[_PARENT]) if fields else None
 
 
+def family() -> dict[Identity, int]:
+    """Every process that can be seen, and whose child it is."""
+    found = {}
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
+            found[Identity(int(entry.name), int(fields[_START]))] = int(fields[_PARENT])
+    return found
+
+
+def name_of(process: Identity) -> str:
+    """Of its program, as the kernel keeps it; empty when it is gone."""
+    try:
+        return (_PROC / str(process.pid) / "comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
 def state(process: Identity) -> ProcessState:
     """How it is; GONE as well when its pid is another's by now."""
     fields = _stat(process.pid)

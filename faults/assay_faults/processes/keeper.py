@@ -157,34 +157,35 @@ class Program:
 
 
 class Keeper:
-    """The keeper of this process. `mark` is carried in the environment by all that it starts, and `notes` is where it
-    notes what does not carry it."""
+    """The keeper of this process. `mark` is carried in the environment by all that it starts, `notes` is where it notes
+    what does not carry it, and `lock` a descriptor that it keeps open. `ended` is called once it has been let go of."""
 
-    def __init__(self, mark: str = "", notes: Path | None = None) -> None:
+    def __init__(
+        self,
+        mark: str = "",
+        notes: Path | None = None,
+        lock: int | None = None,
+        ended: Callable[[], object] = lambda: None,
+    ) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         environment = {**os.environ, **({MARKER: mark} if mark else {})}
+        arguments = (notes or "", "" if lock is None else lock, KEEPER_ENDS_ALL_S, ORPHAN_ENDS_S)
         try:
             with theirs:
                 self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-I",
-                        "-S",
-                        str(_PROGRAM),
-                        str(notes or ""),
-                        str(KEEPER_ENDS_ALL_S),
-                        str(ORPHAN_ENDS_S),
-                    ],
+                    [sys.executable, "-I", "-S", str(_PROGRAM), *map(str, arguments)],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     env=environment,
                     start_new_session=True,
+                    pass_fds=() if lock is None else (lock,),
                 )
         except BaseException:
             ours.close()
             raise
         self._requests = ours
         self._mark = mark
+        self._ended = ended
 
     @property
     def pid(self) -> int:
@@ -226,6 +227,8 @@ class Keeper:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(KEEPER_LEAVES_WITHIN_S)
+        else:
+            self._ended()
 
 
 class _Own:
