@@ -342,7 +342,7 @@ _FIELDS: Final[dict[type, dict[str, Callable[[Random, Any], Any]]]] = {
         "late": _one_of((True,)),
         "topic": _one_of(("other",)),
         "members": _members,
-        "meta": _meta,
+        "described": _meta,
     },
 }
 

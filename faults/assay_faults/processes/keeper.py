@@ -53,6 +53,10 @@ class Order:
     adopts: bool = True
 
 
+class KeeperGoneError(OSError):
+    """The keeper had ended before it could start the program."""
+
+
 class Program:
     """One that was asked for. `pid` is its own, and of its session and group; None until it has begun.
 
@@ -109,7 +113,7 @@ class Program:
         return self.returncode
 
     def begun(self, within_s: float = BEGINS_WITHIN_S) -> None:
-        """Wait until it has a pid. OSError when no process can be had."""
+        """Wait until it has a pid. KeeperGoneError, or OSError when no process can be had."""
         self._wait(lambda: self.pid is not None or self.returncode is not None, within_s)
         self.prove()
 
@@ -117,8 +121,10 @@ class Program:
         """OSError when it never began."""
         if self._trouble is not None:
             raise self._trouble
+        if self.pid is None and self.returncode is not None:
+            raise KeeperGoneError("the process that keeps programs has ended")
         if self.pid is None:
-            raise OSError("the process that keeps programs has ended, or does not answer")
+            raise OSError("the process that keeps programs does not answer")
 
     def wait(self, within_s: float | None = None) -> int:
         """Its exit status, once nothing of it is left. TimeoutError."""
@@ -195,7 +201,8 @@ class Keeper:
         return self._process.poll() is None
 
     def ask(self, order: Order, stdin: int | None, stdout: int | None, stderr: int) -> Program:
-        """Have a program started; `Program.begun` says when it was. OSError when it cannot be asked for."""
+        """Have a program started; `Program.begun` says when it was. KeeperGoneError, or OSError when it cannot be
+        asked for."""
         environment = {MARKER: self._mark, **order.environment} if self._mark else dict(order.environment)
         wanted = (
             [os.fsencode(word) for word in order.command],
@@ -210,6 +217,9 @@ class Keeper:
                 file.seek(0)
                 streams = (nothing.fileno() if stream is None else stream for stream in (stdin, stdout, stderr))
                 socket.send_fds(self._requests, [_ALL], [file.fileno(), theirs.fileno(), *streams])
+        except (BrokenPipeError, ConnectionResetError) as error:
+            ours.close()
+            raise KeeperGoneError("the process that keeps programs has ended") from error
         except BaseException:
             ours.close()
             raise
@@ -238,11 +248,18 @@ class _Own:
         self._lock = threading.Lock()
         self._keeper: Keeper | None = None
         self._pid = 0
+        self._gone = False
         self.begin: Callable[[], Keeper] = Keeper
+
+    def is_gone(self) -> None:
+        """Begin another one at the next start: between the kill of a keeper and the moment in which it can be waited
+        for it seems to live."""
+        self._gone = True
 
     def __call__(self) -> Keeper:
         with self._lock:
-            if self._keeper is None or self._pid != os.getpid() or not self._keeper.lives():
+            if self._keeper is None or self._pid != os.getpid() or self._gone or not self._keeper.lives():
+                self._gone = False
                 self._keeper, self._pid = self.begin(), os.getpid()
                 atexit.register(self.close)
             return self._keeper
@@ -266,7 +283,14 @@ own: Final = _Own()
 def start(order: Order, stdin: int | None, stdout: int | None, stderr: int) -> Program:
     """Start a program, and wait until it has a pid. OSError when no process can be had; a command that cannot be
     executed ends with status 127 and a sentence on its stderr."""
-    program = own().ask(order, stdin, stdout, stderr)
+    try:
+        return _started(own().ask(order, stdin, stdout, stderr))
+    except KeeperGoneError:
+        own.is_gone()
+        return _started(own().ask(order, stdin, stdout, stderr))
+
+
+def _started(program: Program) -> Program:
     try:
         program.begun()
     except BaseException:
@@ -288,7 +312,14 @@ class Watched:
     @classmethod
     async def start(cls, order: Order, stdin: int | None, stdout: int | None, stderr: int) -> Watched:
         """As `start` of this module."""
-        program = own().ask(order, stdin, stdout, stderr)
+        try:
+            return await cls._started(own().ask(order, stdin, stdout, stderr))
+        except KeeperGoneError:
+            own.is_gone()
+            return await cls._started(own().ask(order, stdin, stdout, stderr))
+
+    @classmethod
+    async def _started(cls, program: Program) -> Watched:
         watched = cls(program)
         try:
             async with asyncio.timeout(BEGINS_WITHIN_S):
