@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
 TIMEOUT_S = 180
 """For a machine with other work: on an idle one each of them takes less than a minute."""
 
@@ -35,3 +36,10 @@ def ended(command: str, folder: Path, timeout_s: float = TIMEOUT_S) -> tuple[int
             process.kill()
             return None, f"no end within {timeout_s:g} s"
     return process.returncode, first + rest
+
+
+def read_by_its_help(arguments: list[str]) -> None:
+    """A program of this checkout knows the options that a page gives it: `arguments` are `-m NAME` and what follows."""
+    command = [sys.executable, *arguments[:2], "--help"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert [word for word in arguments if word.startswith("--") and word not in told] == []

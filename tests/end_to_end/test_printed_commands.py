@@ -15,10 +15,10 @@ from typing import Final
 
 import click
 import pytest
-from tests.printed import ended
+from tests.printed import ended, read_by_its_help
 
 from assay_fixtures.cli import assay
-from assay_fixtures.documents.commands import NOT_RUN, Printed, printed, why_not_run
+from assay_fixtures.documents.commands import NOT_RUN, READ_WITH_SPARK, Printed, printed, why_not_run
 
 ROOT = Path(__file__).parents[2]
 RUN: Final = "assay certify pulsar-python --select dedup"
@@ -30,7 +30,7 @@ REQUIREMENT: Final = "resend.keeps-queue-order"
 
 COMMANDS = printed()
 IN_FULL = list(dict.fromkeys(one.text for one in COMMANDS if not why_not_run(one.text)))
-ONLY_READ = list(dict.fromkeys(one.text for one in COMMANDS if why_not_run(one.text)))
+ONLY_READ = list(dict.fromkeys(one.text for one in COMMANDS if why_not_run(one.text) not in ("", READ_WITH_SPARK)))
 
 
 @pytest.fixture(scope="session")
@@ -144,12 +144,6 @@ def read_by_click(command: click.Command, name: str, arguments: list[str], paren
 def read_by_pytest(arguments: list[str]) -> None:
     ended = subprocess.run([sys.executable, "-m", "pytest", *arguments, "--version"], cwd=ROOT, check=False, timeout=60)
     assert ended.returncode == 0
-
-
-def read_by_its_help(arguments: list[str]) -> None:
-    command = [sys.executable, *arguments[:2], "--help"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert [word for word in arguments if word.startswith("--") and word not in told] == []
 
 
 def commands_of(command: click.Command) -> Iterator[click.Command]:

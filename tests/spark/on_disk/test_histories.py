@@ -11,7 +11,7 @@ import pytest
 from assay_conformance.ledger.info import Acks, Part
 from assay_conformance.ledger.tables import DELIVERY, PARTS
 from assay_conformance.model.run import read_run
-from assay_fixtures.cli import main
+from assay_fixtures.cli import _run
 from assay_reports.ledgers.histories import APART_US
 from assay_reports.ledgers.opening import Ledger, open_ledger
 
@@ -21,9 +21,7 @@ GOLDEN = Path(__file__).parents[3] / "fixtures" / "golden" / "runs" / "1.1"
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     out = tmp_path_factory.mktemp("run") / "ledger"
-    with pytest.raises(SystemExit) as ended:
-        main(["ledger", str(GOLDEN), "--out", str(out)])
-    assert ended.value.code == 0
+    assert _run(["ledger", str(GOLDEN), "--out", str(out)]) == 0
     return open_ledger(str(out))
 
 
@@ -44,11 +42,9 @@ def test_attempts_do_not_touch_in_time(ledger: Ledger) -> None:
     assert min(gaps) >= APART_US
 
 
-def ledger_of(run: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int | str | None, str]:
+def ledger_of(run: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Exit code, and what is said."""
-    with pytest.raises(SystemExit) as ended:
-        main(["ledger", str(run)])
-    return ended.value.code, capsys.readouterr().err
+    return _run(["ledger", str(run)]), capsys.readouterr().err
 
 
 @pytest.fixture
@@ -99,7 +95,5 @@ def test_what_had_a_part_in_the_run_stands_in_the_contract(ledger: Ledger) -> No
 
 
 def test_a_run_is_not_written_twice(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["ledger", "run", str(GOLDEN), "--out", ledger.where])
-    assert ended.value.code == 2
+    assert _run(["ledger", "run", str(GOLDEN), "--out", ledger.where]) == 2
     assert "is there already" in capsys.readouterr().err

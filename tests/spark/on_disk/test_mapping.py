@@ -22,7 +22,9 @@ from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOM
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
-from assay_reports.ledgers.mapping import Mapped, map_logs, parquet_log, read_map
+from assay_reports.ledgers.mapping import parquet_log
+from assay_reports.ledgers.mapping.map_file import read_map
+from assay_reports.ledgers.mapping.mapping import Mapped, map_logs
 from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "production-logs" / "orders.toml"
