@@ -60,10 +60,12 @@ class KeeperGoneError(OSError):
 class Program:
     """One that was asked for. `pid` is its own, and of its session and group; None until it has begun.
 
-    Not for several threads at once.
+    It goes on whether or not anything here refers to it: `end` ends it, and the end of its keeper. Not for several
+    threads at once.
     """
 
-    def __init__(self, line: socket.socket) -> None:
+    def __init__(self, line: socket.socket, running: set[Program]) -> None:
+        """`running` has it until its end was heard: the keeper ends a program whose line is closed."""
         self.pid: int | None = None
         self.returncode: int | None = None
         self._line = line
@@ -71,6 +73,8 @@ class Program:
         self._trouble: OSError | None = None
         self.before_close: Callable[[], object] = lambda: None
         """Called when it has ended, while `fileno` is still its own."""
+        self._running = running
+        running.add(self)
         line.setblocking(False)
 
     def fileno(self) -> int:
@@ -104,6 +108,7 @@ class Program:
 
     def _over(self, status: int) -> None:
         self.returncode = status
+        self._running.discard(self)
         self.before_close()
         self._line.close()
 
@@ -190,6 +195,7 @@ class Keeper:
             ours.close()
             raise
         self._requests = ours
+        self._running = set[Program]()
         self._mark = mark
         self._ended = ended
 
@@ -223,7 +229,7 @@ class Keeper:
         except BaseException:
             ours.close()
             raise
-        return Program(ours)
+        return Program(ours, self._running)
 
     def let_go(self, within_s: float) -> None:
         """End everything that it has started, and it; subprocess.TimeoutExpired when it takes longer."""

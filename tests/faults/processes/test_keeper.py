@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -110,6 +111,16 @@ def test_one_of_many_programs_ends_alone() -> None:
     assert two.poll() is None
     two.end()
     two.wait(PATIENCE_S)
+
+
+def test_a_program_that_nothing_refers_to_goes_on() -> None:
+    pid = begun("exec sleep 300").pid
+    gc.collect()
+    assert pid is not None
+    # The keeper would have heard of a closed line before it could start another program.
+    run(["true"], within_s=PATIENCE_S)
+    assert alive(pid)
+    os.kill(pid, signal.SIGKILL)
 
 
 RUNNER = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from tests.real.external.conftest import ADMIN, Somewhere, token
 
 from assay_fixtures.brokers.pulsar.admin import Admin
 from assay_fixtures.brokers.pulsar.rest import Rest
-from assay_fixtures.cli import assay, main
 
 CASE = "ordering/pipelined-sends"
 
@@ -35,16 +35,20 @@ def words(where: Somewhere, base: Path, *more: str, secret: str | None = None) -
     return ["certify", "reference", *place, *kept, *more]
 
 
-def certified(where: Somewhere, base: Path, *more: str, secret: str | None = None) -> int:
+def run(where: Somewhere, base: Path, *more: str, secret: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = command_line(*words(where, base, *more, secret=secret))
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def certified(where: Somewhere, base: Path, *more: str) -> int:
     """The exit code of the command."""
-    with pytest.raises(SystemExit) as ended:
-        main(words(where, base, *more, secret=secret))
-    assert assay.name == "assay"
-    return int(str(ended.value.code))
+    ended = run(where, base, *more)
+    print(ended.stderr, file=sys.stderr)
+    return ended.returncode
 
 
-def sentence_of(capsys: pytest.CaptureFixture[str]) -> str:
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("assay: "))
+def sentence_of(ended: subprocess.CompletedProcess[str]) -> str:
+    (line,) = (line for line in ended.stderr.splitlines() if line.startswith("assay: "))
     return line
 
 
@@ -109,18 +113,18 @@ def test_namespaces_go_into_a_given_tenant_and_from_there(somewhere: Somewhere, 
     ids=["expired", "no permission", "no token at all"],
 )
 def test_token_that_does_not_do_is_one_sentence(
-    somewhere: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str], secret: str, sentence: str
+    somewhere: Somewhere, tmp_path: Path, secret: str, sentence: str
 ) -> None:
-    assert certified(somewhere, tmp_path, secret=secret) == 2
-    assert sentence in sentence_of(capsys)
+    ended = run(somewhere, tmp_path, secret=secret)
+    assert ended.returncode == 2
+    assert sentence in sentence_of(ended)
     assert left(somewhere) == ([], [])
 
 
-def test_authority_that_did_not_sign_is_one_sentence(
-    somewhere: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert certified(somewhere, tmp_path, "--tls-ca", str(somewhere.other_ca)) == 2
-    line = sentence_of(capsys)
+def test_authority_that_did_not_sign_is_one_sentence(somewhere: Somewhere, tmp_path: Path) -> None:
+    ended = run(somewhere, tmp_path, "--tls-ca", str(somewhere.other_ca))
+    assert ended.returncode == 2
+    line = sentence_of(ended)
     assert "its certificate is not believed" in line
     assert "--tls-ca" in line
 
@@ -145,9 +149,7 @@ def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_on
     file = tmp_path / "token"
     file.write_text(token(ADMIN, expires_s=in_seconds(12)))
     more = ("--token-file", str(file), "--select", "throttling/ten-periods", "--tier", "full")
-    # A process of its own: nobody cleans up behind a run whose process lives.
-    command = command_line(*words(somewhere, tmp_path / "runs", *more))
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = run(somewhere, tmp_path / "runs", *more)
     assert ended.returncode == 2, ended.stderr
     assert "the token was not accepted (expired" in ended.stderr.splitlines()[-1]
     file.write_text(token(ADMIN))
@@ -158,9 +160,9 @@ def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_on
 @pytest.mark.long
 def test_a_run_that_is_killed_leaves_what_the_next_one_removes(somewhere: Somewhere, tmp_path: Path) -> None:
     command = command_line(*words(somewhere, tmp_path, "--select", "throttling/ten-periods", "--tier", "full"))
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
         eventually(lambda: left(somewhere)[0] != [], "a tenant", 60)
-        run.kill()
+        running.kill()
     assert certified(somewhere, tmp_path) == 0
     assert left(somewhere) == ([], [])
 
@@ -173,11 +175,10 @@ def test_a_cluster_that_asks_for_a_certificate_is_shown_ours(mutual: Somewhere, 
 
 @pytest.mark.long
 @pytest.mark.parametrize("shown", [False, True], ids=["none", "another's"])
-def test_a_certificate_that_does_not_do_is_one_sentence(
-    mutual: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str], shown: bool
-) -> None:
+def test_a_certificate_that_does_not_do_is_one_sentence(mutual: Somewhere, tmp_path: Path, shown: bool) -> None:
     certificate = ("--tls-cert", str(mutual.other_certificate)) if shown else ()
-    assert certified(mutual, tmp_path, *certificate) == 3
-    line = sentence_of(capsys)
+    ended = run(mutual, tmp_path, *certificate)
+    assert ended.returncode == 3
+    line = sentence_of(ended)
     assert "asks who we are and does not believe it" in line
     assert "--tls-cert" in line
