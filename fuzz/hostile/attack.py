@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
@@ -86,19 +86,9 @@ class Sandbox:
         return self.neighbour / "keep.txt"
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """One attempt. `lay` puts its files into the sandbox and says which command meets them."""
-
-    door: str
-    number: int
-    what: str
-    """The kind of the attack in a few words, equal for all of a kind."""
-    lay: Callable[[Sandbox], Order]
-
-    @property
-    def name(self) -> str:
-        return f"{self.door} #{self.number} ({self.what})"
+Drawn = tuple[str, Callable[[Sandbox], Order]]
+"""An attack: its kind in a few words, equal for all of a kind, and what lays its files into a sandbox and says which
+command meets them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +137,5 @@ class Tried:
     number: int
     what: str
     breaches: tuple[Breach, ...]
-    refused: bool = field(default=False)
+    refused: bool = False
     """Whether the input was refused, and not accepted as if nothing were wrong."""

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
-from fuzz.hostile.attack import Order, Sandbox
+from fuzz.hostile.attack import Drawn
 from fuzz.hostile.corpus import Corpus
 from fuzz.hostile.doors import agents, arguments, ledgers, manifests, peers, runs, wheels
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
-"""The kind of the attack, and what lays it into a sandbox."""
 
 DOORS: Final[Mapping[str, Callable[[Random, Corpus], Drawn]]] = {
     "agent": agents.agent,

@@ -5,16 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from fuzz.hostile import values
-from fuzz.hostile.attack import VERDICT_CODES, Order, Sandbox
+from fuzz.hostile.attack import VERDICT_CODES, Drawn, Order, Sandbox
 from fuzz.hostile.corpus import CASE, Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _HERE: Final = Path(__file__).parents[1]
 _COMMAND: Final = re.compile(r"^command = .*(\nnursery = .*)?$", re.MULTILINE)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from fuzz.hostile.attack import INTERRUPTED, REFUSALS, VERDICT_CODES, Order, Sandbox, Signalled, Stream
+from fuzz.hostile.attack import INTERRUPTED, REFUSALS, VERDICT_CODES, Drawn, Order, Sandbox, Signalled, Stream
 from fuzz.hostile.corpus import CASE, Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 WORDS: Final = (
     "",

@@ -11,10 +11,8 @@ from random import Random
 from typing import Any, Final
 
 from fuzz.hostile import places, values
-from fuzz.hostile.attack import REFUSALS, VERDICT_CODES, Order, Sandbox
+from fuzz.hostile.attack import REFUSALS, VERDICT_CODES, Drawn, Order, Sandbox
 from fuzz.hostile.corpus import Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _TABLES: Final = ("attempt", "outcome", "delivery", "ack")
 _LEAST_CHUNK_BYTES: Final = 96

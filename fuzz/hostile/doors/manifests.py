@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from random import Random
 
 from fuzz.hostile import places, values
-from fuzz.hostile.attack import INTERRUPTED, REFUSALS, Order, Sandbox, Signalled
+from fuzz.hostile.attack import INTERRUPTED, REFUSALS, Drawn, Order, Sandbox, Signalled
 from fuzz.hostile.corpus import CASE, EXPECTATIONS, FAULTS, Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _CASE_TIME_S = 100.0
 """Time-outs that an agent.toml may set are waited for."""

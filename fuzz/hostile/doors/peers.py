@@ -7,10 +7,8 @@ from random import Random
 from typing import Final
 
 from fuzz.hostile import peer, values
-from fuzz.hostile.attack import VERDICT_CODES, Order, Sandbox
+from fuzz.hostile.attack import VERDICT_CODES, Drawn, Order, Sandbox
 from fuzz.hostile.corpus import CASE, Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _NEVER_0: Final = VERDICT_CODES - {0}
 _TIME_S: Final = 100.0

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 from fuzz.hostile import places, values
-from fuzz.hostile.attack import Order, Sandbox
+from fuzz.hostile.attack import Drawn, Order, Sandbox
 from fuzz.hostile.corpus import CASE, HISTORY, Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _READERS: tuple[tuple[str, ...], ...] = (
     ("check", "run"),

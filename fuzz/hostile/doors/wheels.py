@@ -10,10 +10,8 @@ from random import Random
 from typing import Final
 
 from fuzz.hostile import places, values
-from fuzz.hostile.attack import REFUSALS, Order, Sandbox
+from fuzz.hostile.attack import REFUSALS, Drawn, Order, Sandbox
 from fuzz.hostile.corpus import CASE, Corpus
-
-Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _NAME: Final = "pulsar_client-9.9.9-py3-none-any.whl"
 _METADATA: Final = "pulsar_client-9.9.9.dist-info/METADATA"
