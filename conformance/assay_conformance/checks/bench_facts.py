@@ -20,7 +20,7 @@ class BenchFacts:
     def __init__(self, load: LoadRecord) -> None:
         self.load = load
         self.fired: set[int] = set()
-        self.overdue = False
+        self.overdue: list[Overdue] = []
         self.ended: Ended | None = None
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
@@ -32,8 +32,8 @@ class BenchFacts:
         self.fired.add(event.fault)
 
     @on(Overdue)
-    def operation_overdue(self, _event: Overdue) -> None:
-        self.overdue = True
+    def operation_overdue(self, event: Overdue) -> None:
+        self.overdue.append(event)
 
     @on(Ended)
     def attempt_ended(self, event: Ended) -> None:
@@ -56,6 +56,11 @@ class BenchFacts:
     def broken_off(self) -> bool:
         """Its time was over before its schedule was, and no operation of the client is to blame."""
         return self.ended is not None and self.ended.how is Ending.DEADLINE and not self.overdue
+
+    @property
+    def overdue_for_the_machine(self) -> bool:
+        """An operation has not ended that may only be late."""
+        return not all(self.load.left_time_for(overdue) for overdue in self.overdue)
 
     @property
     def held_up(self) -> HeldUp | None:

@@ -136,8 +136,9 @@ def _verdict(
     if own and attempt_end.broken_off:
         return Verdict.INCONCLUSIVE, attempt_end.ended.text, ()
     unfired = attempt_end.unfired(case) if own else []
-    unreached = bool(unfired or attempt_end.overdue or not check.exercised)
-    if own and (late := _late(case, attempt_end, unreached)):
+    unreached = bool(unfired or attempt_end.overdue_for_the_machine or not check.exercised)
+    # What a hang or the agent's end kept away was not kept away by the machine: it had left them time enough.
+    if own and (late := _late(case, attempt_end, unreached and not attempt_end.cut_short)):
         return Verdict.INCONCLUSIVE, late, ()
     if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.consumption import late
-from assay_conformance.checks.tolerance import MS, Tolerance
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import AgentEnded, Completion, Fate, Fired, Frame, Garbled, Overdue
 from assay_conformance.model.requirement import RequirementId
@@ -85,8 +85,7 @@ class OperationsEnd(Check):
             return
         stuck = [overdue for overdue in self._overdue if not self._ended_in_time(overdue)]
         for overdue in stuck:
-            deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
-            if self.tracker.load.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline):
+            if self.tracker.load.left_time_for(overdue):
                 self.breach(NEVER_ENDED, _stuck(overdue), overdue)
                 return
         if stuck:

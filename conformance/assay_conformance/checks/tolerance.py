@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
-from assay_conformance.model.event import Load
+from assay_conformance.model.event import Load, Overdue
 from assay_conformance.model.outside import TAGS
 
 MS = 1_000_000
@@ -110,6 +110,11 @@ class LoadRecord:
         kept = [(_kept_ns(sample), sample.window_ns) for sample in _overlapping(self._samples, start_ns, end_ns)]
         worst_ns = max((wait_ns for wait_ns, _ in kept), default=0)
         return HeldUp(max(worst_ns, sum(min(one) for one in kept)), worst_ns)
+
+    def left_time_for(self, overdue: Overdue) -> bool:
+        """Whether the client had most of an operation's deadline: no wait took a quarter of it."""
+        deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
+        return self.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline)
 
     def alone(self, start_ns: int, end_ns: int) -> bool:
         """True when no sample that overlaps the window shows other attempts on the same broker."""

@@ -56,16 +56,17 @@ class MalformedError(ValueError):
 def check_json(text: bytes) -> None:
     """MalformedError where one JSON document goes beyond the bounds; not whether it is one."""
     _check_utf8(text)
-    if text.count(b"[") + text.count(b"{") > MOST_DEPTH or _has_long_number(text):
+    if _has_many_brackets(text) or _has_long_number(text):
         _scan(text)
 
 
 def check_json_lines(text: bytes) -> None:
-    """As `check_json`, for many documents, each on a line of its own: fast where no line has many brackets."""
+    """As `check_json`, for many documents, each on a line of its own."""
     _check_utf8(text)
     lines = text.split(b"\n")
-    if _has_long_number(text) or any(line.count(b"[") + line.count(b"{") > MOST_DEPTH for line in lines):
-        for line in lines:
+    suspects = lines if _has_long_number(text) else [line for line in lines if _has_many_brackets(line)]
+    for line in suspects:
+        if _has_many_brackets(line) or _has_long_number(line):
             _scan(line)
 
 
@@ -109,6 +110,10 @@ def _check_utf8(text: bytes) -> None:
             text.decode()
         except UnicodeDecodeError as error:
             raise MalformedError(f"is not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def _has_many_brackets(text: bytes) -> bool:
+    return text.count(b"[") + text.count(b"{") > MOST_DEPTH
 
 
 def _has_long_number(text: bytes) -> bool:

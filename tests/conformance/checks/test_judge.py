@@ -159,6 +159,34 @@ def test_a_deadline_that_passed_on_a_starved_machine_is_no_finding() -> None:
     assert told[ORDER].verdict is Verdict.INCONCLUSIVE
 
 
+def _hung_beside(*sequence_ids: int, wait_ms: int) -> list[Event]:
+    """Sends under these ids, and a flush that has not ended in two seconds, in which the agent waited three times."""
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(sequence_ids):
+        story.send(number)
+        story.send_frame(number, sequence_id=sequence_id)
+    flush = story.invoke("flush", PRODUCER)
+    for _ in range(3):
+        story.after(600).load(99, agent_wait_ms=wait_ms)
+    story.after(200).overdue(flush, deadline_ms=2_000)
+    return story.done()
+
+
+def test_what_was_exercised_beside_a_hang_is_judged_where_the_machine_left_the_operation_its_time() -> None:
+    assert _judged(_hung_beside(0, 1, wait_ms=90))[IDS].verdict is Verdict.PASS
+
+
+def test_what_was_exercised_beside_a_hang_is_left_open_where_the_machine_took_a_quarter_of_its_time() -> None:
+    assert _judged(_hung_beside(0, 1, wait_ms=500))[IDS].verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_a_hang_kept_away_is_not_the_machines_doing() -> None:
+    told = _judged(_hung_beside(wait_ms=90))[IDS]
+    assert told.verdict is Verdict.UNTESTABLE
+    assert told.reason.startswith("the Case was cut short")
+
+
 def _sends(*sequence_ids: int, waits_ms: tuple[int, ...]) -> list[Event]:
     """Sends under these ids; and in windows of 99 ms each the agent was kept waiting for so long."""
     story = Script()
