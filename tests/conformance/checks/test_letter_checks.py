@@ -385,6 +385,19 @@ def test_large_message_that_never_comes_again_is_found_unless_it_was_acknowledge
     assert _codes(story.judged(LargeIsBuried)) == codes
 
 
+@pytest.mark.parametrize("acked", [True, False])
+def test_large_message_that_is_a_letter_does_not_come_again_when_an_earlier_delivery_is_refused(acked: bool) -> None:
+    story = _refused_twice(chunk=0)
+    story.posts()
+    story.receipt(0, producer_id=5)
+    if acked:
+        story.acks()
+    story.refuse(1)
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.at(3_000).complete(waiting, count=0)
+    assert "never-again" not in _codes(story.judged(LargeIsBuried))
+
+
 def test_large_message_does_not_come_again_where_the_permits_for_it_were_lost() -> None:
     story = _Letters(chunk=0)
     story.comes(0)

@@ -157,10 +157,16 @@ class LargeIsBuried(_Buried):
     def called(self, call: Call) -> None:
         super().called(call)
         most, stored = self._most(call.consumer), self.stored.get(call.entry)
-        chunked = stored is not None and stored.meta.chunk_id is not None and call.entry not in self.asked_to_ack
-        if call.invoke.verb == "nack" and chunked and most and call.message.redelivery_count < most:
+        chunked = stored is not None and stored.meta.chunk_id is not None
+        if call.invoke.verb != "nack" or not chunked or self._is_settled(call.entry):
+            return
+        if most and call.message.redelivery_count < most:
             due_ns = call.called_ns + self._delay_ns(call.consumer)
             self._refused[call.entry] = (call, due_ns)
+
+    def _is_settled(self, entry: Entry) -> bool:
+        """Acknowledged, or it is a letter, or becomes one: an earlier delivery that is refused brings nothing back."""
+        return entry in self.asked_to_ack | self.settled or self.origin_of(entry) in self.errands
 
     @on(Received)
     def received(self, event: Received) -> None:
