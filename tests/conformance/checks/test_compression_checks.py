@@ -177,6 +177,22 @@ def test_message_that_comes_again_to_a_consumer_that_buries_may_be_a_letter(most
     assert _judged(story, CommonFormat)[0] == codes
 
 
+def test_message_that_comes_before_its_subscribe_is_answered_is_left_over_and_need_not_be_handed_over() -> None:
+    story = Reading()
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    asked = story.up(
+        "SUBSCRIBE",
+        consumer_id=0,
+        request_id=90,
+        fields={"topic": story.full("t"), "subscription": "s", "subType": "Exclusive"},
+    )
+    story.comes(0)
+    story.down("SUCCESS", request_id=asked.request_id)
+    story.after(1_000)
+    story.receive(1, got=0)
+    assert _judged(story, CommonFormat) == ([], 0)
+
+
 def test_message_of_a_consumer_that_another_one_may_be_is_not_missed() -> None:
     story = Reading()
     story.comes(0)
