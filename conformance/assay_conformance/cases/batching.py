@@ -78,7 +78,10 @@ def sync_send_closes_batch() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 2)
-    plan.send(producer, mode="sync")
+    joins = plan.send(producer, mode="sync")
+    plan.wait_fired(0)
+    plan.wait_ops(joins, deadline_ms=300)  # it may not end now
+    quiet = plan.last
     plan.wait_ops()
     return plan.case(
         "batching/sync-send-closes-batch",
@@ -86,7 +89,7 @@ def sync_send_closes_batch() -> Case:
         ("batching.flush-closes-batch",),
         capabilities=("sync_send",),
         producer=LONG,
-        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(after_ms=300)),),
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(step=quiet)),),
     )
 
 

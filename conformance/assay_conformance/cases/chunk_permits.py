@@ -6,8 +6,10 @@ from assay_conformance.cases.build import STARVED_MS, Schedule, down
 from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, SMALL
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.model.case import Case, Config, Isolation, Limits
-from assay_conformance.model.fault import Delay, Drop, Fault
+from assay_conformance.model.fault import Drop, Fault, Hold, Until
 
+ROOM_MS = 250
+"""For a client that sends no chunk before there is room for all of a message."""
 PLACES = 6
 """Room for a message of four chunks and two small ones."""
 
@@ -71,6 +73,10 @@ def chunks_that_wait() -> Case:
         plan.send(producer, 2, size=LARGE_BYTES)
         plan.wait_sends(4, deadline_ms=STARVED_MS)
         plan.wait_ms(50)
+    plan.wait_fired(0)
+    plan.wait_sends(5, deadline_ms=ROOM_MS)
+    plan.wait_ms(150)  # nothing more may leave now
+    room = plan.last
     plan.wait_ops()
     return plan.case(
         "chunking/chunks-that-wait",
@@ -79,7 +85,7 @@ def chunks_that_wait() -> Case:
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer={**CHUNKING, "max_pending_messages": 4, "block_if_queue_full": True},
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Delay(delay_ms=200)),),
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=room)),),
         limits=Limits(operation_ms=3_000, case_ms=10_000),
     )
 

@@ -20,6 +20,8 @@ def slow_handshake() -> Case:
         "CONNECTED takes 150 ms, and nothing follows CONNECT before it",
         ("connection.connects-first",),
         capabilities=("producer",),
+        # A pause, as some clients connect when they are opened and others with their first producer. It decides
+        # nothing: what leaves too early leaves right behind CONNECT, and a client that waits may wait for any time.
         faults=(Fault(trigger=down("CONNECTED"), action=Delay(150)),),
     )
 

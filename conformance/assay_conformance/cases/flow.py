@@ -5,24 +5,32 @@ from __future__ import annotations
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, chunks, plain, plains
 from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Fault, Hold, Until
 
 LIMIT_BYTES = 16 * 1024
 
+SUBSCRIBED_MS = 100
+"""No permit may be granted for so long, as the consumer is not subscribed."""
 REFUSED_MS = 100
 """What comes behind sends that were seen is refused by then."""
 
 
 def first_permits() -> Case:
-    """The answer to SUBSCRIBE is held up a little, so that permits granted before it can be told from those after."""
+    """The answer to SUBSCRIBE is held up, so that permits granted before it can be told from those after."""
     plan = Schedule()
-    plan.consumer_of(plains(range(3)), receives=3, timeout_ms=1_500)
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    consumer = plan.consumer(plan.client(), wait=False)
+    plan.wait_fired(0)
+    plan.wait_ms(SUBSCRIBED_MS)
+    quiet = plan.last
+    plan.wait_ops()
+    plan.wait_ops(plan.receive(consumer, 3, 1_500))
     return plan.case(
         "flow/first-permits",
         "A consumer with a queue of seven subscribes and takes three messages",
         ("flow.first-permits-fill-the-queue",),
         consumer={"initial_position": "earliest", "receiver_queue_size": 7},
-        faults=(Fault(trigger=down("SUCCESS"), action=Delay(delay_ms=50)),),
+        faults=(Fault(trigger=down("SUCCESS"), action=Hold(), until=Until(step=quiet)),),
     )
 
 

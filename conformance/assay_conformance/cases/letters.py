@@ -12,7 +12,7 @@ import msgspec
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import chunks, plains
 from assay_conformance.model.case import Case, Config, ConfigValue, Isolation, Topic, Topology
-from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Delay, Drop, Fault, Scope
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Drop, Fault, Hold, Scope, Until
 from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
 
 TICK = DelayedDelivery(tick_ms=100)
@@ -84,15 +84,33 @@ def refused_until_dead() -> Case:
     )
 
 
+def _receipt_late(plan: Schedule, letters: Scope) -> Fault:
+    """The first receipt of a letter is kept back, for so long that an acknowledgment which does not wait for it is
+    seen."""
+    plan.wait_fired(0)
+    plan.wait_ms(LATE_MS)
+    return Fault(trigger=down("SEND_RECEIPT"), scope=letters, action=Hold(), until=Until(step=plan.last))
+
+
 def _refused_twice(
-    words: str, title: str, *faults: Fault, about: str = "letters.buried-then-acked", **config: ConfigValue
+    words: str,
+    title: str,
+    *faults: Fault,
+    about: str = "letters.buried-then-acked",
+    late: bool = False,
+    **config: ConfigValue,
 ) -> Case:
-    """The last wait is for whatever a letter that could not be sent at first takes: it comes again unseen."""
+    """The last wait is for whatever a letter that could not be sent at first takes: it comes again unseen.
+
+    With `late`, the receipt of the letter is kept back.
+    """
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains([0]))
     client = plan.client()
     consumer = plan.consumer(client)
     _refuse(plan, consumer, 2)
+    if late:
+        faults = (_receipt_late(plan, TO_DLQ),)
     _read_dead_letter(plan, client, consumer)
     return plan.case(
         f"letters/{words}",
@@ -110,7 +128,7 @@ def dead_letter_receipt_late() -> Case:
     return _refused_twice(
         "dead-letter-receipt-late",
         "The receipt of a dead letter takes longer than acknowledgments are kept together",
-        Fault(trigger=down("SEND_RECEIPT"), scope=TO_DLQ, action=Delay(LATE_MS)),
+        late=True,
     )
 
 
@@ -209,7 +227,10 @@ def large_is_buried() -> Case:
     )
 
 
-def _sent_round(words: str, title: str, *faults: Fault, rounds: int = 1, **config: ConfigValue) -> Case:
+def _sent_round(
+    words: str, title: str, *faults: Fault, rounds: int = 1, late: bool = False, **config: ConfigValue
+) -> Case:
+    """With `late`, the receipt of the first letter is kept back."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -217,6 +238,8 @@ def _sent_round(words: str, title: str, *faults: Fault, rounds: int = 1, **confi
     for delivery in range(1, rounds + 1):
         plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
         plan.reconsume_later(consumer, ROUND_MS, messages=[delivery])
+        if late and not faults:
+            faults = (_receipt_late(plan, TO_RETRY),)
         plan.wait_ops()
     plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS if not config else SETTLED_MS))
     plan.wait_ms(SETTLED_MS)
@@ -240,7 +263,7 @@ def retry_letter_receipt_late() -> Case:
     return _sent_round(
         "retry-letter-receipt-late",
         "The receipt of a retry letter takes longer than acknowledgments are kept together",
-        Fault(trigger=down("SEND_RECEIPT"), scope=TO_RETRY, action=Delay(LATE_MS)),
+        late=True,
     )
 
 

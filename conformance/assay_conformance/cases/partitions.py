@@ -129,6 +129,7 @@ def windows_of_two_lengths() -> Case:
 
 
 RECEIPTS_TAKE_MS = 250
+"""How far away the broker is: longer than a window. Both producers have the same, and are compared with each other."""
 
 CASES = (
     one_slow_partition(),

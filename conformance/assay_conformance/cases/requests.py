@@ -186,7 +186,7 @@ def return_times_out() -> Case:
                 trigger=down("PRODUCER_SUCCESS", k=2),
                 action=Hold(overtake=True),
                 # A client that does not register again gets it in the end, too.
-                until=Until(frame=down("PRODUCER_SUCCESS", k=3), after_ms=AGAIN_MS),
+                until=Until(frame=down("PRODUCER_SUCCESS"), after_ms=AGAIN_MS),
             ),
         ),
     )

@@ -15,7 +15,6 @@ from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.fault import (
     AfterStep,
     Cut,
-    Delay,
     Direction,
     Drop,
     Duplicate,
@@ -120,17 +119,28 @@ def queue_order() -> Case:
     )
 
 
+LATER_MS = 20
+"""What changes from one millisecond to the next has changed by then."""
+
+
+def _back_behind(step: int) -> Fault:
+    """The producer is admitted again when a step has ended, and not before."""
+    return Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=step))
+
+
 def same_message() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 2, key="k", properties={"a": "b"})
+    plan.wait_fired(2)
+    plan.wait_ms(LATER_MS)
+    later = plan.last
     plan.wait_ops()
     return plan.case(
         "resend/same-message",
         "Two messages with key and properties leave again as the same bytes",
         ("resend.same-unit",),
-        # What changes from one millisecond to the next must have had time to change.
-        faults=(lost_before_cut(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+        faults=(lost_before_cut(1), cut_at_send(2), _back_behind(later)),
     )
 
 
@@ -141,8 +151,11 @@ def same_batch() -> Case:
     plan.wait_ops(plan.flush(producer))
     plan.send(producer, 3)
     plan.flush(producer)
-    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.wait_fired(1)
     plan.send(producer, 2)
+    plan.wait_ops(plan.agent("stats", {"handle": producer}))  # the sends before it have been handed to the client
+    plan.wait_ms(LATER_MS)
+    later = plan.last
     plan.wait_ops()
     return plan.case(
         "resend/same-batch",
@@ -150,7 +163,7 @@ def same_batch() -> Case:
         ("resend.same-unit",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 200},
-        faults=(cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+        faults=(cut_at_send(2), _back_behind(later)),
     )
 
 
@@ -170,7 +183,7 @@ def sends_wait_for_admission() -> Case:
         faults=(
             lost_before_cut(1),
             cut_at_send(2),
-            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=quiet)),
+            _back_behind(quiet),
         ),
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Delay, Direction, Fault, Hold, Until
+from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
 
 RETURNED_MS = 3_000
 """A client on a busy machine that was sent away is subscribed again by then."""
@@ -114,12 +115,15 @@ def forward() -> Case:
     )
 
 
-def _between(words: str, title: str, *faults: Fault) -> Case:
+def _between(words: str, title: str, harm: Callable[[Schedule, int], tuple[Fault, ...]]) -> Case:
+    """`harm` appends what comes between the seek, whose operation it is given, and its end."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
     consumer = plan.consumer(plan.client())
     plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
-    plan.wait_ops(plan.seek(consumer, delivery=2))
+    seek = plan.seek(consumer, delivery=2)
+    faults = harm(plan, seek)
+    plan.wait_ops(seek)
     plan.receive(consumer, 8, STARVED_MS)
     plan.wait_ops()
     return plan.case(
@@ -131,30 +135,44 @@ def _between(words: str, title: str, *faults: Fault) -> Case:
     )
 
 
+def _answer_until(until: Until) -> Fault:
+    return Fault(trigger=down("SUCCESS", answers="SEEK"), action=Hold(overtake=True), until=until)
+
+
+def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
+    """The consumer stays away until the seek has ended, or could have ended and did not."""
+    plan.wait_fired(1)
+    plan.wait_ops(seek, deadline_ms=HELD_UP_MS)
+    return (
+        _answer_until(Until(frame=up("SUBSCRIBE"), after_ms=RETURNED_MS)),
+        Fault(
+            trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"),
+            action=Hold(overtake=True),
+            until=Until(step=plan.last),
+        ),
+    )
+
+
 def answer_during_the_return() -> Case:
     return _between(
         "answer-during-the-return",
         "The answer to SEEK comes while the consumer waits to be subscribed again",
-        Fault(
-            trigger=down("SUCCESS", answers="SEEK"),
-            action=Hold(overtake=True),
-            until=Until(frame=up("SUBSCRIBE"), after_ms=RETURNED_MS),
-        ),
-        Fault(trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"), action=Delay(delay_ms=500, overtake=True)),
+        _subscribed_late,
     )
+
+
+def _answered_late(plan: Schedule, _seek: int) -> tuple[Fault, ...]:
+    """However long the client takes to come back: ten messages came before the seek, and nine come behind it. A client
+    with a small queue does not get so many."""
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 10 + 9, deadline_ms=RETURNED_MS)
+    return (_answer_until(Until(step=plan.last)),)
 
 
 def answer_after_the_return() -> Case:
     return _between(
         "answer-after-the-return",
         "The consumer is subscribed again before the answer to SEEK comes",
-        Fault(
-            trigger=down("SUCCESS", answers="SEEK"),
-            action=Hold(overtake=True),
-            # However long the client takes to come back: ten came before the seek, and nine come behind it. Whoever has
-            # a small queue does not get so many.
-            until=Until(frame=down("MESSAGE", k=10 + 9), after_ms=RETURNED_MS),
-        ),
+        _answered_late,
     )
 
 
@@ -162,7 +180,7 @@ def cut_behind_the_answer() -> Case:
     return _between(
         "cut-behind-the-answer",
         "The connection is lost right behind the answer to SEEK",
-        Fault(trigger=down("SUCCESS", answers="SEEK"), action=Cut()),
+        lambda _plan, _seek: (Fault(trigger=down("SUCCESS", answers="SEEK"), action=Cut()),),
     )
 
 
@@ -310,7 +328,7 @@ def more_of_a_batch() -> Case:
 
 
 HELD_UP_MS = 400
-"""For a client that does not refuse a second seek at once."""
+"""For a client that ends a seek too early, or does not refuse a second one at once."""
 
 CASES = (
     back_to_a_message(),

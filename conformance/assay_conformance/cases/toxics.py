@@ -16,7 +16,7 @@ from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import lost_before_cut, lost_receipts
 from assay_conformance.cases.ways import FROM_THE_START, always, there_and_back
 from assay_conformance.model.case import Case, Isolation, Limits, Tier
-from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Drop, Fault, Scope, Until
+from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, Hold, Scope, Until
 from assay_conformance.model.outside import (
     Bandwidth,
     Disable,
@@ -36,8 +36,6 @@ SEND_BYTES = 2_000
 over_the_way = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
 SOON = Until(after_ms=400)
 LATER = Until(after_ms=1_000)
-HEALED_MS = 200
-"""Time for a toxic to be taken away."""
 RESENT = ("resend.unreceipted-again",)
 ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
 """All but the first of the sends are stored, and their receipts are lost: on a broker that takes its time, too."""
@@ -89,7 +87,11 @@ def chunks_without_their_end() -> Case:
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    send = plan.send(producer, size=LARGE_BYTES)
+    plan.wait_healed(1)
+    plan.wait_fired(2)
+    whole = plan.last
+    plan.wait_ops(send)
     plan.receive(consumer, 1, timeout_ms=4_000)
     plan.wait_ops()
     return plan.case(
@@ -107,7 +109,7 @@ def chunks_without_their_end() -> Case:
                 action=LimitData(limit_bytes=40_000, direction=TO_BROKER),
                 until=Until(frame=up("PRODUCER", k=2)),
             ),
-            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(HEALED_MS)),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=whole)),
         ),
         limits=PATIENT,
     )

@@ -1,6 +1,7 @@
 """Harm of networks, and of brokers that are busy: frames that are as they should be are lost, late, torn or refused.
 
-What a broker makes up stands in `strange`.
+What a broker makes up stands in `strange`. How long a drawn Delay or pause is decides no verdict: checks ask what
+crossed, in which order, and never how long something was meant to be kept back.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class Scope(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Until(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """When a fault ends: `after_ms` from its firing, after a step, or at a frame; the earliest of those given.
+    """When a fault ends: `after_ms` from its firing, after a step, or at a frame, counted behind the one that triggered
+    it; the earliest of those given.
 
     Nothing given: at the epilogue of the Case, which heals everything.
     """
