@@ -8,6 +8,9 @@ MOST_COLUMN_BYTES: Final = 256 << 20
 """Of one column in one row group of a foreign Parquet file, uncompressed: usual writers stay far below, and a file of
 some megabytes can unpack to any size."""
 
+MOST_TEXT_BYTES: Final = 256 << 20
+"""Of a ledger's column of names or keys in one row group, uncompressed, as the file declares it."""
+
 MOST_LINE_BYTES: Final = 1 << 20
 """Of a line of a log, or a row of a CSV: it is decoded as a whole, and takes up to a hundred times its length then."""
 

@@ -20,7 +20,7 @@ from assay_conformance.ledger.info import LedgerInfo, read_info
 from assay_conformance.ledger.tables import PARTS, SMALL, Table
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.layout import INFO, VERSION_KEY, schema, small_name
-from assay_reports.ledgers.parquet import UNREADABLE, damage, read_footer, read_table, said
+from assay_reports.ledgers.parquet import UNREADABLE, checked_footer, damage, read_table, said
 
 DAMAGED = "its rows cannot be read; the file is damaged"
 
@@ -206,7 +206,7 @@ def _part(files: Any, root: str, table: Table, file: str, where: str, info: Ledg
     path = f"{root}/{file}"
     try:
         with files.open_input_file(path) as stream:
-            metadata = read_footer(stream)
+            metadata = checked_footer(stream)
             size = stream.size()
     except UNREADABLE as error:
         return BadPart(table.name, file, f"is no whole Parquet file: {said(error)}")

@@ -1,12 +1,15 @@
 """Reading Parquet: page checksums are verified wherever pages are read, by Arrow here and by Spark in `spark.session`.
 
-Every reader of rows goes through this module (tests/packaging/test_parquet_readers.py), so none can leave the
-verification out. A footer has no checksum; its statistics decide which row groups are skipped, so `damage` compares
-them with the rows.
+Every reader of rows goes through this module, so none can leave the verification out. A footer has no checksum, nor
+have page headers: the sizes in them are compared with each other and with the file before rows of a ledger are read
+(`ledgers.pages`); and since a footer's statistics decide which row groups are skipped, `damage` compares them with the
+rows.
 """
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+
+from assay_reports.ledgers.pages import misfit, wrong_pages
 
 UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What Arrow raises for bytes that are no Parquet, or no longer what was written."""
@@ -29,13 +34,45 @@ def read_footer(source: Any) -> Any:
     return pq.read_metadata(source)
 
 
+def checked_footer(stream: Any) -> Any:
+    """As `read_footer`, of a file of a ledger; ArrowInvalid where it cannot be true of a file of that size."""
+    metadata = pq.read_metadata(stream)
+    if wrong := misfit(metadata, _size(stream)):
+        raise pa.ArrowInvalid(wrong)
+    return metadata
+
+
+def check_sizes(stream: Any) -> None:
+    """ArrowInvalid where the sizes in a file of a ledger, in its footer or in front of its pages, do not agree."""
+    metadata = checked_footer(stream)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for place in range(group.num_columns):
+            if wrong := wrong_pages(group.column(place), lambda at, length: _bytes(stream, at, length)):
+                raise pa.ArrowInvalid(wrong)
+
+
+def _size(stream: Any) -> int:
+    return int(stream.seek(0, os.SEEK_END) if isinstance(stream, io.IOBase) else stream.size())
+
+
+def _bytes(stream: Any, at: int, length: int) -> bytes:
+    stream.seek(at)
+    return bytes(stream.read(length))
+
+
 def read_table(path: str, files: Any, schema: Any = None, where: Any = None) -> Any:
-    """The rows of a file in the filesystem `files`, those `where` an expression holds."""
+    """The rows of a file of a ledger in the filesystem `files`, those `where` an expression holds."""
+    with files.open_input_file(path) as stream:
+        check_sizes(stream)
     return pq.read_table(path, schema=schema, filters=where, filesystem=files, page_checksum_verification=True)
 
 
 def batches(paths: Sequence[str], files: Any, schema: Any, columns: Sequence[str], where: Any) -> Iterator[Any]:
-    """Some columns of many files, batch by batch."""
+    """Some columns of many files of a ledger, batch by batch."""
+    for path in paths:
+        with files.open_input_file(path) as stream:
+            check_sizes(stream)
     options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
     format_ = ds.ParquetFileFormat(default_fragment_scan_options=options)
     rows = ds.dataset(list(paths), schema=schema, format=format_, filesystem=files)
@@ -45,6 +82,7 @@ def batches(paths: Sequence[str], files: Any, schema: Any, columns: Sequence[str
 def damage(source: Any) -> str:
     """What is wrong with a file, every page of which is read; "" where nothing is."""
     try:
+        check_sizes(source)
         file = open_parquet(source)
         for number in range(file.metadata.num_row_groups):
             content = file.read_row_group(number)
