@@ -17,7 +17,8 @@ class Live:
     Where `listener` is given, only connections to that listener meet it.
 
     It begins when its trigger first fires and is over when its `until` comes, when it is healed, or when its trigger
-    has fired for the last time and nothing that it did goes on. `until.frame` counts from there on: the frame that triggered it is not among those.
+    has fired for the last time and nothing that it did goes on. `until.frame` counts from there on, without the frame
+    that triggered it.
     """
 
     def __init__(self, number: int, fault: Fault, next_number: Callable[[], int], listener: str | None = None) -> None:

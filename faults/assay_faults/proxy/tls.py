@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from assay_conformance.model.errors import AssayError, PeerError, UnavailableError
 from assay_conformance.model.extras import install
@@ -29,11 +29,8 @@ class Tls:
     trust_certs: Path
 
 
-def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ()) -> Tls:
-    """An authority of this run, its certificate in `folder`; it vouches for this machine's loopback and for `names`.
-
-    UnavailableError without the library that makes certificates.
-    """
+def certificates() -> Any:
+    """The library that makes them; UnavailableError where it is missing."""
     try:
         import trustme
     except ImportError as error:
@@ -41,6 +38,15 @@ def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ())
             "the library trustme is not installed, and clients that speak TLS need a certificate: "
             f"expected {install('tls')}"
         ) from error
+    return trustme
+
+
+def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ()) -> Tls:
+    """An authority of this run, its certificate in `folder`; it vouches for this machine's loopback and for `names`.
+
+    UnavailableError without the library that makes certificates.
+    """
+    trustme = certificates()
     authority = trustme.CA(organization_name="assay run")
     trust_certs = folder / "trust-certs.pem"
     authority.cert_pem.write_to_path(str(trust_certs))
