@@ -75,7 +75,7 @@ def behind(content: bytes, at: int) -> int:
 
 def lying(**said: object) -> Any:
     """A footer with one chunk of 10 numbers in a file of 1000 bytes, true but for what is given."""
-    chunk = {
+    chunk: dict[str, object] = {
         "path_in_schema": "seq",
         "physical_type": "INT64",
         "num_values": 10,
@@ -84,8 +84,8 @@ def lying(**said: object) -> Any:
         "total_compressed_size": 100,
         "total_uncompressed_size": 120,
     }
-    group = {"num_rows": 10, "num_columns": 1}
-    whole = {"num_rows": 10, "num_row_groups": 1, "serialized_size": 300}
+    group: dict[str, object] = {"num_rows": 10, "num_columns": 1}
+    whole: dict[str, object] = {"num_rows": 10, "num_row_groups": 1, "serialized_size": 300}
     for part in (chunk, group, whole):
         part.update((name, said[name]) for name in part.keys() & said.keys())
     column = SimpleNamespace(**chunk)

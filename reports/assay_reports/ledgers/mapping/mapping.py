@@ -67,12 +67,14 @@ class Mapped:
     notes: list[str] = field(default_factory=list)
 
 
-def map_logs(described: Map, where: Path, ledger: Path, suite: str) -> Mapped:
-    """The ledger of these logs. `where` is the map's own path; files are relative to it.
+def map_logs(
+    described: Map, where: Path, ledger: Path, suite: str, doing: Callable[[str], object] = lambda _text: None
+) -> Mapped:
+    """The ledger of these logs. `where` is the map's own path; files are relative to it. `doing` gets what is read.
 
     UsageError for files that are not there or lack a column, and when no row can be used; then nothing is left.
     """
-    work = _Mapping(described, where, ledger, suite)
+    work = _Mapping(described, where, ledger, suite, doing)
     try:
         work.sent()
         work.received()
@@ -84,8 +86,8 @@ def map_logs(described: Map, where: Path, ledger: Path, suite: str) -> Mapped:
 
 
 class _Mapping:
-    def __init__(self, described: Map, where: Path, ledger: Path, suite: str) -> None:
-        self._map, self._where, self._ledger = described, where, ledger
+    def __init__(self, described: Map, where: Path, ledger: Path, suite: str, doing: Callable[[str], object]) -> None:
+        self._map, self._where, self._ledger, self._doing = described, where, ledger, doing
         self._zero_us = round(described.run.started.timestamp() * 1e6)
         self._streams: dict[tuple[str, str], int] = {}
         self._topics: dict[str, int] = {topic.name: number for number, topic in enumerate(described.topic)}
@@ -246,6 +248,7 @@ class _Mapping:
         """What the good rows of each batch are."""
         files, seen = log_files(self._where.parent, pattern, str(self._where)), dict[str, None]()
         for path in files:
+            self._doing(f"reading {path}")
             for batch in batches(path, columns):
                 seen |= dict.fromkeys(batch.names)
                 found = []
