@@ -33,20 +33,17 @@ from tests.exam import kill_matrix
 from tests.exam.kill_matrix import Found, Search
 from tests.exam.test_both_ways import PACK, failed_in, named
 
-from assay_conformance.broker import BrokerMutation
-from assay_conformance.client import Mutation
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.coverage import coverage
 from assay_conformance.machines.steering import Steering
 from assay_conformance.model.case import Case
 from assay_conformance.model.needs import needs
+from assay_conformance.pulsar.mutants import mutants
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.exploration.campaign import reachable, written
 from assay_fixtures.exploration.rounds import Rounds
 from assay_fixtures.reference.probe import FACTS, in_memory
-
-Mutant = Mutation | BrokerMutation
 
 
 class Explored(msgspec.Struct, frozen=True):
@@ -94,10 +91,8 @@ def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
 # --- the mutants ------------------------------------------------------------------------------------------------------
 
 
-def sought(mutant: Mutant, exploration: Sequence[Explored], cpu_s: float) -> Found:
+def sought(mutant: str, exploration: Sequence[Explored], cpu_s: float) -> Found:
     """Until the requirement it stands for fails, or the exploration's time is over."""
-    client = frozenset({mutant}) if isinstance(mutant, Mutation) else frozenset()
-    broker = frozenset({mutant}) if isinstance(mutant, BrokerMutation) else frozenset()
     requirement, reached = named(mutant), 0
     for number, one in enumerate(exploration):
         if one.cpu_s > cpu_s:
@@ -105,19 +100,19 @@ def sought(mutant: Mutant, exploration: Sequence[Explored], cpu_s: float) -> Fou
         if requirement not in one.kept:
             continue
         reached += 1
-        tried = replace(trial(number), client=client, broker=broker).in_virtual_time(one.case)
+        tried = replace(trial(number), mutants=frozenset({mutant})).in_virtual_time(one.case)
         if requirement in failed_in(tried):
             return Found(reached, number + 1, one.cpu_s, one.case.id)
     return Found(reached, sum(one.cpu_s <= cpu_s for one in exploration), min(cpu_s, exploration[-1].cpu_s))
 
 
 def _all_sought(
-    mutants: Sequence[Mutant], exploration: Sequence[Explored], cpu_s: float, jobs: int
-) -> Iterator[tuple[Mutant, Found]]:
+    names: Sequence[str], exploration: Sequence[Explored], cpu_s: float, jobs: int
+) -> Iterator[tuple[str, Found]]:
     # Forked, they have the exploration without being told it.
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_Exploration.told, initargs=(exploration,)) as pool:
-        yield from zip(mutants, pool.map(_Exploration.sought, mutants, [cpu_s] * len(mutants)), strict=True)
+        yield from zip(names, pool.map(_Exploration.sought, names, [cpu_s] * len(names)), strict=True)
 
 
 class _Exploration:
@@ -130,7 +125,7 @@ class _Exploration:
         cls.known = exploration
 
     @classmethod
-    def sought(cls, mutant: Mutant, cpu_s: float) -> Found:
+    def sought(cls, mutant: str, cpu_s: float) -> Found:
         return sought(mutant, cls.known, cpu_s)
 
 
@@ -150,15 +145,10 @@ def main() -> None:
     if not keeps and not said.only:
         sys.exit(f"seed {before.seed} and {before.cpu_s:.0f} s are kept: go on with these, or begin with --anew")
     exploration = kept(said.kept or Path("runs", f"explored-{said.seed}.jsonl"), said.seed, said.cpu_s)
-    known = {str(mutant) for mutant in (*Mutation, *BrokerMutation)}
-    found = {} if said.anew else {name: one for name, one in before.mutants.items() if name in known}
-    mutants = [
-        mutant
-        for mutant in (*Mutation, *BrokerMutation)
-        if (not said.only or mutant in said.only) and (said.only or mutant not in found)
-    ]
-    for mutant, one in _all_sought(mutants, exploration, said.cpu_s, said.jobs):
-        found[str(mutant)] = one
+    found = {} if said.anew else {name: one for name, one in before.mutants.items() if name in mutants()}
+    wanted = [name for name in mutants() if (name in said.only if said.only else name not in found)]
+    for mutant, one in _all_sought(wanted, exploration, said.cpu_s, said.jobs):
+        found[mutant] = one
         print(f"{mutant}: {one}", file=sys.stderr, flush=True)
         if keeps:
             kill_matrix.keep_found(Search(said.seed, said.cpu_s, found))

@@ -29,13 +29,11 @@ from typing import Final
 
 import msgspec
 from tests.end_to_end.running import command_line, mutant
-from tests.exam.test_both_ways import PACK
 
-from assay_conformance.client import Mutation
-from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.causes import Breach
 from assay_conformance.model.case import Case
+from assay_conformance.pulsar.mutants import mutants
 from assay_fixtures.cli.replay import EXIT_CODE
 from assay_fixtures.reference.probe import ReferenceTrial
 from assay_fixtures.runner.explore import Confirmation
@@ -48,27 +46,27 @@ GOAL_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
 LAST_WORDS_S: Final = 60.0
 
-PLANTED: Final[Mapping[Mutation, Area]] = {
-    Mutation.FAILS_PENDING_ON_LOSS: Area.RESEND,
-    Mutation.COMPLETES_OUT_OF_ORDER: Area.ORDERING,
-    Mutation.OTHER_UUID: Area.CHUNKING,
-    Mutation.ACKS_ONE_BY_ONE: Area.CONSUMING,
-    Mutation.NACKS_ONE_BY_ONE: Area.NACK,
-    Mutation.FAILS_DUPLICATE_RECEIPT: Area.DEDUP,
-    Mutation.LESS_PERMITS_AFTER_RECONNECT: Area.CONSUMING,
-    Mutation.EPOCH_STAYS: Area.PRODUCER,
-    Mutation.SEND_TIMEOUT_LATE: Area.MIXED,
-    Mutation.REVERSES_BATCH: Area.ORDERING,
-    Mutation.RESENDS_RECEIPTED: Area.RESEND,
-    Mutation.DELIVERS_FRAGMENTS: Area.CHUNKING,
-    Mutation.CLOSE_DROPS_ACKS: Area.ACK,
-    Mutation.NACK_LATE: Area.NACK,
-    Mutation.RECONNECTS_NAMELESS: Area.DEDUP,
-    Mutation.SEEK_KEEPS_PREFETCH: Area.CONSUMING,
-    Mutation.CLAIMS_GIVEN_NAME: Area.PRODUCER,
-    Mutation.RESTAMPS_RESEND: Area.RESEND,
-    Mutation.SKIPS_SEQUENCE_ID: Area.ORDERING,
-    Mutation.IGNORES_CLOSE_PRODUCER: Area.TOPICS,
+PLANTED: Final[Mapping[str, Area]] = {
+    "fails-pending-on-loss": Area.RESEND,
+    "completes-out-of-order": Area.ORDERING,
+    "other-uuid": Area.CHUNKING,
+    "acks-one-by-one": Area.CONSUMING,
+    "nacks-one-by-one": Area.NACK,
+    "fails-duplicate-receipt": Area.DEDUP,
+    "less-permits-after-reconnect": Area.CONSUMING,
+    "epoch-stays": Area.PRODUCER,
+    "send-timeout-late": Area.MIXED,
+    "reverses-batch": Area.ORDERING,
+    "resends-receipted": Area.RESEND,
+    "delivers-fragments": Area.CHUNKING,
+    "close-drops-acks": Area.ACK,
+    "nack-late": Area.NACK,
+    "reconnects-nameless": Area.DEDUP,
+    "seek-keeps-prefetch": Area.CONSUMING,
+    "claims-given-name": Area.PRODUCER,
+    "restamps-resend": Area.RESEND,
+    "skips-sequence-id": Area.ORDERING,
+    "ignores-close-producer": Area.TOPICS,
 }
 """Mutant -> the area that comes upon it soon: what is measured is how a Case becomes small, not how it is found."""
 
@@ -96,9 +94,9 @@ class Reduced:
 # --- found and reduced ------------------------------------------------------------------------------------------------
 
 
-def explored(planted: Mutation, area: Area, seed: int, for_s: float, folder: Path) -> tuple[Exploration, Path]:
+def explored(planted: str, area: Area, seed: int, for_s: float, folder: Path) -> tuple[Exploration, Path]:
     """Until there is a cause of its requirement; the folder is the run's."""
-    agent, runs = mutant(folder, planted.value), folder / "runs"
+    agent, runs = mutant(folder, planted), folder / "runs"
     words = ("--area", area.value, "--seed", str(seed), "--for", f"{for_s:g}s", "--run-dir", str(runs))
     with subprocess.Popen(
         command_line("explore", str(agent), *words),
@@ -114,17 +112,16 @@ def explored(planted: Mutation, area: Area, seed: int, for_s: float, folder: Pat
         _, said = exploring.communicate(timeout=LAST_WORDS_S)
     told = sorted(runs.glob("*/exploration.json"))
     if not told:
-        sys.exit(f"bench.reduction: {planted.value} was not explored (exit {exploring.returncode}): {said}")
+        sys.exit(f"bench.reduction: {planted} was not explored (exit {exploring.returncode}): {said}")
     return read_exploration(told[-1].read_bytes(), str(told[-1])), told[-1].parent
 
 
-def _requirements(planted: Mutation) -> frozenset[str]:
-    """Those of the row it breaks."""
-    row = MUTATIONS[planted].row
-    return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row)
+def _requirements(planted: str) -> frozenset[str]:
+    """Those it breaks."""
+    return frozenset(mutants()[planted].breaks)
 
 
-def _has_found(runs: Path, planted: Mutation) -> bool:
+def _has_found(runs: Path, planted: str) -> bool:
     """The history of a reduced Case is named after the requirement, and written when all is over."""
     return any(any(runs.glob(f"*/history/generated/{one}-*")) for one in _requirements(planted))
 
@@ -159,9 +156,9 @@ def is_minimal(case: Case, shows: Sequence[Callable[[Case], bool]]) -> bool | No
     return None
 
 
-def _ways(planted: Mutation, breach: Breach, replay: Replay, folder: Path) -> tuple[Callable[[Case], bool], ...]:
+def _ways(planted: str, breach: Breach, replay: Replay, folder: Path) -> tuple[Callable[[Case], bool], ...]:
     """To run a Case with this client, whose manifest is in the folder, and see whether it fails so."""
-    trial, wanted = ReferenceTrial(client=frozenset({planted})), Confirmation()
+    trial, wanted = ReferenceTrial(mutants=frozenset({planted})), Confirmation()
     file = folder / "anew.json"
     alike = tuple(one for one in replay.breaches if (one.requirement, one.code) == breach)
     words = ("replay", str(file), "--agent", str(folder / "agent.toml"), "--run-dir", str(folder / "anew"))
@@ -192,7 +189,7 @@ async def _breaks(trial: ReferenceTrial, case: Case, breach: Breach) -> bool:
 # --- the figures ------------------------------------------------------------------------------------------------------
 
 
-def reduced(planted: Mutation, area: Area, seed: int, for_s: float, folder: Path) -> Reduced | None:
+def reduced(planted: str, area: Area, seed: int, for_s: float, folder: Path) -> Reduced | None:
     told, run = explored(planted, area, seed, for_s, folder)
     found = first_of(told.found, _requirements(planted))
     if found is None:
@@ -215,9 +212,9 @@ def main() -> int:
     asked = dict(islice(PLANTED.items(), said.mutants))
     came: list[Reduced] = []
     for planted, area in asked.items():
-        one = reduced(planted, area, said.seed, said.for_s, said.kept / planted.value)
+        one = reduced(planted, area, said.seed, said.for_s, said.kept / planted)
         came += [one] if one else []
-        print(f"{planted.value}: {one or 'was not found'}", flush=True)
+        print(f"{planted}: {one or 'was not found'}", flush=True)
     if not came:
         return 1
     took = [one.found.took_s for one in came]

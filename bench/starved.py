@@ -192,14 +192,14 @@ def try_mutants(count: int, hardships: Sequence[Hardship], kept: Path, seed: int
     for hardship in hardships:
         ended: Counter[str] = Counter()
         for one in LATE[:count]:
-            caught, place = caught_in(known[one.value]), kept / "mutants" / one.value
+            caught, place = caught_in(known[one]), kept / "mutants" / one
             place.mkdir(parents=True, exist_ok=True)
             run = certified(manifest_of(one, place), hardship, [*caught], place / str(hardship), seed)
             verdicts = run.verdicts
             came_to = "nothing" if verdicts is None else "pass" if passed(caught, verdicts) else "no pass"
             ended[came_to] += 1
             if came_to != "no pass":
-                short.append(f"mutant {one.value}, {hardship}: came to {came_to} (exit {run.kept.status})")
+                short.append(f"mutant {one}, {hardship}: came to {came_to} (exit {run.kept.status})")
         print(f"mutants          {hardship:13} {dict(ended)}", flush=True)
     return short
 

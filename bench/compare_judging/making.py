@@ -15,12 +15,11 @@ from fuzz.lives import ROUND, trial
 from tests.exam.kill_matrix import kept
 from tests.exam.test_both_ways import CASES, named
 
-from assay_conformance.broker import BrokerMutation
 from assay_conformance.cases.permutations import permutations
-from assay_conformance.client import Mutation
 from assay_conformance.model.case import Case, Tier
 from assay_conformance.model.event import Event
 from assay_conformance.model.needs import needs
+from assay_conformance.pulsar.mutants import mutants
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
@@ -64,11 +63,11 @@ def make_lives(corpus: Path, lives: int, seed: int) -> Iterator[str]:
 
 def make_mutants(corpus: Path, lives: Sequence[Candidate]) -> Iterator[str]:
     """Each mutant in its Cases of the kill matrix, and in some of these lives of the honest client."""
-    for mutant in (*Mutation, *BrokerMutation):
-        if not (packed := corpus / f"mutants/{mutant.value}.zip").exists():
+    for mutant in mutants():
+        if not (packed := corpus / f"mutants/{mutant}.zip").exists():
             cases = [CASES[case] for case in kept()[mutant].failed if case in CASES]
             played = [*cases, *_cases(corpus, fit(lives, named(mutant)))]
-            yield f"mutants/{mutant.value}: {write(packed, FACTS, _histories(_trial(mutant), played))}"
+            yield f"mutants/{mutant}: {write(packed, FACTS, _histories(_trial(mutant), played))}"
 
 
 def fit(lives: Sequence[Candidate], requirement: str) -> list[Candidate]:
@@ -92,10 +91,8 @@ def _lived(seed: int) -> Iterator[tuple[Case, Sequence[Event]]]:
         yield from _histories(replace(trial(number), pack=UNJUDGED), [case])
 
 
-def _trial(mutant: Mutation | BrokerMutation) -> ReferenceTrial:
-    if isinstance(mutant, Mutation):
-        return ReferenceTrial(client=frozenset({mutant}), pack=UNJUDGED)
-    return ReferenceTrial(broker=frozenset({mutant}), pack=UNJUDGED)
+def _trial(mutant: str) -> ReferenceTrial:
+    return ReferenceTrial(mutants=frozenset({mutant}), pack=UNJUDGED)
 
 
 def _histories(trial: ReferenceTrial, cases: Sequence[Case]) -> Iterator[tuple[Case, Sequence[Event]]]:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from tests.end_to_end.running import GOLDEN, mutant
 
-from assay_conformance.client import Mutation
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_fixtures.certification import Options, certify, prepare
 from assay_fixtures.cli.execute import to_end
@@ -34,7 +33,7 @@ def main() -> None:
     if target.exists():
         sys.exit(f"{target} exists already: a released schema keeps its golden run; remove it first if it must go")
     with tempfile.TemporaryDirectory() as base:
-        agent = mutant(Path(base), Mutation.CLOSE_DROPS_ACKS)
+        agent = mutant(Path(base), "close-drops-acks")
         plan = prepare(str(agent), wanted=CASES)
         folder = RunFolder.create(Path(base) / "golden")
         to_end(certify(plan, folder, Options(recorded={"tier": "fast", "strict": False, "select": list(CASES)})))

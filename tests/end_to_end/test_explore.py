@@ -17,7 +17,6 @@ import pytest
 from tests.end_to_end.processes import descendants, eventually
 from tests.end_to_end.running import command_line, mutant
 
-from assay_conformance.client import Mutation
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut
 from assay_fixtures.cli import _run
@@ -29,7 +28,7 @@ from assay_fixtures.runner.folder import StoredRun
 from assay_reports.exploration import EXPLORATION, Once, read_exploration, render
 from assay_reports.replay import read_replay
 
-PLANTED = Mutation.FAILS_PENDING_ON_LOSS
+PLANTED = "fails-pending-on-loss"
 BROKEN = "resend.unreceipted-again"
 SEED, RUN = 6, 2
 """Of this seed a connection ends over a send in the first of so many Cases. What takes long is to reduce a
@@ -56,7 +55,7 @@ def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Explored:
     """A client that gives up what it has sent when its connection ends, explored for a while."""
     base = tmp_path_factory.mktemp("explored")
-    agent, runs = mutant(base, PLANTED.value), base / "runs"
+    agent, runs = mutant(base, PLANTED), base / "runs"
     told = assay(
         "explore", str(agent), "--area", "resend", "--cases", str(RUN), "--for", "5m", "--seed", str(SEED), "--json",
         "--jobs", "8", "--run-dir", str(runs),
@@ -80,7 +79,7 @@ def test_from_a_reduced_case_nothing_can_be_taken(planted: Explored) -> None:
     found = planted.cause
     breach = (found["requirement"], found["code"])
     case = read_replay((planted.folder / found["replay"]).read_bytes(), found["replay"]).case
-    trial = ReferenceTrial(client=frozenset({PLANTED}))
+    trial = ReferenceTrial(mutants=frozenset({PLANTED}))
     assert breach in trial.in_virtual_time(case).probed.breaches
     for smaller in _smaller(case):
         assert breach not in trial.in_virtual_time(smaller).probed.breaches
@@ -213,7 +212,7 @@ def test_an_interrupted_exploration_keeps_what_is_known(number: signal.Signals, 
 
 
 def test_an_interrupted_exploration_keeps_what_it_found(tmp_path: Path) -> None:
-    agent, runs = mutant(tmp_path, PLANTED.value), tmp_path / "runs"
+    agent, runs = mutant(tmp_path, PLANTED), tmp_path / "runs"
     with exploring(runs, str(agent), "--area", "resend", "--seed", str(SEED)) as process:
         eventually(lambda: any(runs.glob("*/history/generated/*.*-*")), "a Case that is reduced", 180)
         process.send_signal(signal.SIGINT)

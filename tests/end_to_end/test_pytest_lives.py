@@ -10,7 +10,6 @@ import pytest
 from tests.end_to_end.processes import alive, born, command_of, descendants, eventually
 from tests.end_to_end.running import agent_toml, mutant
 
-from assay_conformance.client import Mutation
 from assay_conformance.machines.areas import Area
 from assay_reports.replay import read_replay
 
@@ -63,7 +62,7 @@ def test_honest_client_lives_through_an_area(pytester: pytest.Pytester) -> None:
 
 
 def test_broken_client_fails_and_its_replay_file_is_named(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
+    agent = mutant(pytester.path / "agent", "restamps-resend")
     told = live(pytester, "--assay-agent", agent, "--assay-lives", "ci", "-k", "test_lives and resend")
     told.assert_outcomes(failed=1, deselected=len(Area) - 1)
     told.stdout.fnmatch_lines([f"{BROKEN}: *", f"  assay replay runs/*/replay/generated/{BROKEN}-*.json"])

@@ -16,7 +16,6 @@ import msgspec
 import pytest
 from tests.end_to_end.running import GOLDEN, command_line, mutant
 
-from assay_conformance.client import Mutation
 from assay_conformance.model.requirement import Level
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_fixtures.cli import _run
@@ -62,7 +61,7 @@ class Moved:
 def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
     base = tmp_path_factory.mktemp("moved")
     here, there = base / "here", base / "there"
-    agent = mutant(here / "agent", Mutation.RESTAMPS_RESEND)
+    agent = mutant(here / "agent", "restamps-resend")
     arguments = ("certify", str(agent), "--select", "resend/same-message", "--select", "ack/one-interval")
     ran = subprocess.run(command_line(*arguments), cwd=here, capture_output=True, check=False)
     (folder,) = (here / "runs").iterdir()

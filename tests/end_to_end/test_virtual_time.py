@@ -8,7 +8,6 @@ import time
 import pytest
 
 from assay_conformance.cases.build import Schedule, down, up
-from assay_conformance.client import Mutation
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.event import Completion, ErrorClass
 from assay_conformance.model.fault import Cut, Drop, Fault
@@ -40,7 +39,7 @@ def time_out(send_timeout_ms: int) -> Case:
 
 
 CASE = time_out(SEND_TIMEOUT_MS)
-LATE = ReferenceTrial(client=frozenset({Mutation.SEND_TIMEOUT_LATE}))
+LATE = ReferenceTrial(mutants=frozenset({"send-timeout-late"}))
 """Misses the time-out by more than is tolerated, so that there is something to find."""
 
 

@@ -1,27 +1,22 @@
 """docs/mutants.md: which requirement catches each mutant, in which Cases, and what else fails there.
 
 `python -m tests.exam.kill_matrix [--anew]` tries the mutants that nothing is kept of (or all of them) in virtual time,
-each in every Case of the row it breaks, keeps what failed in fixtures/golden/kills.json, and writes the page from that.
-It keeps as it goes, so that what was interrupted goes on where it stopped. (That mutants are caught at all is shown by
-test_both_ways.py, whenever it runs.)
+each in every Case of the requirements it breaks, keeps what failed in fixtures/golden/kills.json, and writes the page
+from that. It keeps as it goes, so that what was interrupted goes on where it stopped. (That mutants are caught at all
+is shown by test_both_ways.py, whenever it runs.)
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from tests.exam.named import NOT_NAMED
 
-from assay_conformance.broker import BrokerMutation, mutations
-from assay_conformance.client import Mutation
-from assay_conformance.client.mutations import MUTATIONS
+from assay_conformance.model.requirement import Side
+from assay_conformance.pulsar.mutants import Mutant, mutants
 
 ROOT: Final = Path(__file__).parents[2]
 KEPT: Final = ROOT / "fixtures" / "golden" / "kills.json"
@@ -49,9 +44,9 @@ FEW: Final = 3_600
 
 
 class Kill(msgspec.Struct, frozen=True):
-    """What failed with a mutant: Case -> requirements; the Cases are those of the requirements of `row`."""
+    """What failed with a mutant: Case -> requirements; the Cases are those of the requirements it `breaks`."""
 
-    row: str
+    breaks: tuple[str, ...]
     failed: dict[str, tuple[str, ...]]
 
 
@@ -90,66 +85,62 @@ def keep(kills: Mapping[str, Kill]) -> None:
     KEPT.write_bytes(text + b"\n")
 
 
-def page(kills: Mapping[str, Kill], rows: Mapping[str, frozenset[str]], broker: Mapping[str, str]) -> str:
-    """`rows`: row -> requirements; `broker`: mutant -> the rule it breaks."""
-    clients = [(name, MUTATIONS[name].rule, MUTATIONS[name].stands_for) for name in Mutation]
-    brokers = [(name, rule, "") for name, rule in broker.items()]
+def page(kills: Mapping[str, Kill], without: Mapping[str, str]) -> str:
+    """`without`: requirement -> why no mutant breaks it."""
+    clients, brokers = ([one for one in mutants().values() if one.side is side] for side in (Side.CLIENT, Side.BROKER))
     return "\n".join(
         (
             _HEAD,
-            f"{len(clients)} clients and {len(brokers)} brokers; {_caught(kills, rows)} are caught.",
+            f"{len(clients)} clients and {len(brokers)} brokers; {_caught(kills)} are caught.",
             "",
             "## Clients",
             "",
-            *_table(clients, kills, rows),
+            *_table(clients, kills),
             "",
             "## Brokers",
             "",
-            *_table(brokers, kills, rows),
+            *_table(brokers, kills),
             "",
-            *_without_a_mutant(),
+            *_without_a_mutant(without),
             *_by_exploration(found()),
         )
     )
 
 
-def killers(kill: Kill, requirements: Iterable[str]) -> dict[str, list[str]]:
+def killers(kill: Kill) -> dict[str, list[str]]:
     """Requirement -> Cases in which it fails, of those that the mutant breaks."""
     return {
         requirement: cases
-        for requirement in sorted(requirements)
+        for requirement in sorted(kill.breaks)
         if (cases := [case for case, failed in sorted(kill.failed.items()) if requirement in failed])
     }
 
 
-def _caught(kills: Mapping[str, Kill], rows: Mapping[str, frozenset[str]]) -> int:
-    return sum(bool(killers(kill, rows.get(kill.row, ()))) for kill in kills.values())
+def _caught(kills: Mapping[str, Kill]) -> int:
+    return sum(bool(killers(kill)) for kill in kills.values())
 
 
-def _table(
-    mutants: Iterable[tuple[str, str, str]], kills: Mapping[str, Kill], rows: Mapping[str, frozenset[str]]
-) -> Iterator[str]:
+def _table(known: Iterable[Mutant], kills: Mapping[str, Kill]) -> Iterator[str]:
     yield "| mutant | what it does | stands for | caught by | what else fails |"
     yield "|---|---|---|---|---|"
-    for name, rule, stands_for in mutants:
-        kill = kills.get(name)
+    for one in known:
+        kill = kills.get(one.name)
         if kill is None:
             continue
-        own = rows.get(kill.row, frozenset())
-        caught = "; ".join(f"`{one}` in {_cases(cases)}" for one, cases in killers(kill, own).items())
-        also = sorted({one for failed in kill.failed.values() for one in failed} - own)
-        shown = ", ".join(f"`{one}`" for one in also)
-        yield f"| `{name}` | {_cell(rule)} | {_cell(stands_for)} | {caught or 'nothing'} | {shown} |"
+        caught = "; ".join(f"`{requirement}` in {_cases(cases)}" for requirement, cases in killers(kill).items())
+        also = sorted({requirement for failed in kill.failed.values() for requirement in failed} - set(kill.breaks))
+        shown = ", ".join(f"`{requirement}`" for requirement in also)
+        yield f"| `{one.name}` | {_cell(one.does)} | {_cell(one.stands_for)} | {caught or 'nothing'} | {shown} |"
 
 
-def _without_a_mutant() -> Iterator[str]:
-    yield "## Checks that no mutant is named after"
+def _without_a_mutant(without: Mapping[str, str]) -> Iterator[str]:
+    yield "## Checks without a mutant"
     yield ""
-    yield "Each fails where another requirement does, which that mutant is named after."
+    yield "Each fails where another requirement does, which a mutant breaks."
     yield ""
     yield "| requirement | why |"
     yield "|---|---|"
-    yield from (f"| `{requirement}` | {why} |" for requirement, why in NOT_NAMED.items())
+    yield from (f"| `{requirement}` | {why} |" for requirement, why in without.items())
     yield ""
 
 
@@ -200,27 +191,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").strip().removesuffix(".")
 
 
-def broker_rules() -> dict[str, str]:
-    """Each broker mutant's own words: what stands below it in its enumeration."""
-    body = ast.parse(inspect.getsource(mutations)).body
-    told = next(one for one in body if isinstance(one, ast.ClassDef) and one.name == BrokerMutation.__name__).body
-    found: dict[str, str] = {}
-    for before, after in pairwise(told):
-        if isinstance(before, ast.Assign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            assert isinstance(before.value, ast.Constant)
-            found[str(before.value.value)] = str(after.value.value)
-    return found
-
-
 def written() -> str:
     """The page of what is kept."""
-    from tests.exam import test_both_ways as exam
+    from tests.exam.test_both_ways import WITHOUT_A_MUTANT
 
-    rows: dict[str, set[str]] = {}
-    for id, requirement in exam.PACK.catalogue.requirements.items():
-        if id in exam.PACK.checks:
-            rows.setdefault(requirement.row, set()).add(id)
-    return page(kept(), {row: frozenset(own) for row, own in rows.items()}, broker_rules())
+    return page(kept(), WITHOUT_A_MUTANT)
 
 
 def main() -> None:
@@ -229,12 +204,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--anew", action="store_true", help="try every mutant again")
     said = parser.parse_args()
-    known = {str(mutant) for mutant in (*Mutation, *BrokerMutation)}
-    kills = {} if said.anew else {name: kill for name, kill in kept().items() if name in known}
-    for mutant in (*Mutation, *BrokerMutation):
-        if mutant not in kills:
-            row = MUTATIONS[mutant].row if isinstance(mutant, Mutation) else exam.BROKER_ROWS[mutant]
-            kills[str(mutant)] = Kill(row, {tried.case.id: exam.failed_in(tried) for tried in exam.tried_with(mutant)})
+    kills = {} if said.anew else {name: kill for name, kill in kept().items() if name in mutants()}
+    for name, mutant in mutants().items():
+        if name not in kills:
+            kills[name] = Kill(mutant.breaks, {tried.case.id: exam.failed_in(tried) for tried in exam.tried_with(name)})
             keep(kills)
     keep(kills)
     PAGE.write_text(written(), "utf-8")

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 from tests.exam.failures import Failure, failures_of
 
-from assay_conformance.client import Mutation
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
 from assay_conformance.model.case import Case
@@ -34,7 +33,7 @@ def _of_machines(area: Area) -> list[Case]:
 @cache
 def _found() -> Failure:
     """The first life of the one area that is about it in which it is found."""
-    planted = ReferenceTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
+    planted = ReferenceTrial(mutants=frozenset({"loses-third-send"}))
     drawn = plan.draw(areas.lives(Area.RESEND), LIVES, SEED)
     case = next(case for case in drawn if LOST in dict(planted.in_virtual_time(case).probed.breaches))
     (failure,) = asyncio.run(failures_of([case], planted.probe, parallel=8))
@@ -54,7 +53,7 @@ def test_the_planted_fault_is_found_and_reduced_to_three_sends_and_one_lost_conn
 
 def test_nothing_can_be_taken_from_what_is_left() -> None:
     failure = _found()
-    planted = ReferenceTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
+    planted = ReferenceTrial(mutants=frozenset({"loses-third-send"}))
     for index in range(len(failure.reduced.steps)):
         steps = failure.reduced.steps[:index] + failure.reduced.steps[index + 1 :]
         smaller = msgspec.structs.replace(failure.reduced, steps=steps)

@@ -14,11 +14,11 @@ from assay_conformance.checks.occasions import occasions
 from assay_conformance.checks.part import judge_part
 from assay_conformance.checks.plain import shortened
 from assay_conformance.checks.plain.passed import Passed
-from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.history.rereading import Held
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.event import Closed, Frame
 from assay_conformance.model.policy import Policies
+from assay_conformance.pulsar.mutants import mutants
 from assay_fixtures.packs import own_pack
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 
@@ -96,10 +96,10 @@ def test_most_of_these_harms_are_found_and_in_many_a_part_is_left_out() -> None:
     assert sum(_left(day) < 1 for day in days) > len(days) // 4
 
 
-@pytest.mark.parametrize("number", range(0, len(MUTATIONS), 1 if NIGHTLY else 24))
-def test_a_mutant_is_judged_as_in_the_whole(number: int) -> None:
+@pytest.mark.parametrize("mutant", list(mutants())[:: 1 if NIGHTLY else 30])
+def test_a_mutant_is_judged_as_in_the_whole(mutant: str) -> None:
     case = calm_day().case
-    events = ReferenceTrial(client=frozenset({list(MUTATIONS)[number]})).in_virtual_time(case).events
+    events = ReferenceTrial(mutants=frozenset({mutant})).in_virtual_time(case).events
     assert differences(Day(case, tuple(events))) == []
 
 

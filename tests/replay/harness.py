@@ -10,13 +10,14 @@ import msgspec
 from tests.replay.normal import ERASED, NAMESPACES, TOLD, TURNS
 from tests.replay.reading import Line, Recording
 
-from assay_conformance.broker import BrokerMutation, Cluster
+from assay_conformance.broker import Cluster
 from assay_conformance.broker.names import parse
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import MessageId
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.policy import Policies
+from assay_conformance.pulsar.mutants import overrides_of
 from assay_conformance.wire import (
     NO_ID,
     BaseCommand,
@@ -77,7 +78,7 @@ def stream_of(conn: int, frame: Frame) -> Stream:
 class Replay:
     """One recording against one cluster. `differences` says what was not equal, one sentence each."""
 
-    def __init__(self, recording: Recording, mutations: frozenset[BrokerMutation]) -> None:
+    def __init__(self, recording: Recording, mutations: frozenset[str]) -> None:
         self.differences: list[str] = []
         self._recording = recording
         self._sink = Answers(self._stream_of)
@@ -92,7 +93,7 @@ class Replay:
             self._sink,
             urls=["pulsar://127.0.0.1:6650"],
             topics={topic.name: topic.name for topic in topics},
-            mutations=mutations,
+            overrides=overrides_of(mutations),
             unix_ms=began_ms(recording),
         )
         for namespace in NAMESPACES:
@@ -217,7 +218,7 @@ class Replay:
                     )
 
 
-def replay(recording: Recording, *mutations: BrokerMutation) -> list[str]:
+def replay(recording: Recording, *mutations: str) -> list[str]:
     """What this broker answers differently from the recorded one."""
     return Replay(recording, frozenset(mutations)).run()
 

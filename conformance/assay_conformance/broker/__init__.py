@@ -5,14 +5,12 @@
     topic -> admission (access) and publishing (pacing, dedup) -> store
     topic -> subscription (cursor) -> dispatch, sharing (backlog) -> consumer
 
-Tables: rules (constants), handlers (who serves which command), steps (what a Case may do to a broker),
-mutations (which rule may be broken on purpose; sabotage is what a broken store looks like).
+Tables: rules (constants), handlers (who serves which command), steps (what a Case may do to a broker).
 """
 
 from __future__ import annotations
 
 from assay_conformance.broker.cluster import Cluster, CursorState, ReadBackState
 from assay_conformance.broker.host import ClusterSink
-from assay_conformance.broker.mutations import BrokerMutation
 
-__all__ = ["BrokerMutation", "Cluster", "ClusterSink", "CursorState", "ReadBackState"]
+__all__ = ["Cluster", "ClusterSink", "CursorState", "ReadBackState"]

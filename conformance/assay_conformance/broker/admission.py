@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay_conformance.broker.access import Access, Entrance
-from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.publishing import TERMINATED
 from assay_conformance.broker.rules import RefusalError
-from assay_conformance.wire.pulsar_pb2 import ProducerAccessMode, ServerError
+from assay_conformance.wire.pulsar_pb2 import ServerError
 
 if TYPE_CHECKING:
     from assay_conformance.broker.producer import Producer
@@ -24,19 +22,16 @@ _FENCED = RefusalError(ServerError.ProducerFenced, "Fenced out")
 class Admission:
     """`producers` are those that were admitted, by name."""
 
-    def __init__(self, host: Host, topic: Topic) -> None:
+    def __init__(self, topic: Topic) -> None:
         self.producers: dict[str, Producer] = {}
         self.access = Access()
-        self._host = host
         self._topic = topic
 
     def admit(self, producer: Producer) -> None:
         """Take a producer in, refuse it, or let it wait until the topic is its own."""
         try:
             self._check_usable()
-            cheats = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER)
-            beside = cheats and producer.access_mode == ProducerAccessMode.Exclusive
-            entrance = self.access.ask(producer, occupied=bool(self.producers) and not beside)
+            entrance = self.access.ask(producer, occupied=self._is_occupied(producer))
             if entrance is Entrance.QUEUED:
                 producer.queued()
                 return
@@ -54,7 +49,7 @@ class Admission:
             if self._topic.publishing.dedup is not None:
                 self._topic.publishing.dedup.left(producer.name)
         following = self.access.left(producer, occupied=bool(self.producers))
-        if following is not None and not self._host.breaks(BrokerMutation.FORGETS_WAITING_PRODUCER):
+        if following is not None:
             self._promote(following)
 
     def evict(self, url: str | None, refusal: RefusalError) -> None:
@@ -69,6 +64,15 @@ class Admission:
         # Closing one may end its connection, and take others with it.
         while plain := next((producer for producer in self.producers.values() if not producer.encrypted), None):
             plain.evict(None)
+
+    def _is_occupied(self, producer: Producer) -> bool:
+        """Whether others are there beside whom this one may not be."""
+        del producer
+        return bool(self.producers)
+
+    def _takes_over(self, producer: Producer, holder: Producer) -> bool:
+        """Whether it gets the name of another at once."""
+        return producer.succeeds(holder)
 
     def _promote(self, producer: Producer) -> None:
         try:
@@ -107,8 +111,7 @@ class Admission:
         if holder is None and 0 < (self._topic.policies.max_producers or 0) <= len(self.producers):
             text = f"Topic '{self._topic.name.full}' reached max producers limit"
             raise RefusalError(ServerError.ProducerBusy, text)
-        beside = self._host.breaks(BrokerMutation.ADMITS_SECOND_OF_A_NAME)
-        if holder is None or producer.succeeds(holder) or beside:
+        if holder is None or self._takes_over(producer, holder):
             self.producers[producer.name] = producer
             if self._topic.publishing.dedup is not None:
                 self._topic.publishing.dedup.joined(producer.name)

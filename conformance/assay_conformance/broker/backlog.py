@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from assay_conformance.broker.compaction import Compaction
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import BACKLOGGED_ENTRIES, RATE_RETRY_MS, READ_BATCH_ENTRIES
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.throttle import DispatchLimiter
@@ -49,8 +48,7 @@ class Backlog:
         self._members = 0.0
         self._furthest = -1
         self._granted = 0
-        coarse = host.breaks(BrokerMutation.FLOW_CONTROL_IS_COARSE)
-        self._is_precise = host.settings.precise_flow_control and not coarse
+        self._is_precise = host.settings.precise_flow_control
 
     def quota(self, permits: int, *, again: bool = False) -> int:
         """How many entries one read may take; 0 with a later `wake` when a rate is used up. `again`: it is a read of
@@ -68,17 +66,19 @@ class Backlog:
 
     def _allowed(self, wanted: int, *, again: bool) -> int:
         size = self.store.average_bytes
-        levels = [limiter.of_read(again=again).entries(wanted, size) for limiter in self.limiters]
-        if self._host.breaks(BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES):
-            return max(levels)
-        return min(levels)
+        return self._of_levels([limiter.entries(wanted, size) for limiter in self._limiters_for(again=again)])
+
+    def _of_levels(self, allowed: Sequence[int]) -> int:
+        return min(allowed)
+
+    def _limiters_for(self, *, again: bool) -> Sequence[DispatchLimiter]:
+        """Those of a read of what comes `again` are those of what is new."""
+        del again
+        return self.limiters
 
     def _is_throttled(self, *, again: bool) -> bool:
-        if self._host.breaks(BrokerMutation.DISPATCH_IGNORES_RATE):
-            return False
-        if again and self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE):
-            return False
-        if self._host.settings.throttles_caught_up or self._host.breaks(BrokerMutation.THROTTLES_CAUGHT_UP):
+        del again
+        if self._host.settings.throttles_caught_up:
             return True
         return len(self.store.entries) - self.cursor.next > BACKLOGGED_ENTRIES
 
@@ -87,12 +87,16 @@ class Backlog:
         if self._is_precise:
             self._members = 0.9 * self._members + 0.1 * messages if self._members else messages
         again, self._furthest = entry.index <= self._furthest, max(entry.index, self._furthest)
-        if not self.limiters or (again and self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE)):
-            return
-        by_entries = self._host.settings.rate_counts_entries
-        charged = 1 if by_entries and not self._host.breaks(BrokerMutation.RATE_COUNTS_MEMBERS) else messages
-        for limiter in self.limiters:
-            limiter.of_read(again=again).consume(charged, len(entry.payload.block))
+        if self.limiters:
+            self._charge(self._counted(messages), len(entry.payload.block), again=again)
+
+    def _counted(self, messages: int) -> int:
+        """What an entry of so many messages counts against a rate in messages."""
+        return 1 if self._host.settings.rate_counts_entries else messages
+
+    def _charge(self, messages: int, size: int, *, again: bool) -> None:
+        for limiter in self._limiters_for(again=again):
+            limiter.consume(messages, size)
 
     def read(self, count: int, *, compacted: bool = False) -> list[Entry]:
         """The next entries, or what a compaction has left of them; none: the read waits for some."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 
 _MIB = 1 << 20
 
@@ -28,8 +27,7 @@ class PublishBuffer:
     __slots__ = ("_bytes", "_most_bytes", "_paused", "_readings")
 
     def __init__(self, host: Host) -> None:
-        bounded = not host.breaks(BrokerMutation.READS_ON_FULL_BUFFER)
-        self._most_bytes = host.settings.max_pending_mb * _MIB if bounded else 0
+        self._most_bytes = host.settings.max_pending_mb * _MIB
         self._bytes = 0
         self._readings: dict[Pausing, None] = {}
         self._paused: list[Pausing] = []

@@ -15,7 +15,6 @@ from assay_conformance.broker import handshake
 from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.handlers import HANDLERS
 from assay_conformance.broker.host import ClusterSink, Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.steps import read_step
@@ -24,6 +23,7 @@ from assay_conformance.broker.topics import Topics
 from assay_conformance.model.case import Topology
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import MessageId
+from assay_conformance.model.overrides import HONEST, Overrides
 from assay_conformance.wire import Frame
 
 
@@ -61,19 +61,19 @@ class Cluster:
         *,
         urls: Sequence[str],
         topics: Mapping[str, str],
-        mutations: frozenset[BrokerMutation] = frozenset(),
+        overrides: Overrides = HONEST,
         now_ns: int = 0,
         unix_ms: int = 0,
     ) -> None:
-        self._host = Host(sink, mutations, now_ns, unix_ms, topology)
-        self.topics = Topics(self._host, topology, urls, topics)
+        self._host = Host(sink, overrides, now_ns, unix_ms, topology)
+        self.topics = self._host.implementation(Topics)(self._host, topology, urls, topics)
         self._sessions: dict[int, Session] = {}
-        self._buffers = [PublishBuffer(self._host) for _ in urls]
+        self._buffers = [self._host.implementation(PublishBuffer)(self._host) for _ in urls]
 
     def opened(self, conn: int, broker: int, now_ns: int) -> None:
         """A client connected to broker `broker`."""
         self.advance(now_ns)
-        self._sessions[conn] = Session(
+        self._sessions[conn] = self._host.implementation(Session)(
             self._host,
             conn,
             broker,

@@ -9,7 +9,6 @@ from assay_conformance.broker import replies
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.describing import check_consumer_schema
 from assay_conformance.broker.housekeeping import MS_PER_S
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import parse
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Attached, Session
@@ -103,8 +102,6 @@ def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
     refused: dict[str, Any] = {}
     if _in_transaction(body, attached.subscription):
         refused = {"error": ServerError.NotAllowedError, "message": "Transactions are not enabled."}
-    elif session.host.breaks(BrokerMutation.REFUSES_SETTLED) and attached.subscription.is_settled(body.message_id):
-        refused = {"error": ServerError.MetadataError, "message": "Not pending"}
     else:
         attached.subscription.acknowledge(attached.consumer, body)
     if body.HasField("request_id"):

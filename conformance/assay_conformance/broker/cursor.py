@@ -10,12 +10,11 @@ from assay_conformance.broker.store import Entry, Store
 
 
 class Cursor:
-    """`next` is the index read next. One that `forgets` loses all acknowledgements when it is rewound."""
+    """`next` is the index read next."""
 
-    __slots__ = ("_began", "_forgets", "acked", "mark", "next", "partial")
+    __slots__ = ("_began", "acked", "mark", "next", "partial")
 
-    def __init__(self, mark: int, *, forgets: bool = False) -> None:
-        self._forgets = forgets
+    def __init__(self, mark: int) -> None:
         self.mark = mark
         self.next = mark
         self.acked: set[int] = set()
@@ -99,8 +98,6 @@ class Cursor:
 
     def rewind(self) -> None:
         """Read again from the first entry not acknowledged."""
-        if self._forgets:
-            self.reset(0)
         self.next = self.mark
 
     def reset(self, index: int) -> None:

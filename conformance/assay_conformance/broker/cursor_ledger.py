@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import NS_PER_MS, NS_PER_S
 
 
@@ -51,18 +50,16 @@ class CursorLedger:
 
     def close(self) -> None:
         """The topic is closed in order."""
-        if not self._host.breaks(BrokerMutation.CURSOR_CLOSED_UNWRITTEN):
-            self.write()
+        self.write()
 
     def restore(self, deleted: int) -> None:
         """Bring the cursor back to what is written; entries below `deleted` are not there any more."""
         self.catch_up()
-        cursor = self._cursor
-        cursor.reset(self._mark)
-        if self._host.breaks(BrokerMutation.CURSOR_FORGETS_HOLES):
-            return
-        if self._host.breaks(BrokerMutation.CURSOR_FILLS_HOLES) and self._acked:
-            cursor.ack_up_to(max(self._acked))
+        self._cursor.reset(self._mark)
+        self._restore_acked()
+        self._cursor.ack_up_to(deleted - 1)
+
+    def _restore_acked(self) -> None:
+        """What is acknowledged behind the first hole."""
         for index in sorted(self._acked):
-            cursor.ack(index)
-        cursor.ack_up_to(deleted - 1)
+            self._cursor.ack(index)

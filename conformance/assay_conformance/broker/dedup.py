@@ -11,11 +11,11 @@ Source: MessageDeduplication of Pulsar 4.0 and its settings in broker.conf.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from itertools import islice
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.store import Entry
 from assay_conformance.broker.timers import NS_PER_S
 from assay_conformance.wire import MessageMetadata
@@ -64,13 +64,16 @@ class Deduplication:
     def push(self, name: str, lowest: int, highest: int) -> Copy:
         """Judge a SEND and, when it is new, record that its write begins."""
         last = self._pushed.get(name)
-        compared = highest if self._host.breaks(BrokerMutation.DEDUP_COMPARES_HIGHEST) else lowest
+        compared = self._compared(lowest, highest)
         if last is not None and compared <= last:
             return Copy.DUPLICATE if compared <= self._persisted.get(name, NOTHING) else Copy.UNKNOWN
-        if last is not None and lowest > last + 1 and self._host.breaks(BrokerMutation.DEDUP_REFUSES_GAPS):
-            return Copy.DUPLICATE
         self._pushed[name] = max(lowest, highest)
         return Copy.NEW
+
+    def _compared(self, lowest: int, highest: int) -> int:
+        """The id that a SEND is compared by."""
+        del highest
+        return lowest
 
     def persist(self, name: str, highest: int, index: int) -> None:
         """Record that a write ended, as entry `index`."""
@@ -87,30 +90,22 @@ class Deduplication:
     def joined(self, name: str) -> None:
         """A producer of this name is there."""
         self._purge()
-        if self._host.breaks(BrokerMutation.DEDUP_FORGETS_SILENT):
-            self._idle_since_ns.setdefault(name, self._host.now_ns)
-        else:
-            self._idle_since_ns.pop(name, None)
+        self._idle_since_ns.pop(name, None)
 
     def left(self, name: str) -> None:
         """It is there no longer."""
-        if not self._host.breaks(BrokerMutation.DEDUP_FORGETS_SILENT):
-            self._idle_since_ns[name] = self._host.now_ns
+        self._idle_since_ns[name] = self._host.now_ns
 
     def forget_unwritten(self) -> None:
         """What was under way is not written: its ids may come again."""
-        if self._host.breaks(BrokerMutation.DEDUP_KEEPS_UNWRITTEN):
-            return
         self._pushed = dict(self._persisted)
 
     def recover(self) -> None:
         """Start again from what is written down, as a broker that loads the topic does."""
         self._purge()
         self._keep_due(len(self._entries))
-        self._persisted = {} if self._host.breaks(BrokerMutation.DEDUP_FORGETS_SNAPSHOT) else dict(self._snapshot)
-        if self._host.breaks(BrokerMutation.DEDUP_FORGETS_ON_LOAD):
-            self._covered = len(self._entries)
-        for entry in islice(self._entries, self._covered, None):
+        self._persisted = self._read_snapshot()
+        for entry in self._behind_snapshot():
             metadata = entry.metadata
             if metadata is not None and not is_early_chunk(metadata):
                 highest = max(metadata.sequence_id, metadata.highest_sequence_id)
@@ -119,6 +114,13 @@ class Deduplication:
         self._pushed = dict(self._persisted)
         self._idle_since_ns = dict.fromkeys(self._persisted, self._host.now_ns)
 
+    def _read_snapshot(self) -> dict[str, int]:
+        return dict(self._snapshot)
+
+    def _behind_snapshot(self) -> Iterable[Entry]:
+        """The entries that the snapshot does not cover."""
+        return islice(self._entries, self._covered, None)
+
     def _keep_due(self, entries: int) -> None:
         """Take the snapshot that was due since the last id was persisted."""
         due_ns = self._host.settings.dedup_snapshot_s * NS_PER_S
@@ -126,17 +128,19 @@ class Deduplication:
             self._keep(entries)
 
     def _keep(self, entries: int) -> None:
-        unbounded = self._host.breaks(BrokerMutation.DEDUP_WRITES_EVERY_NAME)
-        names = None if unbounded else self._host.settings.dedup_max_producers
-        self._snapshot = dict(islice(self._persisted.items(), names))
+        self._snapshot = dict(islice(self._persisted.items(), self._most_names()))
         self._covered = entries
         self._since_snapshot = 0
         self._taken_ns = self._host.now_ns
 
+    def _most_names(self) -> int | None:
+        """How many names a snapshot holds; None is without limit."""
+        return self._host.settings.dedup_max_producers
+
     def _purge(self) -> None:
         limit_ns = self._host.settings.dedup_idle_minutes * 60 * NS_PER_S
         idle = [name for name, since_ns in self._idle_since_ns.items() if self._host.now_ns - since_ns > limit_ns]
-        if not idle or self._host.breaks(BrokerMutation.DEDUP_REMEMBERS_FOR_EVER):
+        if not idle:
             return
         for name in idle:
             for numbers in (self._pushed, self._persisted, self._idle_since_ns):

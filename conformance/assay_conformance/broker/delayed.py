@@ -10,7 +10,6 @@ import heapq
 from collections.abc import Callable
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.store import Entry
 from assay_conformance.broker.timers import Timer
 from assay_conformance.model.policy import DelayedDelivery
@@ -42,11 +41,7 @@ class Delayed:
         """Whether this entry has to wait; if so it is kept here."""
         metadata = entry.metadata
         at_ms = 0 if metadata is None else metadata.deliver_at_time
-        if (
-            not self.active
-            or self._host.breaks(BrokerMutation.DELAY_IGNORED)
-            or at_ms <= self._host.unix_ms + self._early_ms
-        ):
+        if not self.active or at_ms <= self._host.unix_ms + self._early_ms:
             return False
         heapq.heappush(self._heap, (at_ms, entry.index))
         self._set_timer()

@@ -14,7 +14,6 @@ from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.failover import active_of, rank
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.store import Entry
 from assay_conformance.broker.timers import Timer
@@ -81,8 +80,6 @@ class Dispatcher(ABC):
             return 0
         unacked = self._cursor.partial.get(entry.index)
         charged = consumer.deliver(entry, unacked=unacked, redeliveries=redeliveries, epoch=epoch)
-        if self._host.breaks(BrokerMutation.FLOW_COUNTS_ENTRIES):
-            consumer.permits += charged - 1
         self._backlog.spend(entry, charged)
         return charged
 
@@ -143,21 +140,15 @@ class SingleActive(Dispatcher):
                 return
             # What was read is sent, whatever its batches cost: permits only say how many entries are read.
             for entry in entries:
-                if self._waits_wrongly(entry):
+                if self._holds_back(entry):
                     return
                 # What is compacted is read on another way, which knows no epochs.
                 self._send(consumer, entry, epoch=None if consumer.reads_compacted else consumer.epoch)
 
-    def _waits_wrongly(self, entry: Entry) -> bool:
-        """What a broker does that knows delays here, too; False for an honest one."""
-        if not self._host.breaks(BrokerMutation.ACTIVE_WAITS_FOR_DELAY) or entry.metadata is None:
-            return False
-        wait_ms = entry.metadata.deliver_at_time - self._host.unix_ms
-        if wait_ms <= 0:
-            return False
-        self._cursor.next = entry.index
-        self._host.after(wait_ms, self.read)
-        return True
+    def _holds_back(self, entry: Entry) -> bool:
+        """Whether an entry and all behind it wait: none does, delayed or not."""
+        del entry
+        return False
 
     def _choose(self) -> bool:
         """Make another one the active one; False when it already was."""
@@ -176,12 +167,14 @@ class SingleActive(Dispatcher):
         self._switch = None
         if self.active is None:
             return
-        if not (self._failover and self._host.breaks(BrokerMutation.FAILOVER_READS_ON)):
-            self._backlog.rewind()
+        self._start_over()
         if self._failover:
             for consumer in self.consumers:
                 tell_active(consumer, consumer is self.active)
         self.read()
+
+    def _start_over(self) -> None:
+        self._backlog.rewind()
 
 
 def tell_active(consumer: Consumer, active: bool) -> None:

@@ -1,15 +1,17 @@
-"""What all parts of one cluster share: the instant, the deadlines, the way out, and which rule is broken on purpose."""
+"""What all parts of one cluster share: the instant, the deadlines, the way out, and which classes are overridden."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import NS_PER_MS, Timer, Timers
 from assay_conformance.model.case import Topology
 from assay_conformance.model.event import MessageId
+from assay_conformance.model.overrides import Overrides
 from assay_conformance.wire import Frame, Payload
+
+T = TypeVar("T")
 
 
 class ClusterSink(Protocol):
@@ -41,11 +43,12 @@ class Announced(NamedTuple):
 class Host:
     """`now_ns` is the instant of the input being served; `unix_ms` was the wall clock at `started_ns`.
 
-    `announced` and `tokens` are what the next CONNECT finds.
+    `announced` and `tokens` are what the next CONNECT finds. Parts are made through `implementation`, so that any of
+    them can be overridden.
     """
 
     __slots__ = (
-        "_mutations",
+        "_overrides",
         "_started_ns",
         "_unix_ms",
         "announced",
@@ -60,7 +63,7 @@ class Host:
     def __init__(
         self,
         sink: ClusterSink,
-        mutations: frozenset[BrokerMutation],
+        overrides: Overrides,
         now_ns: int,
         unix_ms: int,
         topology: Topology,
@@ -72,12 +75,13 @@ class Host:
         self.sink = sink
         self.timers = Timers()
         self.now_ns = now_ns
-        self._mutations = mutations
+        self._overrides = overrides
         self._started_ns = now_ns
         self._unix_ms = unix_ms
 
-    def breaks(self, mutation: BrokerMutation) -> bool:
-        return mutation in self._mutations
+    def implementation(self, honest: type[T]) -> type[T]:
+        """The class to make in place of `honest`: that one, unless it is overridden."""
+        return self._overrides.of(honest)
 
     def after(self, delay_ms: float, action: Callable[[], None]) -> Timer:
         return self.timers.at(self.now_ns + int(delay_ms * NS_PER_MS), action)

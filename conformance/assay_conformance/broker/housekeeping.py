@@ -8,10 +8,10 @@ backlog, as the quota says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.timers import Timer
@@ -78,11 +78,14 @@ class Housekeeping:
     def _expire(self) -> None:
         self._expiry = None
         ttl_s = self._policies.message_ttl_s
-        if ttl_s and not self._host.breaks(BrokerMutation.TTL_IGNORED):
-            end = self._index_of_age(ttl_s)
-            for subscription in self._topic.subscriptions.values():
-                subscription.skip_before(end)
+        if ttl_s:
+            self._expire_older(ttl_s)
         self.apply(self._policies)
+
+    def _expire_older(self, ttl_s: int) -> None:
+        end = self._index_of_age(ttl_s)
+        for subscription in self._topic.subscriptions.values():
+            subscription.skip_before(end)
 
     def _check_at_interval(self) -> None:
         self._check = None
@@ -116,14 +119,17 @@ class Housekeeping:
         if retention is None:
             return
         marks = [kept.cursor.mark for kept in self._topic.subscriptions.values() if kept.durable]
-        least = max if self._host.breaks(BrokerMutation.DELETES_UNACKED) else min
-        consumed = least(marks, default=len(store.entries))
+        consumed = self._consumed(marks) if marks else len(store.entries)
         for end in store.closed_ledgers():
             if end > consumed or not self._is_past(retention, end):
                 break
             store.deleted = end
         for kept in self._topic.subscriptions.values():
             kept.cursor.ack_up_to(store.deleted - 1)
+
+    def _consumed(self, marks: Sequence[int]) -> int:
+        """Up to where every subscription has acknowledged."""
+        return min(marks)
 
     def _is_past(self, retention: Retention, end: int) -> bool:
         """Whether the ledgers below an entry are too old, or there is enough without them."""

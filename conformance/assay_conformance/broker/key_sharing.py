@@ -13,7 +13,6 @@ from collections.abc import Callable, Container
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import LOOK_AHEAD_PER_CONSUMER, LOOK_AHEAD_PER_SUBSCRIPTION
 from assay_conformance.broker.sharing import Replay, Sharing
 from assay_conformance.broker.stickiness import selector
@@ -105,10 +104,6 @@ class KeyShared(Sharing):
         self._rooms = {consumer: self._room(consumer) if consumer.is_able else 0 for consumer in self.consumers}
 
     def _pick(self, entry: Entry) -> Consumer | None:
-        if self._host.breaks(BrokerMutation.KEY_SHARED_IGNORES_KEYS):
-            able = [known for known in self.consumers if self._rooms[known] > 0]
-            # Not by single entries: a topic whose keys take turns would keep them apart by chance.
-            return able[entry.index // 2 % len(able)] if able else None
         consumer = self._selector.select(entry.key_hash)
         if consumer is None or self._rooms[consumer] <= 0 or (self._ordered and self._has_to_wait(entry, consumer)):
             self._hold(entry.key_hash)
@@ -117,8 +112,7 @@ class KeyShared(Sharing):
 
     def _has_to_wait(self, entry: Entry, consumer: Consumer) -> bool:
         """Whether something of its hash waits before it, or is out at another consumer."""
-        drains = not self._host.breaks(BrokerMutation.KEY_SHARED_DRAINS_NOTHING)
-        out = self._out.get(entry.key_hash, ()) if drains else ()
+        out = self._out.get(entry.key_hash, ())
         return entry.key_hash in self._held or any(holder is not consumer for holder in out)
 
     def _sent(self, consumer: Consumer, entry: Entry, messages: int) -> None:

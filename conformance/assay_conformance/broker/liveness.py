@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import Timer
 from assay_conformance.wire import CommandType
 
@@ -57,10 +56,7 @@ class Liveness:
         self._timer = session.host.after(session.host.keep_alive_ms, self._probe)
 
     def _unanswered(self) -> None:
-        if self._session.host.breaks(BrokerMutation.SILENT_HOLDER_STAYS):
-            self._answer(alive=True)
-        else:
-            self._session.end()
+        self._session.end()
 
     def _answer(self, *, alive: bool) -> None:
         if self._asking is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.throttle import PublishLimiter
 from assay_conformance.broker.timers import Timer
@@ -24,9 +23,7 @@ class PublishGate:
 
     def __init__(self, host: Host, rate: Rate) -> None:
         self._host = host
-        share = 2 if host.breaks(BrokerMutation.PUBLISH_RATE_IS_HALVED) else 1
-        given = Rate(messages=rate.messages // share, bytes=rate.bytes // share, period_s=rate.period_s)
-        self._limiter = PublishLimiter(given, host.now_ns)
+        self._limiter = PublishLimiter(rate, host.now_ns)
         self._waiting: deque[Reading] = deque()
         self._timer: Timer | None = None
 

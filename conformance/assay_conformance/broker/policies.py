@@ -44,22 +44,16 @@ class PolicyLevels:
     def forget_topic(self, topic: str) -> None:
         self._topics.pop(topic, None)
 
-    def effective(self, topic: str, namespace: str, *, overruled: bool = False) -> Policies:
-        """What holds for a topic; `overruled`: what would if its namespace came first."""
-        levels = [self.of_topic(topic), self.of_namespace(namespace)]
-        return nearest(*(reversed(levels) if overruled else levels), self._broker)
+    def effective(self, topic: str, namespace: str) -> Policies:
+        """What holds for a topic."""
+        return nearest(*self._levels(topic, namespace), self._broker)
+
+    def _levels(self, topic: str, namespace: str) -> tuple[Policies, Policies]:
+        """What is set nearer than the broker's, the nearest first."""
+        return self.of_topic(topic), self.of_namespace(namespace)
 
 
 def changed(policies: Policies, by: Policies) -> Policies:
     """These policies, with those the other sets in their place."""
     given = {name: value for name in Policies.__struct_fields__ if (value := getattr(by, name)) is not None}
     return msgspec.structs.replace(policies, **given)
-
-
-def with_share(policies: Policies, partitions: int) -> Policies:
-    """These policies with one partition's share of the dispatch rate, as a broker would have it that divides it."""
-    rate = policies.dispatch_rate
-    if rate is None:
-        return policies
-    share = msgspec.structs.replace(rate, messages=rate.messages // partitions, bytes=rate.bytes // partitions)
-    return msgspec.structs.replace(policies, dispatch_rate=share)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.describing import producer_schema
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import parse
 from assay_conformance.broker.producer import Producer
 from assay_conformance.broker.publishing import last_sequence_id
@@ -43,9 +42,7 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
 
 def send(session: Session, body: CommandSend, frame: Frame) -> None:
     """SEND. For a producer that is not on this connection it ends it, unless the broker has just closed that one."""
-    producer = session.producers.get(body.producer_id)
-    if producer is None and session.host.breaks(BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER):
-        producer = next(iter(session.producers.values()), None)
+    producer = session.producer(body.producer_id)
     if producer is None:
         if body.producer_id in session.evicted:
             return

@@ -15,11 +15,9 @@ from collections.abc import Callable
 from assay_conformance.broker import replies
 from assay_conformance.broker.dedup import Copy, Deduplication, is_early_chunk
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.producer import Producer
 from assay_conformance.broker.rules import RefusalError
-from assay_conformance.broker.sabotage import writer
 from assay_conformance.broker.store import Append, Entry, Store
 from assay_conformance.model.policy import Policies
 from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
@@ -58,14 +56,10 @@ class Publish(Append):
         self.written = True
         self._publishing.written(self, entry)
 
-    def lose(self, entry: Entry) -> None:
-        self.written = True
-        self._publishing.answer(self, entry)
-
     def fail(self) -> None:
         # The producer is closed by then, and is answered all the same: as a real broker does.
         last = self.highest if self.sequence_id <= self.highest != NO_ID else self.sequence_id
-        _fail(self.producer, last, ServerError.PersistenceError, UNWRITTEN)
+        fail(self.producer, last, ServerError.PersistenceError, UNWRITTEN)
         self.settle()
 
     def wait(self) -> None:
@@ -94,11 +88,9 @@ class Publishing:
         self._store = store
         self._stored = stored
         self._dispatch = dispatch
-        self._write = writer(host, store)
         self._own_gate: PublishGate | None = None
         self._shared_gate: PublishGate | None = None
         self._gates: tuple[PublishGate, ...] = ()
-        self._receipts: list[tuple[Producer, Frame]] | None = None
 
     def take_policies(self, policies: Policies) -> None:
         """What is allowed from now on; rates and deduplication are set by themselves."""
@@ -108,23 +100,21 @@ class Publishing:
         """PRODUCER_SUCCESS.last_sequence_id; -1 without deduplication."""
         if self.dedup is None:
             return -1
-        return self.dedup.last_pushed(name) + self._host.breaks(BrokerMutation.DEDUP_TELLS_NEXT_ID)
+        return self.dedup.last_pushed(name)
 
     def publish(self, producer: Producer, send: CommandSend, payload: Payload) -> None:
         """Serve one SEND whose checksum is right."""
         lowest = send.sequence_id
-        highest = _highest(send)
+        highest = highest_of(send)
         last = last_sequence_id(send)
         if self.terminated:
-            _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
+            fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
             return
         if (refusal := self._forbidden(send, payload)) is not None:
-            _fail(producer, last, refusal.error, refusal.message)
+            fail(producer, last, refusal.error, refusal.message)
             return
-        if self._gates:
-            if self._throttles_wrongly(producer, lowest, last, highest):
-                return
-            self._pace(producer, max(1, send.num_messages), len(payload.block))
+        if self._gates and not self._pace(producer, send, payload):
+            return
         recorded = self._recorded(send, payload, lowest, last)
         if recorded is not None and not self._is_new(producer, lowest, recorded, highest):
             return
@@ -132,6 +122,9 @@ class Publishing:
         self._write(publish)
         if not publish.written:
             publish.wait()
+
+    def _write(self, publish: Publish) -> None:
+        self._store.append(publish)
 
     def _forbidden(self, send: CommandSend, payload: Payload) -> RefusalError | None:
         """Why policies do not allow this SEND; None where they do."""
@@ -148,30 +141,30 @@ class Publishing:
 
     def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
         """The id deduplication notes of a SEND; None for one that it lets pass unseen."""
-        if self.dedup is None or (send.marker and not self._host.breaks(BrokerMutation.DEDUP_COUNTS_MARKERS)):
+        del lowest
+        if self.dedup is None or self._is_marker(send) or self._is_early_chunk(send, payload):
             return None
-        if (
-            send.is_chunk
-            and _is_early_chunk(payload)
-            and not self._host.breaks(BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS)
-        ):
-            return None
-        return lowest if self._host.breaks(BrokerMutation.DEDUP_RECORDS_LOWEST) else last
+        return last
+
+    def _is_marker(self, send: CommandSend) -> bool:
+        return send.marker
+
+    def _is_early_chunk(self, send: CommandSend, payload: Payload) -> bool:
+        return send.is_chunk and _starts_chunked(payload)
 
     def _is_new(self, producer: Producer, lowest: int, last: int, highest: int) -> bool:
         """Ask deduplication, and answer what is not new."""
-        assert self.dedup is not None
-        copy = self.dedup.push(producer.name, lowest, last)
-        if copy is Copy.DUPLICATE and self._host.breaks(BrokerMutation.DEDUP_STORES_DUPLICATES):
-            return True
-        if copy is Copy.UNKNOWN and self._host.breaks(BrokerMutation.DEDUP_RECEIPTS_UNDECIDED):
-            copy = Copy.DUPLICATE
+        copy = self._copy(producer, lowest, last)
         if copy is Copy.DUPLICATE:
             # Answered without the store: it may overtake the receipt of an earlier SEND that still waits there.
             producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, NO_ID, NO_ID))
         elif copy is Copy.UNKNOWN:
-            _fail(producer, last, ServerError.PersistenceError, UNKNOWN_COPY)
+            fail(producer, last, ServerError.PersistenceError, UNKNOWN_COPY)
         return copy is Copy.NEW
+
+    def _copy(self, producer: Producer, lowest: int, last: int) -> Copy:
+        assert self.dedup is not None
+        return self.dedup.push(producer.name, lowest, last)
 
     # --- after the write --------------------------------------------------------------------------------------------
 
@@ -187,24 +180,21 @@ class Publishing:
             self.dedup.persist(publish.producer_name, publish.recorded, entry.index)
         producer = publish.producer
         if not producer.gone:
-            named = entry.entry + self._host.breaks(BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY)
-            receipt = replies.send_receipt(
-                producer.producer_id, publish.sequence_id, publish.highest, entry.ledger, named
-            )
-            if self._receipts is None:
-                producer.session.send(receipt)
-            else:
-                self._receipts.append((producer, receipt))
+            ledger, number = self._named(entry)
+            receipt = replies.send_receipt(producer.producer_id, publish.sequence_id, publish.highest, ledger, number)
+            self._send_receipt(producer, receipt)
         publish.settle()
+
+    def _named(self, entry: Entry) -> tuple[int, int]:
+        """The position that a receipt names."""
+        return entry.ledger, entry.entry
+
+    def _send_receipt(self, producer: Producer, receipt: Frame) -> None:
+        producer.session.send(receipt)
 
     def release(self) -> None:
         """End every hold of the store: what waited is written."""
-        if self._host.breaks(BrokerMutation.RECEIPTS_OUT_OF_ORDER):
-            self._receipts = []
         self._store.release()
-        receipts, self._receipts = self._receipts, None
-        for producer, receipt in reversed(receipts or []):
-            producer.session.send(receipt)
 
     # --- publish rate -----------------------------------------------------------------------------------------------
 
@@ -220,36 +210,21 @@ class Publishing:
         self._shared_gate = gate
         self._gates = _present(self._own_gate, gate)
 
-    def _pace(self, producer: Producer, messages: int, size: int) -> None:
-        """Charge a SEND that is taken; its connection is not read until every rate has tokens again."""
+    def _pace(self, producer: Producer, send: CommandSend, payload: Payload) -> bool:
+        """Charge a SEND, which is taken; its connection is not read until every rate has tokens again."""
         for gate in self._gates:
-            if not gate.charge(messages, size) and not self._breaks_throttle():
+            if not gate.charge(max(1, send.num_messages), len(payload.block)):
                 gate.hold(producer.session.reading)
-
-    def _breaks_throttle(self) -> bool:
-        return self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR) or self._host.breaks(
-            BrokerMutation.PUBLISH_THROTTLE_DROPS
-        )
-
-    def _throttles_wrongly(self, producer: Producer, lowest: int, last: int, highest: int) -> bool:
-        """What a broker that does not throttle by reading later does beyond the rate; False for an honest one."""
-        if not self._breaks_throttle() or not any(gate.is_shut for gate in self._gates):
-            return False
-        if self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR):
-            _fail(producer, last, ServerError.TooManyRequests, "Publish rate exceeded")
-        else:
-            ledger, entry = self._store.next_position
-            producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, ledger, entry))
         return True
 
 
 def last_sequence_id(send: CommandSend) -> int:
     """What a SEND_ERROR and deduplication go by: the highest id of a batch."""
-    highest = _highest(send)
+    highest = highest_of(send)
     return highest if send.sequence_id <= highest != NO_ID else send.sequence_id
 
 
-def _highest(send: CommandSend) -> int:
+def highest_of(send: CommandSend) -> int:
     return send.highest_sequence_id if send.HasField("highest_sequence_id") else NO_ID
 
 
@@ -257,7 +232,7 @@ def _present(*gates: PublishGate | None) -> tuple[PublishGate, ...]:
     return tuple(gate for gate in gates if gate is not None)
 
 
-def _fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> None:
+def fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> None:
     producer.session.send(replies.send_error(producer.producer_id, sequence_id, code, text))
 
 
@@ -277,7 +252,7 @@ def _is_encrypted(payload: Payload) -> bool:
         return False
 
 
-def _is_early_chunk(payload: Payload) -> bool:
+def _starts_chunked(payload: Payload) -> bool:
     try:
         return is_early_chunk(payload.metadata)
     except MetadataError:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.wire import Frame
 
 
@@ -19,7 +18,6 @@ class Reading:
     """`read` serves one frame. `on` is what the sink was told last."""
 
     __slots__ = (
-        "_bounded",
         "_buffer",
         "_bytes",
         "_conn",
@@ -40,7 +38,6 @@ class Reading:
         self._read = read
         self._pauses = 0
         self._waiting: deque[Frame] = deque()
-        self._bounded = not host.breaks(BrokerMutation.READS_ON_UNWRITTEN)
         self._most_unwritten = host.settings.max_pending_sends
         self._unwritten = 0
         self._full = False
@@ -76,9 +73,13 @@ class Reading:
         self._unwritten += 1
         self._bytes += size
         self._buffer.begin(size)
-        if self._bounded and self._unwritten >= self._most_unwritten and not self._full:
+        if self._has_too_many and not self._full:
             self._full = True
             self.pause()
+
+    @property
+    def _has_too_many(self) -> bool:
+        return self._unwritten >= self._most_unwritten
 
     def write_ended(self, size: int) -> None:
         """A SEND that waited is answered."""

@@ -16,7 +16,6 @@ from assay_conformance.broker import replies
 from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.liveness import Liveness
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.rules import (
     CLOSE_VERSION,
@@ -66,8 +65,7 @@ class Attached:
     def leave(self) -> None:
         """The consumer is gone; a subscription that is not durable goes with its last one."""
         self.subscription.leave(self.consumer)
-        stays = self.subscription.durable or self.consumer.session.host.breaks(BrokerMutation.READER_OUTLIVES_ITSELF)
-        if not stays and not self.subscription.consumers:
+        if not self.subscription.outlives_consumers and not self.subscription.consumers:
             self.topic.drop(self.subscription)
 
 
@@ -117,7 +115,7 @@ class Session:
         self.conn = conn
         self.broker = broker
         self.topics = topics
-        self.reading = Reading(host, conn, self._read, buffer)
+        self.reading = host.implementation(Reading)(host, conn, self._read, buffer)
         self.version = 0
         self.client_version = ""
         self.producers: dict[int, Producer] = {}
@@ -133,7 +131,7 @@ class Session:
         self._connect = connect
         self._handlers = handlers
         self._state = State.NEW
-        self.liveness = Liveness(self)
+        self.liveness = host.implementation(Liveness)(self)
 
     @property
     def connected(self) -> bool:
@@ -142,6 +140,10 @@ class Session:
     @property
     def ended(self) -> bool:
         return self._state is State.ENDED
+
+    def producer(self, producer_id: int) -> Producer | None:
+        """The producer of this id on this connection."""
+        return self.producers.get(producer_id)
 
     def send(self, frame: Frame) -> None:
         if self._state is not State.ENDED:

@@ -16,7 +16,6 @@ from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.delayed import Delayed
 from assay_conformance.broker.dispatch import Dispatcher
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import (
     LOOK_AHEAD_PER_SUBSCRIPTION,
     MAX_UNACKED_PER_CONSUMER,
@@ -75,7 +74,7 @@ class Sharing(Dispatcher):
         super().__init__(host, backlog)
         self.unacked = 0
         self.blocked = False
-        self.delayed = Delayed(host, self.read)
+        self.delayed = host.implementation(Delayed)(host, self.read)
         self.replay = Replay()
         self._redeliveries: dict[int, int] = {}
         self._freed = False
@@ -112,10 +111,9 @@ class Sharing(Dispatcher):
         self.consumers.remove(consumer)
         if not self.consumers:
             self.clear()
-        elif consumer.pending and not self._host.breaks(BrokerMutation.FORGETS_OF_LEAVER):
+        elif consumer.pending:
             # With nothing out at it, a real broker reads when something else happens.
-            self._take_back(consumer, list(consumer.pending))
-            self.read()
+            self._take_back_all(consumer)
 
     def clear(self) -> None:
         """Forget everything that is not in the cursor."""
@@ -127,18 +125,24 @@ class Sharing(Dispatcher):
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         self._idle = False
-        if consumer.blocked and self._host.breaks(BrokerMutation.FLOW_LOST_WHILE_BLOCKED):
-            return
         super().flow(consumer, permits)
 
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
         wanted = list(consumer.pending) if indexes is None else indexes
         held = [index for index in dict.fromkeys(wanted) if index in consumer.pending]
         self._take_back(consumer, held)
-        for index in held if not self._host.breaks(BrokerMutation.REDELIVERY_UNCOUNTED) else ():
-            self._redeliveries[index] = self._redeliveries.get(index, 0) + 1
+        for index in held:
+            self._count_redelivery(index)
         consumer.blocked = False
         self.read()
+
+    def _take_back_all(self, consumer: Consumer) -> None:
+        """What is out at a consumer that leaves goes to the others."""
+        self._take_back(consumer, list(consumer.pending))
+        self.read()
+
+    def _count_redelivery(self, index: int) -> None:
+        self._redeliveries[index] = self._redeliveries.get(index, 0) + 1
 
     # --- acknowledgements -------------------------------------------------------------------------------------------
 
@@ -256,8 +260,10 @@ class Sharing(Dispatcher):
         consumer.pending[entry.index] = messages
         consumer.unacked += messages
         self.unacked += messages
-        if self._host.breaks(BrokerMutation.UNACKED_WITHOUT_LIMIT):
-            return
+        self._block(consumer)
+
+    def _block(self, consumer: Consumer) -> None:
+        """Send no more to whoever has too much unacknowledged."""
         if 0 < self._most <= consumer.unacked:
             consumer.blocked = True
         if 0 < self._most_together <= self.unacked:

@@ -103,10 +103,6 @@ class Append(ABC):
         """The payload is durable, as this entry."""
 
     @abstractmethod
-    def lose(self, entry: Entry) -> None:
-        """Answer as if the payload had become this entry."""
-
-    @abstractmethod
     def fail(self) -> None:
         """It could not be written."""
 

@@ -13,7 +13,6 @@ from assay_conformance.broker.cursor_ledger import CursorLedger
 from assay_conformance.broker.dispatch import Dispatcher, SingleActive
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.key_sharing import KeyShared
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.sharing import Shared, Sharing
@@ -34,8 +33,8 @@ class Subscription:
         self.name = name
         self.durable = durable
         self.cursor = cursor
-        self.backlog = Backlog(host, store, cursor)
-        self._written = CursorLedger(host, cursor)
+        self.backlog = host.implementation(Backlog)(host, store, cursor)
+        self._written = host.implementation(CursorLedger)(host, cursor)
         self.kind: int = CommandSubscribe.Exclusive
         self.terminated = False
         self.orphaned = False
@@ -54,6 +53,11 @@ class Subscription:
         return self.dispatcher.consumers
 
     @property
+    def outlives_consumers(self) -> bool:
+        """Whether it stays when its last consumer has left."""
+        return self.durable
+
+    @property
     def active(self) -> Consumer | None:
         """The one that gets everything, where there is one."""
         return self.dispatcher.active if isinstance(self.dispatcher, SingleActive) else None
@@ -65,8 +69,7 @@ class Subscription:
             return None
         if kind == CommandSubscribe.Key_Shared:
             return self.dispatcher.holder(consumer) if self._shares_keys_alike(consumer) else None
-        beside = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND)
-        return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive and not beside else None
+        return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive else None
 
     def refusal_beside(self, holder: Consumer) -> RefusalError:
         """Why nobody else is let in while this holder lives."""
@@ -139,25 +142,21 @@ class Subscription:
         if self.terminated:
             self.tell_end()
 
-    def is_settled(self, positions: Iterable[MessageIdData]) -> bool:
-        """Whether one of these is acknowledged; asked by one mutation alone."""
-        found = (self._store.find(position.ledgerId, position.entryId) for position in positions)
-        return any(index is not None and self.cursor.is_acked(index) for index in found)
-
     def takes_cumulative(self, ack: CommandAck) -> bool:
-        shared = self.kind in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
-        alone = len(ack.message_id) == 1 or self._host.breaks(BrokerMutation.CUMULATIVE_TAKES_SEVERAL)
-        return alone and (not shared or self._host.breaks(BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED))
+        return self._names_one(ack) and not self._is_shared
+
+    def _names_one(self, ack: CommandAck) -> bool:
+        return len(ack.message_id) == 1
+
+    @property
+    def _is_shared(self) -> bool:
+        return self.kind in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
 
     def _ack_one(self, consumer: Consumer, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)
         if index is None:
             return
-        unacked = replies.ack_bits(position.ack_set) if position.ack_set else 0
-        if position.batch_index >= 0 and not unacked and self._host.breaks(BrokerMutation.ACKS_NAMED_MESSAGE_ONLY):
-            unacked = ~(1 << position.batch_index) & ((1 << self._store.entries[index].messages) - 1)
-        if unacked and self._host.breaks(BrokerMutation.ACK_SETS_REPLACE):
-            self.cursor.partial.pop(index, None)
+        unacked = self._unacked_by(position, index)
         if not unacked:
             whole = self.cursor.ack(index)
         elif self._host.settings.batch_index_acks:
@@ -168,6 +167,11 @@ class Subscription:
             self.dispatcher.acked(consumer, index)
         elif index in self.cursor.partial:
             self.dispatcher.members_acked(consumer, index, self.cursor.partial[index].bit_count())
+
+    def _unacked_by(self, position: MessageIdData, index: int) -> int:
+        """The messages of entry `index` that an ACK of this position leaves, as bits."""
+        del index
+        return replies.ack_bits(position.ack_set) if position.ack_set else 0
 
     def _ack_up_to(self, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)
@@ -253,18 +257,14 @@ class Subscription:
         was not written."""
         if not crashed:
             self._written.close()
-        self._written.restore(self._store.deleted)
-        if self._host.breaks(BrokerMutation.DELAYED_LOST_ON_LOAD):
-            self._lose_delayed()
+        self._restore()
         self.cursor.rewind()
         self.backlog.close()
         self._told_end = False
         self.dispatcher = self._dispatcher(self.kind, KeySharedMeta())
 
-    def _lose_delayed(self) -> None:
-        for entry in self._store.entries[self.cursor.mark :]:
-            if entry.metadata is not None and entry.metadata.deliver_at_time > self._host.unix_ms:
-                self.cursor.ack(entry.index)
+    def _restore(self) -> None:
+        self._written.restore(self._store.deleted)
 
     def tell_end(self) -> None:
         """Tell the consumers that everything of a terminated topic is acknowledged.
@@ -279,8 +279,8 @@ class Subscription:
 
     def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
         if kind == CommandSubscribe.Shared:
-            return Shared(self._host, self.backlog)
+            return self._host.implementation(Shared)(self._host, self.backlog)
         if kind == CommandSubscribe.Key_Shared:
-            return KeyShared(self._host, self.backlog, meta)
-        failover = kind == CommandSubscribe.Failover
-        return SingleActive(self._host, self.backlog, failover=failover, topic=self._topic)
+            return self._host.implementation(KeyShared)(self._host, self.backlog, meta)
+        failover, made = kind == CommandSubscribe.Failover, self._host.implementation(SingleActive)
+        return made(self._host, self.backlog, failover=failover, topic=self._topic)

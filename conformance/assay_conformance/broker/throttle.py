@@ -10,11 +10,10 @@ then nothing is read until one is there again, or 16 ms worth of them where that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import NS_PER_S
 from assay_conformance.model.policy import Rate
 
@@ -26,18 +25,15 @@ class PeriodBucket:
     """`limit` tokens a period, and what `extra` gives, which is asked once each time tokens are added. What is less
     than a token counts the next time."""
 
-    __slots__ = ("_extra", "_forgives", "_limit", "_period_ns", "_rest", "_since_ns", "_spent", "_tokens")
+    __slots__ = ("_extra", "_limit", "_period_ns", "_rest", "_since_ns", "_spent", "_tokens")
 
-    def __init__(
-        self, limit: int, period_s: int, now_ns: int, *, forgives: bool = False, extra: Callable[[], int] | None = None
-    ) -> None:
+    def __init__(self, limit: int, period_s: int, now_ns: int, *, extra: Callable[[], int] | None = None) -> None:
         self._limit = limit
         self._period_ns = period_s * NS_PER_S
         self._since_ns = now_ns
         self._rest = 0
         self._spent = 0
         self._tokens = limit
-        self._forgives = forgives
         self._extra = extra
 
     def tokens(self, now_ns: int) -> int:
@@ -48,9 +44,12 @@ class PeriodBucket:
             periods = passed_ns // self._period_ns
             limit = self._limit if self._extra is None else self._limit + self._extra() // periods
             gained, self._rest = divmod(passed_ns * limit + self._rest, self._period_ns)
-            kept = self._tokens - self._spent
-            self._tokens = min(limit, gained + (max(kept, 0) if self._forgives else kept))
+            self._tokens = min(limit, gained + self._kept())
             self._spent = 0
+        return self._tokens - self._spent
+
+    def _kept(self) -> int:
+        """What the next period begins with: less than nothing where more was spent than there was."""
         return self._tokens - self._spent
 
     def consume(self, count: int) -> None:
@@ -63,46 +62,32 @@ class DispatchLimiter:
     `published` tells the messages and bytes a topic ever got, for a rate that is relative to them.
     """
 
-    __slots__ = ("_bytes", "_host", "_messages", "_of_replay", "_rate")
+    __slots__ = ("_bytes", "_host", "_messages")
 
     def __init__(self, host: Host, rate: Rate, published: Callable[[], tuple[int, int]] | None = None) -> None:
         self._host = host
-        self._rate = rate
-        self._of_replay: DispatchLimiter | None = None
-        period_s = 1 if host.breaks(BrokerMutation.PERIOD_IS_A_SECOND) else rate.period_s
-        forgives = host.breaks(BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT)
         grown: list[Callable[[], int] | None] = [None, None]
         if rate.relative_to_publish and published is not None:
             grown = [_growth(published, 0), _growth(published, 1)]
-        size = 0 if host.breaks(BrokerMutation.DISPATCH_IGNORES_BYTES) else rate.bytes
-        counts = [rate.messages, -(-size // 2) if host.breaks(BrokerMutation.DISPATCH_HALVES_BYTES) else size]
+        made = host.implementation(PeriodBucket)
         self._messages, self._bytes = (
-            PeriodBucket(count, period_s, host.now_ns, forgives=forgives, extra=extra) if count > 0 else None
-            for count, extra in zip(counts, grown, strict=True)
+            made(count, rate.period_s, host.now_ns, extra=extra) if count > 0 else None
+            for count, extra in zip((rate.messages, rate.bytes), grown, strict=True)
         )
 
     def entries(self, wanted: int, entry_bytes: int) -> int:
         """How many of the wanted entries may be read, when one has so many bytes on average; 0 = none now."""
-        allowed = [wanted]
+        allowed: list[int] = []
         if self._messages is not None:
             allowed.append(self._messages.tokens(self._host.now_ns))
         if self._bytes is not None:
             tokens = self._bytes.tokens(self._host.now_ns)
             # One entry may always cross the line: an entry larger than the whole rate must get through some day.
             allowed.append(ceil(tokens / max(1, entry_bytes)) if tokens > 0 else 0)
-        if self._host.breaks(BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES):
-            return min(wanted, max(0, *allowed[1:])) if len(allowed) > 2 else max(0, min(allowed))
-        if self._host.breaks(BrokerMutation.READS_BEYOND_QUOTA) and min(allowed) > 0:
-            return wanted
-        return max(0, min(allowed))
+        return self._fewest(wanted, allowed)
 
-    def of_read(self, *, again: bool) -> DispatchLimiter:
-        """The limiter of a read, of what comes `again` or of what is new: one and the same with an honest broker."""
-        if not again or not self._host.breaks(BrokerMutation.REPLAY_HAS_OWN_RATE):
-            return self
-        if self._of_replay is None:
-            self._of_replay = DispatchLimiter(self._host, self._rate)
-        return self._of_replay
+    def _fewest(self, wanted: int, allowed: Sequence[int]) -> int:
+        return max(0, min((wanted, *allowed)))
 
     def consume(self, messages: int, size: int) -> None:
         if self._messages is not None:

@@ -18,7 +18,6 @@ from assay_conformance.broker.dedup import Deduplication
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.housekeeping import Housekeeping
 from assay_conformance.broker.limits import SubscribeLimiter
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.producer import Producer
@@ -48,10 +47,11 @@ class Topic:
         self.local = local
         self.partition = name.partition
         self.persistent = name.domain == "persistent"
-        self.store = (Store if self.persistent else NoStore)(new_ledger, host.settings.ledger_entries)
-        self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
-        self.admission = Admission(host, self)
-        self.housekeeping = Housekeeping(host, self)
+        kind: type[Store] = Store if self.persistent else NoStore
+        self.store = host.implementation(kind)(new_ledger, host.settings.ledger_entries)
+        self.publishing = host.implementation(Publishing)(host, self.store, self._tell_stored, self._dispatch)
+        self.admission = host.implementation(Admission)(self)
+        self.housekeeping = host.implementation(Housekeeping)(host, self)
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
         self.gone = False
@@ -95,14 +95,12 @@ class Topic:
             if self.persistent and known.durable != durable and not known.orphaned:
                 raise RefusalError(ServerError.NotAllowedError, f"Subscription {name} exists with another durability")
             known.orphaned = False
-            if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
-                known.cursor.reset(start)
             return known
         if self.persistent:
             limits.check_subscriptions(self.policies, self.name, len(self.subscriptions))
-        cursor = Cursor(max(start, self.store.deleted), forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
-        kind = Subscription if self.persistent else TransientSubscription
-        made = kind(self._host, name, self.store, cursor, durable=durable, topic=self.name)
+        cursor = self._host.implementation(Cursor)(max(start, self.store.deleted))
+        kind: type[Subscription] = Subscription if self.persistent else TransientSubscription
+        made = self._host.implementation(kind)(self._host, name, self.store, cursor, durable=durable, topic=self.name)
         made.terminated = self.publishing.terminated
         made.backlog.compaction = self.compaction
         self.subscriptions[name] = made
@@ -185,7 +183,7 @@ class Topic:
         if not policies.deduplication or not self.persistent:
             self.publishing.dedup = None
         elif self.publishing.dedup is None:
-            self.publishing.dedup = Deduplication(self._host, self.store.entries)
+            self.publishing.dedup = self._host.implementation(Deduplication)(self._host, self.store.entries)
             for name in self.producers:
                 self.publishing.dedup.joined(name)
         for subscription in self.subscriptions.values():
@@ -201,7 +199,8 @@ class Topic:
 
     def _start_rates(self) -> None:
         rate = self.policies.publish_rate
-        self.publishing.limit(PublishGate(self._host, rate) if rate is not None and rate.limits else None)
+        gate = self._host.implementation(PublishGate)
+        self.publishing.limit(gate(self._host, rate) if rate is not None and rate.limits else None)
         self._dispatch_limiter = self._limiter(self.policies.dispatch_rate)
         for subscription in self.subscriptions.values():
             self._limit(subscription)
@@ -217,7 +216,9 @@ class Topic:
         subscription.limit(tuple(limiter for limiter in levels if limiter is not None))
 
     def _limiter(self, rate: Rate | None) -> DispatchLimiter | None:
-        return None if rate is None or not rate.limits else DispatchLimiter(self._host, rate, self.store.published)
+        if rate is None or not rate.limits:
+            return None
+        return self._host.implementation(DispatchLimiter)(self._host, rate, self.store.published)
 
     def terminate(self) -> None:
         """Nothing more is stored but what waits to be: a ledger is closed after its last write. Producers are sent
@@ -271,20 +272,11 @@ class Topic:
         if self.publishing.dedup is not None:
             self.publishing.dedup.forget_unwritten()
 
-    def _lose_last_entry(self) -> None:
-        """For a mutation."""
-        last = len(self.store.entries) - 1
-        if last >= 0 and not any(kept.cursor.is_acked(last) for kept in self.subscriptions.values()):
-            self.store.entries.pop()
-
     def reload(self, *, crashed: bool = False) -> None:
         """Come up again with what was written."""
         self.store.take_waiting()
-        if crashed and self._host.breaks(BrokerMutation.CRASH_LOSES_LAST_ENTRY):
-            self._lose_last_entry()
         self.loaded_ms = self._host.unix_ms
-        anew = self._host.breaks(BrokerMutation.LEDGER_BEGINS_ANEW)
-        self.store.open_ledger(self.store.next_position[0] if anew else self._new_ledger())
+        self._open_ledger()
         for subscription in list(self.subscriptions.values()):
             if subscription.durable and self.persistent:
                 subscription.reload(crashed=crashed)
@@ -294,6 +286,9 @@ class Topic:
         if self.publishing.dedup is not None:
             self.publishing.dedup.recover()
         self._start_rates()
+
+    def _open_ledger(self) -> None:
+        self.store.open_ledger(self._new_ledger())
 
 
 def _rates(policies: Policies) -> tuple[Rate | None, ...]:

@@ -11,11 +11,10 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import DEFAULT_NAMESPACE, LocalNames, TopicName, parse
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
-from assay_conformance.broker.policies import PolicyLevels, changed, with_share
+from assay_conformance.broker.policies import PolicyLevels, changed
 from assay_conformance.broker.rules import MigratedError, RefusalError
 from assay_conformance.broker.schemas import Schemas
 from assay_conformance.broker.throttle import DispatchLimiter
@@ -44,14 +43,14 @@ class Topics:
         self._topics: dict[str, Topic] = {}
         self.placement = Placement(urls, proxied=topology.settings.proxied)
         rate = topology.settings.publish_rate
-        limits = rate.limits and not host.breaks(BrokerMutation.BROKERS_PUBLISH_RATE_IS_IGNORED)
-        self._gates = [PublishGate(host, rate) for _ in urls] if limits else []
+        gate, limiter = host.implementation(PublishGate), host.implementation(DispatchLimiter)
+        self._gates = [gate(host, rate) for _ in urls] if rate.limits else []
         dispatch = topology.settings.dispatch_rate
-        self._limiters = [DispatchLimiter(host, dispatch) for _ in urls] if dispatch.limits else []
+        self._limiters = [limiter(host, dispatch) for _ in urls] if dispatch.limits else []
         self.schemas = Schemas(lambda: host.unix_ms)
         self.changed: list[Change] = []
         namespaces = {DEFAULT_NAMESPACE, *(parse(name).namespace for name in full.values())}
-        self.policies = PolicyLevels(
+        self.policies = host.implementation(PolicyLevels)(
             topology.settings.policies, ((namespace, topology.namespace) for namespace in namespaces)
         )
         for topic in topology.topics:
@@ -116,8 +115,7 @@ class Topics:
 
     def new_producer_name(self, broker: int) -> str:
         """A name no other producer of this cluster was given."""
-        number = 0 if self._host.breaks(BrokerMutation.ASSIGNS_NAME_AGAIN) else next(self._producers)
-        return f"assay-{broker}-{number}"
+        return f"assay-{broker}-{next(self._producers)}"
 
     def exists(self, full: str) -> bool:
         """Whether this is a topic or a partition that was created."""
@@ -250,11 +248,7 @@ class Topics:
 
     def _effective(self, name: TopicName) -> Policies:
         full = base_topic(name.full)
-        overruled = self._host.breaks(BrokerMutation.NAMESPACE_OVERRULES_TOPIC)
-        policies = self.policies.effective(full, name.namespace, overruled=overruled)
-        if self._partitions.get(full) and self._host.breaks(BrokerMutation.PARTITIONS_SPLIT_RATE):
-            return with_share(policies, self._partitions[full])
-        return policies
+        return self.policies.effective(full, name.namespace)
 
     def _auto_creation(self, name: TopicName) -> AutoCreation:
         return self._effective(name).auto_creation or AutoCreation()
@@ -305,7 +299,8 @@ class Topics:
         topic = self._topics.get(name.full)
         if topic is None:
             policies = self._effective(name)
-            topic = Topic(self._host, name, self.names.local_of(name.full), policies, lambda: next(self._ledgers))
+            made, local = self._host.implementation(Topic), self.names.local_of(name.full)
+            topic = made(self._host, name, local, policies, lambda: next(self._ledgers))
             self._topics[name.full] = topic
             self._share_rates(topic)
             if not self.exists(name.full):

@@ -13,7 +13,6 @@ from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.dispatch import Dispatcher
 from assay_conformance.broker.failover import active_of, rank
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.stickiness import selector
 from assay_conformance.broker.store import Entry, Store
@@ -48,8 +47,6 @@ class Passing(Dispatcher):
         self._topic = topic
         self._keys = selector(meta) if kind == CommandSubscribe.Key_Shared else None
         self._turn = 0
-        self._kept: list[Entry] = []
-        self._beyond_rate: list[Entry] = []
 
     def add(self, consumer: Consumer) -> None:
         if self._keys is not None:
@@ -75,10 +72,11 @@ class Passing(Dispatcher):
         able = consumer is not None and consumer.permits > 0 and entry.messages > 0
         if able and consumer is not None and self._backlog.quota(1):
             self._backlog.spend(entry, consumer.deliver(entry, unacked=None))
-        elif able and self._host.breaks(BrokerMutation.TRANSIENT_WAITS_FOR_RATE):
-            self._beyond_rate.append(entry)
-        elif self._host.breaks(BrokerMutation.TRANSIENT_KEEPS_MISSED):
-            self._kept.append(entry)
+        else:
+            self._miss(entry, able=able)
+
+    def _miss(self, entry: Entry, *, able: bool) -> None:
+        """An entry that nobody can take, or, where its consumer is `able`, that the rate does not allow, is gone."""
 
     def _choose(self, entry: Entry) -> Consumer | None:
         if self._keys is not None:
@@ -91,15 +89,9 @@ class Passing(Dispatcher):
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         consumer.permits += permits
-        kept, self._kept = self._kept, []
-        for entry in kept:
-            self.pass_on(entry)
 
     def read(self) -> None:
-        """There is nothing to read, to send again or to acknowledge; the list is filled by one mutation alone."""
-        waiting, self._beyond_rate = self._beyond_rate, []
-        for entry in waiting:
-            self.pass_on(entry)
+        """There is nothing to read, to send again or to acknowledge."""
 
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None: ...
 
@@ -129,4 +121,4 @@ class TransientSubscription(Subscription):
         """What was sent is gone."""
 
     def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
-        return Passing(self._host, self.backlog, kind, meta, self._topic)
+        return self._host.implementation(Passing)(self._host, self.backlog, kind, meta, self._topic)

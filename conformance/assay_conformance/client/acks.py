@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assay_conformance.client.entries import Entry, Position, ack_set_of
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Refusal, server_refusal
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
@@ -99,8 +98,6 @@ class AckGroup:
 
     def covers(self, position: Position) -> bool:
         """Whether this entry is acknowledged already, so that a redelivery of it is none of the application's."""
-        if self._shared.mutated(Mutation.HANDS_OVER_ACKED):
-            return False
         return (position, 0) <= self._reach or self._individual.get(position, 0) is None
 
     def open_of(self, position: Position) -> int:
@@ -112,26 +109,32 @@ class AckGroup:
         return open_
 
     def individual(self, entry: Entry, index: int | None) -> None:
+        """Acknowledge message `index` of the entry, or all of it."""
         entry.unacked &= 0 if index is None else ~(1 << index)
-        if entry.unacked and self._shared.mutated(Mutation.ACKS_ENTRY_ON_FIRST_MEMBER):
-            entry.unacked = 0
         if not entry.unacked:
-            last_only = self._shared.mutated(Mutation.ACKS_LAST_CHUNK_ONLY)
-            self._individual.update(dict.fromkeys(entry.positions[-1:] if last_only else entry.positions))
+            self._individual.update(dict.fromkeys(self._positions_of(entry)))
         elif self._settings.batch_index_ack:
             self._add(entry.position, entry.unacked)
 
+    def _positions_of(self, entry: Entry) -> tuple[Position, ...]:
+        return entry.positions
+
     def cumulative(self, entry: Entry, index: int | None) -> None:
-        cleared = -1 if index is None else (1 << (index + 1)) - 1
-        if index and self._shared.mutated(Mutation.CUMULATIVE_CLEARS_ONE_BIT):
-            cleared = 1 << index
-        entry.unacked &= ~cleared
-        ledger, number = entry.position
-        if entry.unacked and self._shared.mutated(Mutation.CUMULATIVE_SKIPS_BATCH):
-            return
-        if not entry.unacked or self._shared.mutated(Mutation.CUMULATIVE_TAKES_WHOLE_BATCH):
+        """Acknowledge everything up to message `index` of the entry, or up to its last."""
+        entry.unacked &= ~(-1 if index is None else self._up_to(index))
+        if entry.unacked:
+            self._reach_into(entry)
+        else:
             self._greatest(entry.position, None)
-        elif self._settings.batch_index_ack:
+
+    def _up_to(self, index: int) -> int:
+        """Of a batch the messages up to this one, as bits."""
+        return (1 << (index + 1)) - 1
+
+    def _reach_into(self, entry: Entry) -> None:
+        """Up to the middle of a batch; without batch-index acknowledgment up to the entry before."""
+        ledger, number = entry.position
+        if self._settings.batch_index_ack:
             self._greatest(entry.position, entry.unacked)
         elif number > 0:
             self._greatest((ledger, number - 1), None)
@@ -144,7 +147,7 @@ class AckGroup:
     def issued(self, ended: Ended = ignored, *, cumulative: bool = False) -> None:
         """An operation has added all it has to add; `ended` hears of its end, by the broker's answer or at once."""
         kind = _CUMULATIVE if cumulative else _INDIVIDUAL
-        if self._settings.ack_receipt and not self._shared.mutated(Mutation.RECEIPT_NOT_AWAITED):
+        if self._awaits_answer:
             self._waiting[kind].append(self._in_time(ended))
         else:
             ended(Done())
@@ -154,12 +157,20 @@ class AckGroup:
             return
         if self._is_due_at_once():
             self.flush()
-        elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
-            if self._timer is not None:
-                self._timer.cancel()
-            late_ns = self._shared.lateness_ns(Mutation.ACK_FLUSH_LATE)
-            interval_ms = self._settings.ack_group_ms or DEFAULT_GROUP_MS
-            self._timer = self._shared.after(interval_ms * MS + late_ns, self.flush)
+        else:
+            self._gather()
+
+    @property
+    def _awaits_answer(self) -> bool:
+        return self._settings.ack_receipt
+
+    def _gather(self) -> None:
+        """Flush when the interval since the first of the group has passed."""
+        if self._timer is None:
+            self._timer = self._shared.after(self._interval_ns(), self.flush)
+
+    def _interval_ns(self) -> int:
+        return (self._settings.ack_group_ms or DEFAULT_GROUP_MS) * MS
 
     def _in_time(self, ended: Ended) -> Ended:
         """The same, and over when an operation's time is, with or without a connection; the acknowledgment itself
@@ -181,17 +192,11 @@ class AckGroup:
             self._timer.cancel()
             self._timer = None
         if not self._outlet.ready:
-            if self._shared.mutated(Mutation.CLEARS_ACKS_WHILE_AWAY):
-                self._individual.clear()
-                self._cumulative = None
             return
         cumulative, self._cumulative = self._cumulative, None
         individual, self._individual = list(self._individual.items()), {}
-        alone = not self._shared.mutated(Mutation.CUMULATIVE_TAKES_OTHERS_ALONG)
-        named = [] if cumulative is None else [cumulative] if alone else [cumulative, *individual]
-        reaching = [self._ack(_CUMULATIVE, named)] if named else []
-        single = self._outlet.version < SEVERAL_IDS_SINCE or self._shared.mutated(Mutation.ACKS_ONE_BY_ONE)
-        together = 1 if single else MAX_IDS
+        reaching = [] if cumulative is None else [self._cumulative_ack(cumulative, individual)]
+        together = self._most_ids()
         starts = range(0, len(individual), together)
         naming = [self._ack(_INDIVIDUAL, individual[start : start + together]) for start in starts]
         if self._settings.ack_receipt and (reaching or naming) and self._outlet.version >= RECEIPTS_SINCE:
@@ -200,8 +205,20 @@ class AckGroup:
         else:
             for ack in reaching + naming:
                 self._outlet.post(ack)
-            if not self._shared.mutated(Mutation.AWAITS_OLD_BROKER):
-                self._end_waiting(None)
+            self._end_unanswered()
+
+    def _cumulative_ack(self, cumulative: tuple[Position, int | None], individual: Ids) -> BaseCommand:
+        """The command of a cumulative one, which names that alone; the `individual` ones follow in their own."""
+        del individual
+        return self._ack(_CUMULATIVE, [cumulative])
+
+    def _most_ids(self) -> int:
+        """How many ids one ACK names."""
+        return 1 if self._outlet.version < SEVERAL_IDS_SINCE else MAX_IDS
+
+    def _end_unanswered(self) -> None:
+        """What was sent gets no answer: whoever waits for one has succeeded."""
+        self._end_waiting(None)
 
     def start_over(self) -> None:
         """The subscription moves: what was acknowledged cumulatively may come again."""
@@ -213,8 +230,10 @@ class AckGroup:
         asked, self._asked = self._asked, []
         for each in asked:
             self._failed(each)
-            lost = Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered")
-            self._end(each.ends, None if self._shared.mutated(Mutation.LOST_RECEIPT_SUCCEEDS) else lost)
+            self._end_lost(each.ends)
+
+    def _end_lost(self, ends: list[Ended]) -> None:
+        self._end(ends, Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered"))
 
     def drop(self) -> None:
         """The consumer is gone: what was not sent never will be."""
@@ -233,32 +252,36 @@ class AckGroup:
         self._individual[position] = (pending & bits or None) if pending is not None else None
 
     def _is_due_at_once(self) -> bool:
-        if self._settings.ack_group_ms == 0:
-            return not self._shared.mutated(Mutation.ZERO_INTERVAL_WAITS)
-        full = len(self._individual) >= self._settings.ack_group_max
-        return full and not self._shared.mutated(Mutation.FULL_GROUP_WAITS)
+        return self._settings.ack_group_ms == 0 or len(self._individual) >= self._settings.ack_group_max
 
     def _greatest(self, position: Position, bits: int | None) -> None:
         reach = _reach_of(position, bits)
-        if reach <= self._reach and not self._shared.mutated(Mutation.CUMULATIVE_KEEPS_LAST):
-            if self._shared.mutated(Mutation.SENDS_SMALLER_CUMULATIVE):
-                self._outlet.post(self._ack(pb.CommandAck.Cumulative, [(position, bits)]))
-            self._cumulative = self._cumulative or self._unsettled
-            self._unsettled = None
-            return
+        if self._is_reached(reach):
+            self._pass_over(position, bits)
+        else:
+            self._cumulative = (position, bits)
+            self._reach = reach
         self._unsettled = None
-        self._cumulative = (position, bits)
-        self._reach = reach
+
+    def _is_reached(self, reach: tuple[Position, int]) -> bool:
+        return reach <= self._reach
+
+    def _pass_over(self, position: Position, bits: int | None) -> None:
+        """A smaller one adds nothing, but has the greatest sent again whose answer was an error or lost."""
+        del position, bits
+        self._cumulative = self._cumulative or self._unsettled
 
     def _ack(self, ack_type: pb.CommandAck.AckType, ids: Ids) -> BaseCommand:
         built = command(CommandType.ACK, consumer_id=self._outlet.consumer_id, ack_type=ack_type)
         for position, bits in ids:
             named = message_id(*position)
             if bits is not None:
-                inverted = self._shared.mutated(Mutation.ACK_SET_INVERTED)
-                named.ack_set.extend(ack_set_of(~bits & ((1 << bits.bit_length()) - 1) if inverted else bits))
+                named.ack_set.extend(self._ack_set(bits))
             built.ack.message_id.append(named)
         return built
+
+    def _ack_set(self, bits: int) -> list[int]:
+        return ack_set_of(bits)
 
     def _ask(
         self,
@@ -293,7 +316,7 @@ class AckGroup:
         """Nothing is to be sent: all of it is acknowledged, or on its way, and then its answer is this one's, too."""
         ends, self._waiting[kind] = self._waiting[kind], []
         asked = [each for each in self._asked if each.kind == kind]
-        if asked and not self._shared.mutated(Mutation.COVERED_ACK_ENDS_AT_ONCE):
+        if asked:
             asked[-1].ends += ends
         else:
             self._end(ends, None)
@@ -302,8 +325,6 @@ class AckGroup:
         if isinstance(answer, Refusal):
             return answer.failed()
         body = answer.body
-        if self._shared.mutated(Mutation.REFUSED_RECEIPT_SUCCEEDS) and not body.message:
-            return None
         return server_refusal(body.error, body.message).failed() if body.HasField("error") else None
 
     def _end_waiting(self, failed: Failed | None) -> None:
@@ -312,8 +333,7 @@ class AckGroup:
             self._end(ends, failed)
 
     def _end(self, ends: list[Ended], failed: Failed | None) -> None:
-        first = self._settings.ack_receipt and self._shared.mutated(Mutation.RECEIPT_ENDS_ONE_CALL)
-        for ended in ends[:1] if first else ends:
+        for ended in ends:
             ended(failed or Done())
 
 

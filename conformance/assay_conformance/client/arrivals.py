@@ -12,7 +12,6 @@ from assay_conformance.client.acks import AckGroup, Outlet
 from assay_conformance.client.chunks import ChunkBuffer
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.entries import (
-    MAX_UNCOMPRESSED_BYTES,
     BadEntryError,
     Entry,
     Opened,
@@ -22,9 +21,7 @@ from assay_conformance.client.entries import (
     open_entry,
     uncompress,
 )
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.permits import Permits
-from assay_conformance.client.refusal import Cause
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -45,7 +42,7 @@ Taken = Callable[[Entry, list[Opened], MessageMetadata, int], None]
 
 
 class Arrivals:
-    """`taken` gets every entry that could be opened; `drops` says which one mutation leaves out."""
+    """`taken` gets every entry that could be opened."""
 
     def __init__(
         self,
@@ -54,22 +51,18 @@ class Arrivals:
         outlet: Outlet,
         acks: AckGroup,
         permits: Permits,
-        drops: Callable[[Position], bool],
         taken: Taken,
     ) -> None:
         self._shared = shared
         self._outlet = outlet
         self._acks = acks
         self._permits = permits
-        self._drops = drops
         self._taken = taken
-        self._chunks = ChunkBuffer(
-            settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
+        self._chunks = shared.implementation(ChunkBuffer)(
+            settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked
         )
         self._expire_ns = settings.expire_incomplete_chunked_ms * MS
         self._expiry: Timer | None = None
-        self._again = False
-        """Everything was to come again: what one mutation waits for."""
 
     def message(self, frame: Frame, connection: Connection, *, stale: bool) -> None:
         """`stale`: it will come again, and is dropped."""
@@ -77,53 +70,51 @@ class Arrivals:
         assert payload is not None
         body = frame.body
         position = (body.message_id.ledgerId, body.message_id.entryId)
-        if not payload.checksum_ok() and not self._shared.mutated(Mutation.DELIVERS_CORRUPT):
+        if not self._is_intact(payload):
             self._corrupt(position, connection)
             return
         try:
             if stale:
-                if not self._shared.mutated(Mutation.OLD_EPOCH_KEEPS_PERMIT):
-                    self._permits.give_back(_charged(payload.metadata, body.ack_set))
+                self._drop_stale(payload, body)
                 return
             self._take(payload, position, body, connection.max_message_bytes)
         except MetadataError:
-            if self._shared.mutated(Mutation.BAD_METADATA_CLOSES):
-                connection.close(Cause.LOST, "undecodable metadata")
-                return
-            self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
+            self._bad_metadata(position, connection)
         except BadEntryError as error:
-            absurd = payload.metadata.uncompressed_size > MAX_UNCOMPRESSED_BYTES
-            if absurd and self._shared.mutated(Mutation.ABSURD_SIZE_CLOSES):
-                connection.close(Cause.LOST, str(error))
-                return
-            self._unreadable(payload.metadata, position, error.reason)
+            self._bad_entry(payload.metadata, position, error, connection)
 
     def clear(self) -> None:
         """The broker will deliver everything unacknowledged again."""
         self._chunks.clear()
-        self._again = True
 
     # --- what can be read ---
+
+    def _is_intact(self, payload: Payload) -> bool:
+        return payload.checksum_ok()
+
+    def _drop_stale(self, payload: Payload, body: pb.CommandMessage) -> None:
+        self._permits.give_back(permits_charged(payload.metadata, body.ack_set))
+
+    def _drop_acked(self, metadata: MessageMetadata, body: pb.CommandMessage) -> None:
+        """It was acknowledged while it was on its way again."""
+        self._permits.give_back(permits_charged(metadata, body.ack_set))
 
     def _take(self, payload: Payload, position: Position, body: pb.CommandMessage, limit: int) -> None:
         metadata = payload.metadata
         if self._acks.covers(position):
-            # Acknowledged while it was on its way again (ACK-008).
-            if not self._shared.mutated(Mutation.ACKED_AGAIN_KEEPS_PERMIT):
-                self._permits.give_back(_charged(metadata, body.ack_set))
+            self._drop_acked(metadata, body)
             return
-        if self._drops(position):
-            self._permits.give_back(_charged(metadata, body.ack_set))
-            return
-        chunked = metadata.num_chunks_from_msg > 1 and not self._shared.mutated(Mutation.DELIVERS_FRAGMENTS)
-        if chunked:
+        if self._is_chunk(metadata):
             self._take_chunk(payload, position, body)
             return
         check_size(payload.data, limit)
-        data = uncompress(metadata, payload.data, self._shared.mutations)
-        if self._again and not is_batch(metadata) and self._shared.mutated(Mutation.HANDS_OVER_OLD_BYTES):
-            data = bytes((*data[:-1], *(byte ^ 0xFF for byte in data[-1:])))
-        self._open(metadata, data, (position,), body)
+        self._open(metadata, self._uncompressed(metadata, payload.data), (position,), body)
+
+    def _is_chunk(self, metadata: MessageMetadata) -> bool:
+        return metadata.num_chunks_from_msg > 1
+
+    def _uncompressed(self, metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
+        return uncompress(metadata, data)
 
     def _take_chunk(self, payload: Payload, position: Position, body: pb.CommandMessage) -> None:
         metadata = payload.metadata
@@ -132,16 +123,19 @@ class Arrivals:
         if progress.acks:
             self._acks.immediately(progress.acks)
         if progress.joined is None:
-            is_last = metadata.chunk_id == metadata.num_chunks_from_msg - 1
-            keeps = Mutation.LONE_LAST_CHUNK_KEEPS_PERMIT if is_last else Mutation.EARLY_CHUNK_KEEPS_PERMIT
-            if not self._shared.mutated(keeps):
-                self._permits.give_back(1)
+            self._give_back_chunk(metadata)
         else:
-            self._open(metadata, uncompress(metadata, progress.joined.data), progress.joined.positions, body)
+            data = self._uncompressed(metadata, progress.joined.data)
+            self._open(metadata, data, progress.joined.positions, body)
+
+    def _give_back_chunk(self, metadata: MessageMetadata) -> None:
+        """One that does not complete its message."""
+        del metadata
+        self._permits.give_back(1)
 
     def _expire_chunks(self) -> None:
         """Give up the messages that are incomplete for too long, and look again when the next one is."""
-        if not self._expire_ns or self._shared.mutated(Mutation.INCOMPLETE_NEVER_EXPIRES):
+        if not self._expire_ns:
             return
         if (chunks := self._chunks.expired(self._shared.now_ns - self._expire_ns)) and self._outlet.ready:
             self._acks.immediately(chunks)
@@ -153,28 +147,31 @@ class Arrivals:
     def _open(
         self, metadata: MessageMetadata, data: bytes, positions: tuple[Position, ...], body: pb.CommandMessage
     ) -> None:
-        opened = open_entry(metadata, data, self._shared.mutations)
-        size = _size(metadata)
+        opened = self._opened(metadata, data)
+        size = size_of(metadata)
         self._taken(Entry(positions, size, bits_of(body.ack_set, size)), opened, metadata, body.redelivery_count)
+
+    def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:
+        return open_entry(metadata, data)
 
     # --- what cannot ---
 
     def _corrupt(self, position: Position, connection: Connection) -> None:
-        if self._shared.mutated(Mutation.CORRUPT_CLOSES_CONNECTION):
-            connection.close(Cause.LOST, "checksum mismatch")
-            return
-        permits = 0 if self._shared.mutated(Mutation.CORRUPT_KEEPS_PERMIT) else 1
-        self._discard(position, pb.CommandAck.ChecksumMismatch, permits)
+        del connection
+        self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
+
+    def _bad_metadata(self, position: Position, connection: Connection) -> None:
+        del connection
+        self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
+
+    def _bad_entry(
+        self, metadata: MessageMetadata, position: Position, error: BadEntryError, connection: Connection
+    ) -> None:
+        del connection
+        self._unreadable(metadata, position, error.reason)
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
-        permits = _size(metadata)
-        if reason == pb.CommandAck.BatchDeSerializeError and self._shared.mutated(Mutation.BAD_BATCH_UNREPORTED):
-            self._permits.give_back(permits)
-            return
-        if self._shared.mutated(Mutation.BAD_BODY_UNREPORTED):
-            self._permits.give_back(permits)
-            return
-        self._discard(position, reason, 0 if self._shared.mutated(Mutation.BAD_BODY_KEEPS_PERMIT) else permits)
+        self._discard(position, reason, size_of(metadata))
 
     def _discard(self, position: Position, reason: pb.CommandAck.ValidationError, permits: int) -> None:
         """Acknowledge an entry nobody can read, with the reason, so that it does not come again for ever."""
@@ -190,11 +187,11 @@ class Arrivals:
         self._permits.give_back(permits)
 
 
-def _size(metadata: MessageMetadata) -> int:
+def size_of(metadata: MessageMetadata) -> int:
     """How many messages an entry holds."""
     return metadata.num_messages_in_batch if is_batch(metadata) else 1
 
 
-def _charged(metadata: MessageMetadata, ack_set: Sequence[int]) -> int:
+def permits_charged(metadata: MessageMetadata, ack_set: Sequence[int]) -> int:
     """How many permits the broker charged for an entry."""
-    return bits_of(ack_set, _size(metadata)).bit_count()
+    return bits_of(ack_set, size_of(metadata)).bit_count()

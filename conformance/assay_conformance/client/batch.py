@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.ops import Op, Sent, TooLargeError
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.settings import BatchingType, ProducerSettings
@@ -29,7 +28,7 @@ class OpenBatch:
     of one message is larger.
     """
 
-    def __init__(self, settings: ProducerSettings, first_ns: int, max_messages: int, max_bytes: int | None) -> None:
+    def __init__(self, settings: ProducerSettings, first_ns: int, max_messages: int, max_bytes: int) -> None:
         self.first_ns = first_ns
         self.sent: list[Sent] = []
         self._begun_ns: list[int] = []
@@ -41,36 +40,32 @@ class OpenBatch:
         self._bytes = 0
 
     def fits(self, size: int) -> bool:
-        return not self.sent or self._max_bytes is None or self._bytes + size <= self._max_bytes
+        return not self.sent or self._bytes + size <= self._max_bytes
 
     def add(self, sent: Sent, now_ns: int) -> None:
         self._begun_ns.append(now_ns if self.sent else self.first_ns)
         self.sent.append(sent)
         self._bytes += len(sent.message.payload)
 
-    def begins_key(self, sent: Sent) -> bool:
-        """Whether a batch by key that is open holds none of its key."""
-        return self._keyed and bool(self.sent) and _key_of(sent) not in map(_key_of, self.sent)
-
     @property
     def full(self) -> bool:
-        by_bytes = self._max_bytes is not None and self._bytes >= self._max_bytes
-        return by_bytes or len(self.sent) >= self._max_messages
+        return self._bytes >= self._max_bytes or len(self.sent) >= self._max_messages
 
-    def groups(self, mutations: Set[Mutation]) -> list[Group]:
+    def groups(self) -> list[Group]:
         """The messages of each entry, in the order to send them: by key where asked for, else all in one."""
-        if not self._keyed or Mutation.KEYS_SHARE_A_BATCH in mutations:
+        if not self._keyed:
             return [Group(self.sent, self.first_ns)]
         by_key: dict[str | None, Group] = {}
         for sent, begun_ns in zip(self.sent, self._begun_ns, strict=True):
-            by_key.setdefault(_key_of(sent), Group([], begun_ns)).sent.append(sent)
-        if Mutation.KEYED_BATCHES_UNSORTED in mutations:
-            return list(by_key.values())
-        told = 0 if Mutation.KEYED_BATCH_TELLS_LOWEST in mutations else -1
-        return sorted(by_key.values(), key=lambda group: group.sent[told].sequence_id)
+            by_key.setdefault(key_of(sent), Group([], begun_ns)).sent.append(sent)
+        return self._sorted(by_key.values())
+
+    def _sorted(self, groups: Iterable[Group]) -> list[Group]:
+        """By the sequence id that an entry names: its highest."""
+        return sorted(groups, key=lambda group: group.sent[-1].sequence_id)
 
 
-def _key_of(sent: Sent) -> str | None:
+def key_of(sent: Sent) -> str | None:
     return sent.message.key if sent.message.ordering_key is None else sent.message.ordering_key
 
 
@@ -94,7 +89,6 @@ class Batching:
         self._build = build
         self._built = built
         self._batch: OpenBatch | None = None
-        self._last_began_ns: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -105,17 +99,16 @@ class Batching:
             self.close()
         if self._batch is None:
             self._batch = self._begin()
-        if self._shared.mutated(Mutation.NEW_KEY_RESTARTS_DELAY) and self._batch.begins_key(sent):
-            self._arm(self._batch, self._settings.batching_max_publish_delay_ms)
-        self._batch.add(sent, self._shared.now_ns)
-        waits = len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)
-        if (self._batch.full and not waits) or self._closed_by_queue():
+        self._take(self._batch, sent)
+        if self._is_complete(self._batch):
             self.close()
 
-    def _closed_by_queue(self) -> bool:
-        """Only for a mutation: what fills the queue closes the batch."""
-        blocks = self._settings.block_if_queue_full and self._shared.mutated(Mutation.FULL_QUEUE_CLOSES_BATCH)
-        return blocks and self._pending.why_full() is not None
+    def _take(self, batch: OpenBatch, sent: Sent) -> None:
+        batch.add(sent, self._shared.now_ns)
+
+    def _is_complete(self, batch: OpenBatch) -> bool:
+        """Whether it goes out without waiting for its delay."""
+        return batch.full
 
     def close(self) -> None:
         """Send what is batched; too large a batch fails."""
@@ -124,41 +117,43 @@ class Batching:
             return
         if batch.timer is not None:
             batch.timer.cancel()
-        for group in batch.groups(self._shared.mutations):
+        for group in batch.groups():
             try:
                 op = self._build(group.sent, group.first_ns)
             except TooLargeError as error:
-                self._pending.release(group.sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
-                if self._shared.mutated(Mutation.OVERSIZE_BATCH_FAILS_PENDING):
-                    self._pending.fail(self._pending.take(lambda _op: True), ErrorClass.TOO_LARGE, str(error))
+                self._fail(group, str(error))
                 self._pending.settled()
             else:
                 self._built([op])
 
+    def _fail(self, group: Group, text: str) -> None:
+        """It is too large for an entry."""
+        self._pending.release(group.sent, Failed(ErrorClass.TOO_LARGE, text, certain=True))
+
     def _begin(self) -> OpenBatch:
-        settings, shared = self._settings, self._shared
-        extra = 1 if shared.mutated(Mutation.BATCH_OVERFILLS) else 0
-        max_bytes = None if shared.mutated(Mutation.BATCH_IGNORES_BYTES) else settings.batching_max_bytes
-        first_ns, before_ns, self._last_began_ns = shared.now_ns, self._last_began_ns, shared.now_ns
-        if before_ns is not None and shared.mutated(Mutation.IDLE_BATCH_TIMES_OUT):
-            first_ns = before_ns
-        max_messages = settings.batching_max_messages + extra
-        if shared.mutated(Mutation.BATCH_LEAVES_HALF_FULL):
-            max_messages //= 2
-        batch = OpenBatch(settings, first_ns, max_messages, max_bytes)
-        if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
-            return batch
-        delay_ms = 1 if shared.mutated(Mutation.BATCH_DELAY_UNREAD) else settings.batching_max_publish_delay_ms
-        if before_ns is None and shared.mutated(Mutation.FIRST_BATCH_HURRIES):
-            delay_ms = 1
-        self._arm(batch, delay_ms)
+        made = self._shared.implementation(OpenBatch)
+        batch = made(self._settings, self._first_ns(), self._max_messages(), self._max_bytes())
+        self._arm(batch)
         return batch
 
-    def _arm(self, batch: OpenBatch, delay_ms: int) -> None:
-        """Let it close in `delay_ms` from now, unless its first message has waited too long by then."""
+    def _first_ns(self) -> int:
+        """Since when the first message of a new batch waits."""
+        return self._shared.now_ns
+
+    def _max_messages(self) -> int:
+        return self._settings.batching_max_messages
+
+    def _max_bytes(self) -> int:
+        return self._settings.batching_max_bytes
+
+    def _delay_ns(self) -> int:
+        return self._settings.batching_max_publish_delay_ms * MS
+
+    def _arm(self, batch: OpenBatch) -> None:
+        """Let it close after the delay, unless its first message has waited too long by then."""
         if batch.timer is not None:
             batch.timer.cancel()
-        delay_ns = delay_ms * MS + self._shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
+        delay_ns = self._delay_ns()
         due_ns = self._pending.due_ns(batch.first_ns)
         if due_ns is not None and due_ns <= self._shared.now_ns + delay_ns:
             batch.timer = self._shared.timers.at(due_ns, self._expire)

@@ -16,12 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.client.entries import Position
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.wire import MessageMetadata
 
 
 @dataclass(slots=True)
-class _Partial:
+class Partial:
     began_ns: int = 0
     last: int = -1
     parts: list[bytes] = field(default_factory=list)
@@ -51,11 +50,10 @@ class ChunkBuffer:
     began too long ago are taken out by `expired`.
     """
 
-    def __init__(self, max_pending: int, auto_ack_oldest: bool, mutations: frozenset[Mutation]) -> None:
+    def __init__(self, max_pending: int, auto_ack_oldest: bool) -> None:
         self._max_pending = max_pending
         self._auto_ack_oldest = auto_ack_oldest
-        self._mutations = mutations
-        self._partials: dict[str, _Partial] = {}
+        self._partials: dict[str, Partial] = {}
 
     def clear(self) -> None:
         """The broker will deliver everything unacknowledged again."""
@@ -81,7 +79,7 @@ class ChunkBuffer:
             return self._gap(position)
         if metadata.chunk_id <= partial.last:
             return self._repeated(uuid, partial, data, position)
-        if metadata.chunk_id > partial.last + 1 and Mutation.JOINS_OVER_CHUNK_GAP not in self._mutations:
+        if self._leaves_gap(partial, metadata.chunk_id):
             del self._partials[uuid]
             return self._gap(position)
         partial.last = metadata.chunk_id
@@ -92,40 +90,30 @@ class ChunkBuffer:
         del self._partials[uuid]
         return Progress(Joined(b"".join(partial.parts), tuple(partial.positions)), acks)
 
+    def _leaves_gap(self, partial: Partial, chunk_id: int) -> bool:
+        return chunk_id > partial.last + 1
+
     def _gap(self, position: Position) -> Progress:
-        return Progress(acks=(position,)) if Mutation.ACKS_AT_CHUNK_GAP in self._mutations else Progress()
+        """The chunk after a gap is left to the broker's redelivery."""
+        del position
+        return Progress()
 
     def _begin(self, uuid: str, position: Position, now_ns: int) -> tuple[Position, ...]:
+        """A first chunk came; the positions to acknowledge now."""
         held = self._partials.get(uuid)
         if held is not None:
-            if self._cheats_on_repeats:
-                return ()
-            self._partials[uuid] = _Partial(now_ns)
-            redelivered = position in held.positions
-            return () if redelivered or Mutation.RESTART_LEAVES_CHUNKS in self._mutations else tuple(held.positions)
-        if Mutation.ONE_CHUNK_BUFFER in self._mutations:
-            self._partials.clear()
-        self._partials[uuid] = _Partial(now_ns)
-        room = not 0 < self._max_pending < len(self._partials)
-        if room or Mutation.NEVER_EVICTS_CHUNKS in self._mutations:
-            return ()
+            return self._begin_again(uuid, held, position, now_ns)
+        self._partials[uuid] = Partial(now_ns)
+        return self._evict() if 0 < self._max_pending < len(self._partials) else ()
+
+    def _begin_again(self, uuid: str, held: Partial, position: Position, now_ns: int) -> tuple[Position, ...]:
+        self._partials[uuid] = Partial(now_ns)
+        return () if position in held.positions else tuple(held.positions)
+
+    def _evict(self) -> tuple[Position, ...]:
         oldest = self._partials.pop(next(iter(self._partials)))
         return tuple(oldest.positions) if self._auto_ack_oldest else ()
 
-    @property
-    def _cheats_on_repeats(self) -> bool:
-        return not self._mutations.isdisjoint(
-            (Mutation.DROPS_MESSAGE_ON_REPEATED_CHUNK, Mutation.APPENDS_REPEATED_CHUNK)
-        )
-
-    def _repeated(self, uuid: str, partial: _Partial, data: bytes, position: Position) -> Progress:
-        if Mutation.DROPS_MESSAGE_ON_REPEATED_CHUNK in self._mutations:
-            del self._partials[uuid]
-            return Progress()
-        if Mutation.APPENDS_REPEATED_CHUNK in self._mutations:
-            partial.parts.append(data)
-            partial.positions.append(position)
-            return Progress()
-        if position in partial.positions or Mutation.LEAVES_REPEATED_CHUNK in self._mutations:
-            return Progress()
-        return Progress(acks=(position,))
+    def _repeated(self, uuid: str, partial: Partial, data: bytes, position: Position) -> Progress:
+        del uuid, data
+        return Progress() if position in partial.positions else Progress(acks=(position,))

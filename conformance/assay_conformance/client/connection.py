@@ -10,7 +10,6 @@ from enum import Enum
 from typing import Any, Protocol
 
 from assay_conformance.client.keep_alive import KeepAlive
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, server_refusal
 from assay_conformance.client.requests import Answered, Requests
 from assay_conformance.client.shared import MS, Shared
@@ -32,7 +31,6 @@ from assay_conformance.wire.service_urls import service_url, speaks_tls
 PROTOCOL_VERSION = 21
 CLIENT_VERSION = "assay-reference-client"
 TOKEN_METHOD = "token"
-_LENGTH_BYTES = 4
 
 Usable = Callable[["Connection | Refusal"], None]
 
@@ -92,8 +90,11 @@ class Connection:
         self._state = State.OPENING
         self._splitter = Splitter()
         self._waiting: list[Usable] = []
-        self._requests = Requests(shared)
-        self._keep_alive = KeepAlive(shared, lambda: self.send(command(CommandType.PING)), self._silent)
+        self._handlers = self._handled()
+        self._requests = shared.implementation(Requests)(shared)
+        self._keep_alive = shared.implementation(KeepAlive)(
+            shared, lambda: self.send(command(CommandType.PING)), self._silent
+        )
         self._deadline = shared.after(
             shared.settings.connection_timeout_ms * MS, lambda: self.close(Cause.TIMED_OUT, "connecting took too long")
         )
@@ -150,15 +151,11 @@ class Connection:
                 **({"proxy_to_broker_url": self.url.partition("://")[2]} if self._is_proxied else {}),
             )
         )
-        if self._shared.mutated(Mutation.REQUESTS_BEFORE_CONNECTED):
-            self._release()
 
     def received(self, data: bytes) -> None:
         if not self.usable:
             return
         self._keep_alive.heard()
-        if self._loses(data):
-            return
         try:
             frames = self._splitter.feed(data)
         except FramingError as error:
@@ -189,10 +186,6 @@ class Connection:
 
     # --- inside ---
 
-    def _loses(self, data: bytes) -> bool:
-        short = len(data) < _LENGTH_BYTES and not self._splitter.pending_bytes
-        return short and self._shared.mutated(Mutation.LOSES_SPLIT_LENGTH)
-
     def _frames(self, frames: list[bytes]) -> None:
         for raw in frames:
             if not self.usable:
@@ -200,24 +193,43 @@ class Connection:
             try:
                 frame = decode(raw)
             except ProtocolError as error:
-                if self._shared.mutated(Mutation.KEEPS_AFTER_UNDECODABLE):
-                    continue
-                self.close(Cause.LOST, str(error))
-                return
-            handler = _HANDLERS.get(frame.type)
-            # A command this client does not know concerns nobody here; its connection carries others (ROB-005).
-            if handler is not None:
-                handler(self, frame)
-            elif not isinstance(frame.type, CommandType) and self._shared.mutated(Mutation.UNKNOWN_COMMAND_CLOSES):
-                self.close(Cause.LOST, f"unknown command {frame.type}")
+                self._undecodable(error)
+                continue
+            self._handlers.get(frame.type, self._unhandled)(frame)
+
+    def _handled(self) -> dict[CommandType | int, Callable[[Frame], None]]:
+        return {
+            CommandType.CONNECTED: self._connected,
+            CommandType.PRODUCER_SUCCESS: self._answer,
+            CommandType.SUCCESS: self._answer,
+            CommandType.LOOKUP_RESPONSE: self._answer,
+            CommandType.PARTITIONED_METADATA_RESPONSE: self._answer,
+            CommandType.ACK_RESPONSE: self._answer,
+            CommandType.GET_LAST_MESSAGE_ID_RESPONSE: self._answer,
+            CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE: self._answer,
+            CommandType.WATCH_TOPIC_LIST_SUCCESS: self._answer,
+            CommandType.WATCH_TOPIC_UPDATE: self._topics_changed,
+            CommandType.ERROR: self._error,
+            CommandType.SEND_RECEIPT: self._receipt,
+            CommandType.SEND_ERROR: self._send_error,
+            CommandType.MESSAGE: self._message,
+            CommandType.CLOSE_PRODUCER: self._close_producer,
+            CommandType.CLOSE_CONSUMER: self._close_consumer,
+            CommandType.TOPIC_MIGRATED: self._topic_migrated,
+            CommandType.AUTH_CHALLENGE: self._challenge,
+            CommandType.PING: self._ping,
+        }
+
+    def _undecodable(self, error: ProtocolError) -> None:
+        self.close(Cause.LOST, str(error))
+
+    def _unhandled(self, frame: Frame) -> None:
+        """A command this client does not know is ignored: its connection carries others."""
 
     def _connected(self, frame: Frame) -> None:
-        self.version = min(PROTOCOL_VERSION, frame.body.protocol_version)
-        if self._shared.mutated(Mutation.IGNORES_AGREED_VERSION):
-            self.version = PROTOCOL_VERSION
+        self.version = self._agreed(frame.body.protocol_version)
         self.max_message_bytes = frame.body.max_message_size or self.max_message_bytes
         self.keeps_watch = frame.body.feature_flags.supports_topic_watchers
-        self._shared.last_limit = self.max_message_bytes
         self._splitter.max_frame_bytes = max(
             self._splitter.max_frame_bytes, self.max_message_bytes + FRAME_PADDING_BYTES
         )
@@ -225,6 +237,9 @@ class Connection:
         self._deadline.cancel()
         self._keep_alive.listen()
         self._release()
+
+    def _agreed(self, brokers_version: int) -> int:
+        return min(PROTOCOL_VERSION, brokers_version)
 
     def _release(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -244,8 +259,6 @@ class Connection:
         producer = self.producers.get(frame.body.producer_id)
         if producer is not None:
             producer.receipt(frame.body)
-        elif self._shared.mutated(Mutation.UNKNOWN_RECEIPT_CLOSES):
-            self.close(Cause.LOST, "a receipt for nobody")
 
     def _send_error(self, frame: Frame) -> None:
         producer = self.producers.get(frame.body.producer_id)
@@ -258,18 +271,11 @@ class Connection:
             consumer.message(frame)
 
     def _close_producer(self, frame: Frame) -> None:
-        if self._shared.mutated(Mutation.IGNORES_CLOSE_PRODUCER):
-            return
-        if self._shared.mutated(Mutation.LEAVES_ON_CLOSE_PRODUCER):
-            self.close(Cause.LOST, "the broker closed a producer")
-            return
         producer = self.producers.pop(frame.body.producer_id, None)
         if producer is not None:
             producer.closed_by_broker(self._sent_to(frame))
 
     def _close_consumer(self, frame: Frame) -> None:
-        if self._shared.mutated(Mutation.IGNORES_CLOSE_CONSUMER):
-            return
         consumer = self.consumers.pop(frame.body.consumer_id, None)
         if consumer is not None:
             consumer.closed_by_broker(self._sent_to(frame))
@@ -295,50 +301,21 @@ class Connection:
     def _challenge(self, frame: Frame) -> None:
         """Fresh credentials are wanted (PIP-55)."""
         del frame
-        if self._shared.mutated(Mutation.IGNORES_CHALLENGE):
-            return
-        told: dict[str, Any] = {"auth_method_name": TOKEN_METHOD, "auth_data": self._shared.token() or b""}
-        if self._shared.mutated(Mutation.ANSWERS_WITHOUT_CREDENTIALS):
-            del told["auth_data"]
         self.send(
             command(
                 CommandType.AUTH_RESPONSE,
                 client_version=CLIENT_VERSION,
                 protocol_version=PROTOCOL_VERSION,
-                response=told,
+                response=self._credentials(),
             )
         )
 
+    def _credentials(self) -> dict[str, Any]:
+        return {"auth_method_name": TOKEN_METHOD, "auth_data": self._shared.token() or b""}
+
     def _ping(self, frame: Frame) -> None:
         del frame
-        late_ns = self._shared.lateness_ns(Mutation.PONG_LATE)
-        if late_ns:
-            self._shared.after(late_ns, lambda: self.send(command(CommandType.PONG)))
-        else:
-            self.send(command(CommandType.PONG))
+        self.send(command(CommandType.PONG))
 
     def _silent(self) -> None:
         self.close(Cause.LOST, "the broker was silent for two keep-alive intervals")
-
-
-_HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
-    CommandType.CONNECTED: Connection._connected,
-    CommandType.PRODUCER_SUCCESS: Connection._answer,
-    CommandType.SUCCESS: Connection._answer,
-    CommandType.LOOKUP_RESPONSE: Connection._answer,
-    CommandType.PARTITIONED_METADATA_RESPONSE: Connection._answer,
-    CommandType.ACK_RESPONSE: Connection._answer,
-    CommandType.GET_LAST_MESSAGE_ID_RESPONSE: Connection._answer,
-    CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE: Connection._answer,
-    CommandType.WATCH_TOPIC_LIST_SUCCESS: Connection._answer,
-    CommandType.WATCH_TOPIC_UPDATE: Connection._topics_changed,
-    CommandType.ERROR: Connection._error,
-    CommandType.SEND_RECEIPT: Connection._receipt,
-    CommandType.SEND_ERROR: Connection._send_error,
-    CommandType.MESSAGE: Connection._message,
-    CommandType.CLOSE_PRODUCER: Connection._close_producer,
-    CommandType.CLOSE_CONSUMER: Connection._close_consumer,
-    CommandType.TOPIC_MIGRATED: Connection._topic_migrated,
-    CommandType.AUTH_CHALLENGE: Connection._challenge,
-    CommandType.PING: Connection._ping,
-}

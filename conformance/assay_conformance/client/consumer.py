@@ -7,7 +7,6 @@ came over the old connection grants nothing on the new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.arrivals import Arrivals
@@ -17,7 +16,6 @@ from assay_conformance.client.handed import Handed, Inbound, Queue
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.letters import DeadLetters, Letters, letter_of
 from assay_conformance.client.lookup import Lookup, Pool
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.permits import Permits
 from assay_conformance.client.reader import ReadingPlace
 from assay_conformance.client.redelivery import Redelivery
@@ -50,10 +48,6 @@ _POSITIONS: dict[InitialPosition, pb.CommandSubscribe.InitialPosition] = {
 class Consumer(Handler):
     """`opened` is called once, when first subscribed or when that failed for good."""
 
-    RETURNS = Mutation.CONSUMER_RETURNS_AFTER_CLOSE
-    STAYS_BEHIND = Mutation.LEAVES_CONSUMER_BEHIND
-    RETRIES_DELETED = Mutation.CONSUMER_RETRIES_DELETED
-
     def __init__(
         self,
         shared: Shared,
@@ -76,40 +70,38 @@ class Consumer(Handler):
         self._settings = settings
         self._queue = queue
         self._opened: Callable[[Result], None] | None = opened
-        self._permits = Permits(shared, settings, self, queue)
-        self._acks = AckGroup(shared, settings, self)
-        self._dead_letters = DeadLetters(shared, letters, settings, topic, self._posted)
-        self._redelivery: Redelivery[Handed] = Redelivery(
-            shared, settings, self, self._refused, self._all_again, self._dead_letters.bury, self._next_epoch
+        self._permits = shared.implementation(Permits)(shared, settings, self, queue)
+        self._acks = shared.implementation(AckGroup)(shared, settings, self)
+        self._dead_letters = shared.implementation(DeadLetters)(letters, settings, topic, self._posted)
+        self._redelivery: Redelivery[Handed] = shared.implementation(Redelivery)(
+            shared, settings, self, self._all_again, self._dead_letters.bury, self._next_epoch
         )
-        self._arrivals = Arrivals(
-            shared, settings, self, self._acks, self._permits, self._redelivery.drops, self._arrived
+        self._arrivals = shared.implementation(Arrivals)(
+            shared, settings, self, self._acks, self._permits, self._arrived
         )
-        self._seeking = Seeking(shared, self, self._withdraw_all, inclusive=settings.start_inclusive)
-        place = ReadingPlace(settings.initial_position, inclusive=settings.start_inclusive)
+        self._seeking = shared.implementation(Seeking)(self, self._withdraw_all, inclusive=settings.start_inclusive)
+        place = shared.implementation(ReadingPlace)(settings.initial_position, inclusive=settings.start_inclusive)
         self._reading = None if settings.durable else place
 
     # --- from the subscription ---
 
     def handed_over(self, inbound: Inbound) -> Handed:
         """The application got this message."""
-        again = Mutation.NACK_REQUEUES_LOCALLY, Mutation.HANDS_OUT_ACKED_AGAIN
-        copy = inbound if any(self.shared.mutated(mutation) for mutation in again) else None
-        handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
+        handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
-        if self._reading is not None and not self.shared.mutated(Mutation.READER_STARTS_OVER):
-            index = None if self.shared.mutated(Mutation.READER_FORGETS_INDEX) else inbound.opened.index
-            self._reading.handed_over(inbound.entry.position, index)
+        if self._reading is not None:
+            self._has_read(self._reading, inbound)
         self._permits.handed_over(current=inbound.session == self.registrations)
         self._redelivery.hand_over(handed)
         return handed
 
+    def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
+        reading.handed_over(inbound.entry.position, inbound.opened.index)
+
     def ack(self, handed: Handed, *, cumulative: bool) -> None:
         if self.closed:
             return
-        if handed.copy is not None and self.shared.mutated(Mutation.HANDS_OUT_ACKED_AGAIN):
-            self._queue.arrived(replace(handed.copy, session=0))
         if cumulative:
             self._acks.cumulative(handed.entry, handed.index)
         else:
@@ -146,8 +138,7 @@ class Consumer(Handler):
         if not self.ready:
             sought(Failed(ErrorClass.TRANSPORT, "the consumer is not connected", certain=True))
             return
-        if not self.shared.mutated(Mutation.SEEK_KEEPS_ACKS):
-            self._acks.flush()
+        self._flush_before_seek()
         self._acks.start_over()
         self._redelivery.drop()
         before = self._reading
@@ -161,6 +152,9 @@ class Consumer(Handler):
         self._reading = before.moved(place) if before is not None else None
         self._seeking.begin(place, ended)
 
+    def _flush_before_seek(self) -> None:
+        self._acks.flush()
+
     def has_more(self, told: Callable[[bool | Failed], None]) -> None:
         """Whether the topic holds a message behind the place where this reader is."""
         reading = self._reading
@@ -173,7 +167,7 @@ class Consumer(Handler):
             return
 
         def answered(answer: Frame | Refusal) -> None:
-            told(answer.failed() if isinstance(answer, Refusal) else reading.has_more(answer.body, self.shared))
+            told(answer.failed() if isinstance(answer, Refusal) else reading.has_more(answer.body))
 
         self.ask(
             lambda request_id: command(
@@ -195,15 +189,14 @@ class Consumer(Handler):
     def close(self, closed: Callable[[], None]) -> None:
         """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once. An
         opening that goes on fails."""
-        last_ns = self._redelivery.last_nack_ns
-        if last_ns is not None and self.shared.mutated(Mutation.CLOSE_WAITS_FOR_NACKS):
-            self.shared.timers.at(last_ns + 1, lambda: self.close(closed))
-            return
-        if self.ready and not self.shared.mutated(Mutation.CLOSE_DROPS_ACKS):
-            self._acks.flush()
+        if self.ready:
+            self._flush_before_close()
         self._forget()
         self.leave(lambda _refusal: closed())
         self._opening_ends(_CLOSED)
+
+    def _flush_before_close(self) -> None:
+        self._acks.flush()
 
     def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
         if not self.ready:
@@ -251,42 +244,48 @@ class Consumer(Handler):
     def _is_stale(self, frame: Frame) -> bool:
         """Sent before everything was asked for again, and read behind it."""
         body = frame.body
-        old = body.HasField("consumer_epoch") and body.consumer_epoch < self._epoch
-        return old and not self.shared.mutated(Mutation.KEEPS_OLD_EPOCH)
+        return bool(body.HasField("consumer_epoch") and body.consumer_epoch < self._epoch)
 
     def _arrived(self, entry: Entry, opened: list[Opened], metadata: MessageMetadata, redelivery_count: int) -> None:
-        charged = entry.size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
-        if not self.shared.mutated(Mutation.HANDS_OVER_ACKED):
-            entry.unacked &= self._acks.open_of(entry.position)
-        every = self.shared.mutated(Mutation.IGNORES_ACK_SET)
-        unacked = [message for message in opened if every or entry.unacked >> (message.index or 0) & 1]
+        charged = self._charged_for(entry)
+        entry.unacked &= self._acks.open_of(entry.position)
+        unacked = self._ordered([message for message in opened if self._is_unacked(entry, message)])
         wanted = [message for message in unacked if self._is_behind_start(entry, message)]
-        if self.shared.mutated(Mutation.BEFORE_START_KEEPS_PERMIT):
-            charged -= len(unacked) - len(wanted)
-        # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
-        # their permits here; those it had acknowledged were never charged (ACK-012).
-        if len(opened) == entry.size or not self.shared.mutated(Mutation.COMPACTED_KEEPS_PERMIT):
-            self._permits.give_back(max(0, charged - len(wanted)))
-        by_key = self._settings.subscription_type is SubscriptionType.KEY_SHARED
-        if self.shared.mutated(Mutation.REVERSES_BATCH) or (by_key and self.shared.mutated(Mutation.KEY_LAST_FIRST)):
-            wanted.reverse()
+        self._give_back_spare(entry, opened, self._spare(charged, unacked, wanted))
         if self._dead_letters.keep(entry, wanted, redelivery_count):
-            if not self.shared.mutated(Mutation.BURIED_UNSEEN_KEEPS_PERMIT):
-                self._permits.give_back(len(wanted))
-            self._dead_letters.bury(entry)
+            self._bury_unseen(entry, wanted)
             return
         for message in wanted:
-            if not message.payload and self.shared.mutated(Mutation.EMPTY_PAYLOAD_DROPPED):
-                self._permits.give_back(1)
-                continue
-            if self._loses(entry):
-                self._acks.individual(entry, None)
-                self._permits.give_back(1)
-                continue
-            inbound = Inbound(self, self.registrations, entry, message, metadata, redelivery_count)
-            if self.shared.mutated(Mutation.TIMES_OUT_PREFETCHED):
-                self._redelivery.hand_over(Handed(self, entry, message.index, inbound.redelivery_count, None))
-            self._queue.arrived(inbound)
+            self._enqueue(Inbound(self, self.registrations, entry, message, metadata, redelivery_count))
+
+    def _charged_for(self, entry: Entry) -> int:
+        """How many permits the broker charged: one for every message that its ack_set left."""
+        return entry.unacked.bit_count()
+
+    def _is_unacked(self, entry: Entry, message: Opened) -> bool:
+        return bool(entry.unacked >> (message.index or 0) & 1)
+
+    def _ordered(self, messages: list[Opened]) -> list[Opened]:
+        """The messages of one entry in the order to hand them over."""
+        return messages
+
+    def _spare(self, charged: int, unacked: Sequence[Opened], wanted: Sequence[Opened]) -> int:
+        """How many of the permits charged are for messages that are not handed over."""
+        del unacked
+        return max(0, charged - len(wanted))
+
+    def _give_back_spare(self, entry: Entry, opened: Sequence[Opened], spare: int) -> None:
+        """Of messages compacted away or acknowledged meanwhile; those acknowledged before were never charged."""
+        del entry, opened
+        self._permits.give_back(spare)
+
+    def _bury_unseen(self, entry: Entry, messages: Sequence[Opened]) -> None:
+        """It came once too often, and goes to the dead letter topic without being handed over."""
+        self._permits.give_back(len(messages))
+        self._dead_letters.bury(entry)
+
+    def _enqueue(self, inbound: Inbound) -> None:
+        self._queue.arrived(inbound)
 
     def _is_behind_start(self, entry: Entry, message: Opened) -> bool:
         """Whether it comes behind what was sought, and, with a reader, behind what was handed over."""
@@ -295,28 +294,19 @@ class Consumer(Handler):
             reading is None or reading.passes(entry.position, message.index)
         )
 
-    def _loses(self, entry: Entry) -> bool:
-        return (
-            bool(entry.position[1] % 2)
-            and self.registrations > 1
-            and self.shared.mutated(Mutation.LOSES_BEHIND_RECONNECT)
-        )
-
     # --- redelivery ---
-
-    def _refused(self, due: Sequence[Handed]) -> None:
-        for handed in due:
-            if handed.copy is not None:
-                self._queue.arrived(handed.copy)
 
     def _posted(self, entry: Entry, result: Result) -> None:
         """The dead letters of this entry have their receipts, or one of them will never have it."""
         if isinstance(result, Done):
             self._acks.individual(entry, None)
             self._acks.issued()
-        elif not self.shared.mutated(Mutation.FAILED_LETTER_FORGOTTEN):
-            # At once it would come, fail and come again without end.
-            self.shared.after(self._settings.nack_delay_ms * MS, lambda: self._redelivery.at_once(entry))
+        else:
+            self._ask_again_later(entry)
+
+    def _ask_again_later(self, entry: Entry) -> None:
+        """At once it would come, fail and come again without end."""
+        self.shared.after(self._settings.nack_delay_ms * MS, lambda: self._redelivery.at_once(entry))
 
     def _next_epoch(self) -> int:
         self._epoch += 1
@@ -358,9 +348,6 @@ class Consumer(Handler):
     def _delist(self, connection: Connection) -> None:
         connection.consumers.pop(self.consumer_id, None)
 
-    def _requested(self) -> None:
-        self._permits.requested()
-
     def _registered(self, answer: Frame) -> None:
         del answer
         self._acks.flush()
@@ -373,13 +360,18 @@ class Consumer(Handler):
 
     def _lost(self) -> None:
         self._acks.lost()
-        if self._seeking.drops and not self.shared.mutated(Mutation.SEEK_KEEPS_ACKS):
-            self._acks.drop()
+        if self._seeking.drops:
+            self._drop_acks_of_old_place()
         self._seeking.lost()
-        if not (self._seeking.drops and self.shared.mutated(Mutation.SEEK_KEEPS_PREFETCH)):
-            self._queue.withdraw(self)
+        self._drop_prefetched()
         self._arrivals.clear()
         self._redelivery.lost()
+
+    def _drop_acks_of_old_place(self) -> None:
+        self._acks.drop()
+
+    def _drop_prefetched(self) -> None:
+        self._queue.withdraw(self)
 
     def _ended(self, refusal: Refusal) -> None:
         self._forget()

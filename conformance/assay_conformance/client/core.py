@@ -15,34 +15,23 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.hooks import NO_HOOKS, Hooks
 from assay_conformance.client.letters import retry_topic
 from assay_conformance.client.lookup import Lookup, Pool
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
-from assay_conformance.client.settings import MIN_ACK_TIMEOUT_MS, ClientSettings, ConsumerSettings, ProducerSettings
+from assay_conformance.client.settings import ClientSettings, ConsumerSettings, ProducerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.topic_patterns import TopicPattern
+from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import ClientSink, Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass, MessageId
+from assay_conformance.model.overrides import HONEST, Overrides
 
 T = TypeVar("T", Publisher, Subscription)
 
 _NO_HANDLE = Failed(ErrorClass.CLOSED, "no such producer or consumer is open", certain=True)
 
-# Either would have to win silently: a chunked message is never part of a batch.
-_BOTH = Failed(ErrorClass.INVALID_CONFIG, "batching and chunking cannot both be on", certain=True)
-
-
-_TOO_SHORT = Failed(
-    ErrorClass.INVALID_CONFIG, f"an acknowledgment time-out has {MIN_ACK_TIMEOUT_MS} ms at least", certain=True
-)
-
 # Whose letter topic would it be?
 _NO_LETTERS = Failed(ErrorClass.INVALID_CONFIG, "a pattern of topics has no letter topics", certain=True)
-
-# A batch could not fill before its partition changes.
-_NO_WINDOW = Failed(ErrorClass.INVALID_CONFIG, "batching_partition_switch_frequency must be at least 1", certain=True)
-
 
 _SHUT_DOWN = Failed(ErrorClass.CLOSED, "the client was closed", certain=True)
 
@@ -68,14 +57,12 @@ class ClientCore:
         *,
         unix_ms: int,
         jitter: Callable[[], float],
-        mutations: frozenset[Mutation] = frozenset(),
-        lateness_ms: int | None = None,
+        overrides: Overrides = HONEST,
     ) -> None:
-        self._shared = Shared(
-            sink, settings, unix_ms=unix_ms, jitter=jitter, mutations=mutations, lateness_ms=lateness_ms
-        )
-        self._pool = Pool(self._shared)
-        self._lookup = Lookup(self._shared, self._pool, service_url)
+        self._shared = overrides.of(Shared)(sink, settings, unix_ms=unix_ms, jitter=jitter, overrides=overrides)
+        self._validation = overrides.of(Validation)()
+        self._pool = overrides.of(Pool)(self._shared)
+        self._lookup = overrides.of(Lookup)(self._shared, self._pool, service_url)
         self._slots: dict[int, _Slot] = {}
 
     # --- time ---
@@ -90,7 +77,7 @@ class ClientCore:
     # --- network ---
 
     def opened(self, conn: int, now_ns: int) -> None:
-        self._connection(conn, now_ns, Connection.opened)
+        self._connection(conn, now_ns, lambda connection: connection.opened())
 
     def received(self, conn: int, data: bytes, now_ns: int) -> None:
         self._connection(conn, now_ns, lambda connection: connection.received(data))
@@ -112,12 +99,8 @@ class ClientCore:
     ) -> None:
         """Ends with the producer's name and the last sequence id the broker knows of it."""
         self._shared.now_ns = now_ns
-        if settings.batching and settings.chunking and not self._shared.mutated(Mutation.BATCHING_DROPS_CHUNKING):
-            self._shared.sink.completed(op, _BOTH)
-            return
-        unchecked = self._shared.mutated(Mutation.SWITCH_FREQUENCY_UNCHECKED)
-        if settings.batching_partition_switch_frequency < 1 and not unchecked:
-            self._shared.sink.completed(op, _NO_WINDOW)
+        if (failed := self._validation.producer(settings)) is not None:
+            self._shared.sink.completed(op, failed)
             return
         slot = self._slots[handle] = _Slot(op)
 
@@ -127,7 +110,7 @@ class ClientCore:
             if isinstance(partitions, Refusal):
                 self._abandon(handle, slot, partitions.failed(certain=True))
                 return
-            publisher = Publisher(
+            publisher = self._shared.implementation(Publisher)(
                 self._shared, self._pool, self._lookup, topic, settings, partitions, self._completing(op), hooks
             )
             self._fill(slot, publisher)
@@ -155,9 +138,8 @@ class ClientCore:
     ) -> None:
         """Ends when every topic and partition is subscribed; with a pattern, all topics that match it now."""
         self._shared.now_ns = now_ns
-        short = 0 < settings.ack_timeout_ms < MIN_ACK_TIMEOUT_MS
-        if short and not self._shared.mutated(Mutation.TAKES_ANY_ACK_TIMEOUT):
-            self._shared.sink.completed(op, _TOO_SHORT)
+        if (failed := self._validation.consumer(settings)) is not None:
+            self._shared.sink.completed(op, failed)
             return
         slot = self._slots[handle] = _Slot(op)
         if settings.retry_letters:
@@ -173,7 +155,8 @@ class ClientCore:
         if settings.max_redeliver_count or settings.retry_letters:
             self._shared.sink.completed(op, _NO_LETTERS)
             return
-        matches = TopicPattern(self._shared, self._lookup, pattern, settings.pattern_update_ms)
+        made = self._shared.implementation(TopicPattern)
+        matches = made(self._shared, self._lookup, pattern, settings.pattern_update_ms)
 
         def told(names: Sequence[str] | Refusal) -> None:
             if slot.abandoned:
@@ -199,7 +182,7 @@ class ClientCore:
 
         def subscribe() -> None:
             counts = {topic: found[topic] for topic in topics}
-            held = Subscription(
+            held = self._shared.implementation(Subscription)(
                 self._shared, self._pool, self._lookup, handle, counts, subscription, settings, self._completing(op)
             )
             self._fill(slot, held)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assay_conformance.client.miscoded import snappy_unframed
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.values import Outgoing
 from assay_conformance.wire import (
     BatchError,
@@ -80,7 +78,7 @@ def check_size(data: memoryview, limit: int) -> None:
         )
 
 
-def uncompress(metadata: MessageMetadata, data: bytes | memoryview, mutations: Set[Mutation] = frozenset()) -> bytes:
+def uncompress(metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
     """The body of an entry; BadEntryError when it is not what its codec makes."""
     codec = Codec(metadata.compression)
     if codec is Codec.NONE:
@@ -89,24 +87,15 @@ def uncompress(metadata: MessageMetadata, data: bytes | memoryview, mutations: S
         text = f"{metadata.uncompressed_size} bytes uncompressed, at most {MAX_UNCOMPRESSED_BYTES} are taken"
         raise BadEntryError(pb.CommandAck.UncompressedSizeCorruption, text)
     try:
-        if codec is Codec.SNAPPY and Mutation.SNAPPY_FRAMED in mutations:
-            return snappy_unframed(data)
         return decompress(codec, data, metadata.uncompressed_size, MAX_UNCOMPRESSED_BYTES)
     except CompressionError as error:
-        if Mutation.BAD_BODY_DELIVERED in mutations:
-            return bytes(data)
         raise BadEntryError(pb.CommandAck.DecompressionError, str(error)) from error
 
 
-def open_entry(metadata: MessageMetadata, body: bytes, mutations: Set[Mutation] = frozenset()) -> list[Opened]:
+def open_entry(metadata: MessageMetadata, body: bytes) -> list[Opened]:
     """The messages of an entry in order, compacted ones left out; BadEntryError when a batch cannot be taken apart."""
-    unopened = metadata.num_messages_in_batch == 1 and Mutation.BATCH_OF_ONE_UNOPENED in mutations
-    if not is_batch(metadata) or unopened:
-        key = metadata.partition_key if metadata.HasField("partition_key") else None
-        event_time_ms = metadata.event_time if metadata.HasField("event_time") else None
-        properties = {pair.key: pair.value for pair in metadata.properties}
-        ordering_key = _text(metadata.ordering_key)
-        return [Opened(None, body, metadata.sequence_id, key, event_time_ms, properties, ordering_key)]
+    if not is_batch(metadata):
+        return [open_single(metadata, body)]
     try:
         members = decode_batch(body, metadata.num_messages_in_batch)
     except BatchError as error:
@@ -116,6 +105,15 @@ def open_entry(metadata: MessageMetadata, body: bytes, mutations: Set[Mutation] 
         for index, member in enumerate(members)
         if not member.metadata.compacted_out
     ]
+
+
+def open_single(metadata: MessageMetadata, body: bytes) -> Opened:
+    """The only message of an entry that is no batch."""
+    key = metadata.partition_key if metadata.HasField("partition_key") else None
+    event_time_ms = metadata.event_time if metadata.HasField("event_time") else None
+    properties = {pair.key: pair.value for pair in metadata.properties}
+    ordering_key = _text(metadata.ordering_key)
+    return Opened(None, body, metadata.sequence_id, key, event_time_ms, properties, ordering_key)
 
 
 def _member(metadata: MessageMetadata, index: int, single: SingleMessageMetadata, payload: bytes) -> Opened:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay_conformance.client.lookup import Lookup
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -36,8 +35,7 @@ class Growth:
 
     def _arm(self) -> None:
         # A topic without partitions never gets any.
-        never = self._shared.mutated(Mutation.NEVER_LOOKS_FOR_PARTITIONS)
-        if self._interval_ms and self._known and not self._stopped and not never:
+        if self._interval_ms and self._known and not self._stopped:
             self._timer = self._shared.after(
                 self._interval_ms * MS, lambda: self._lookup.partitions(self._topic, self._counted)
             )

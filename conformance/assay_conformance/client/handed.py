@@ -27,13 +27,12 @@ class Inbound:
 
 @dataclass(slots=True, eq=False)
 class Handed:
-    """A message the application has: what settling it needs. `copy` is kept by one mutation alone."""
+    """A message the application has: what settling it needs."""
 
     consumer: Consumer
     entry: Entry
     index: int | None
     redelivery_count: int
-    copy: Inbound | None
     letter: Outgoing | None = None
     """The copy that a retry letter topic gets of it."""
 

@@ -13,25 +13,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum
-from typing import ClassVar
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.lookup import Lookup, Pool, Way
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 from assay_conformance.wire import BaseCommand, Frame
-from assay_conformance.wire import pulsar_pb2 as pb
-
-_STUBBORN = {
-    Mutation.RETRIES_TERMINATED: pb.TopicTerminatedError,
-    Mutation.RETRIES_FENCED: pb.ProducerFenced,
-}
-"""The cheats that take a final word of the broker for a passing one."""
-
-_PASSING = (pb.ProducerBusy, pb.ServiceNotReady, pb.ProducerBlockedQuotaExceededError)
 
 
 class Phase(Enum):
@@ -45,13 +34,6 @@ class Phase(Enum):
 
 class Handler(ABC):
     """One producer or consumer of one topic or partition. `connection` is set from registering until it is lost."""
-
-    RETURNS: ClassVar[Mutation]
-    """Closed while it waits to come again, it comes all the same."""
-    STAYS_BEHIND: ClassVar[Mutation]
-    """Closed while it registers, it does not tell the broker."""
-    RETRIES_DELETED: ClassVar[Mutation]
-    """Back from a lost connection, it is told that its topic is not there, and comes again."""
 
     def __init__(self, shared: Shared, pool: Pool, lookup: Lookup, topic: str) -> None:
         self.shared = shared
@@ -84,9 +66,6 @@ class Handler(ABC):
     @abstractmethod
     def _delist(self, connection: Connection) -> None: ...
 
-    def _requested(self) -> None:  # noqa: B027
-        """The registration was written. The honest client does nothing before its answer."""
-
     @abstractmethod
     def _registered(self, answer: Frame) -> None:
         """The broker admitted it, on `connection`."""
@@ -105,8 +84,6 @@ class Handler(ABC):
     # --- coming ---
 
     def start(self) -> None:
-        if self.shared.mutated(Mutation.TIME_OUT_ENDS_RETURN):
-            self.shared.timers.at(self._deadline_ns, self._stay_away)
         self._seek(None)
 
     @property
@@ -153,53 +130,57 @@ class Handler(ABC):
             else:
                 self.phase = Phase.READY
                 self.registrations += 1
-                if not self.shared.mutated(Mutation.BACKOFF_NEVER_RESETS):
-                    self._backoff.reset()
+                self._reset_backoff()
                 self._registered(answer)
 
         self.phase = Phase.REGISTERING
         self.connection = connection
         self._enlist(connection)
         connection.request(self._registration, answered)
-        self._requested()
 
     def _unregistered(self, refusal: Refusal) -> None:
-        tidies = not self.shared.mutated(Mutation.REGISTERS_AGAIN_UNCLOSED)
-        if refusal.cause is Cause.TIMED_OUT and self.connection is not None and tidies:
-            # A late success must not leave a second one of us at the broker (CON-008).
-            self.connection.request(self._closure, _ignore)
+        if refusal.cause is Cause.TIMED_OUT and self.connection is not None:
+            self._close_unanswered(self.connection)
         self._detach()
         self._turned_away(refusal)
         self._again(refusal)
 
+    def _close_unanswered(self, connection: Connection) -> None:
+        """A late success must not leave a second one of us at the broker."""
+        connection.request(self._closure, _ignore)
+
+    def _reset_backoff(self) -> None:
+        self._backoff.reset()
+
+    @property
+    def _opening(self) -> bool:
+        return self.registrations == 0
+
     def _again(self, refusal: Refusal) -> None:
-        opening = self.registrations == 0
-        missing = Mutation.OPENS_WHAT_IS_NOT_THERE if opening else self.RETRIES_DELETED
-        cheats = {**_STUBBORN, missing: pb.TopicNotFound}
-        stubborn = any(refusal.code == code and self.shared.mutated(cheat) for cheat, code in cheats.items())
-        if self.phase is Phase.SEEKING and opening and self.shared.mutated(Mutation.GIVES_UP_ON_FIRST_LOOKUP):
+        if self._is_final(refusal):
             self._finish(refusal)
             return
-        if opening and self.shared.mutated(Mutation.GIVES_UP_OPENING):
-            self._finish(refusal)
-            return
-        if (refusal.retry is Retry.NEVER and not stubborn) or (opening and refusal.retry is Retry.ONCE_OPEN):
-            self._finish(refusal)
-            return
-        if refusal.code in _PASSING and not opening and self.shared.mutated(Mutation.REFUSED_RETURN_IS_FINAL):
-            self._finish(refusal)
-            return
-        if self.shared.mutated(Mutation.BACKOFF_STAYS):
-            self._backoff.reset()
-        delay_ns = self._backoff.next_ns()
-        late = opening and self.shared.now_ns + delay_ns > self._deadline_ns
-        if late and not self.shared.mutated(Mutation.OPENS_FOR_EVER):
+        delay_ns = self._delay_ns()
+        if self._opening and self._is_too_late(delay_ns):
             self._finish(refusal)
             return
         self._attempt += 1
         self.phase = Phase.WAITING
-        if refusal.code in _PASSING and not opening and self.shared.mutated(Mutation.REFUSED_RETURN_WAITS):
-            return
+        self._wait(refusal, delay_ns)
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return refusal.retry is Retry.NEVER or (self._opening and refusal.retry is Retry.ONCE_OPEN)
+
+    def _delay_ns(self) -> int:
+        return self._backoff.next_ns()
+
+    def _is_too_late(self, delay_ns: int) -> bool:
+        """Whether an attempt so much later comes after the operation time-out."""
+        return self.shared.now_ns + delay_ns > self._deadline_ns
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        """Try again in `delay_ns`, after this refusal."""
+        del refusal
         self._retry_timer = self.shared.after(delay_ns, lambda: self._seek(None))
 
     def _finish(self, refusal: Refusal) -> None:
@@ -209,16 +190,14 @@ class Handler(ABC):
         self._stop()
         self._ended(refusal)
 
-    def _stay_away(self) -> None:
-        if self.phase is Phase.WAITING and self._retry_timer is not None:
-            self._retry_timer.cancel()
-
     def _stop(self) -> None:
-        returns = self.phase is Phase.WAITING and self.shared.mutated(self.RETURNS)
         self._attempt += 1
+        self._cancel_retry()
         self.phase = Phase.CLOSED
         self._detach()
-        if self._retry_timer is not None and not returns:
+
+    def _cancel_retry(self) -> None:
+        if self._retry_timer is not None:
             self._retry_timer.cancel()
 
     def _detach(self) -> None:
@@ -232,12 +211,11 @@ class Handler(ABC):
         self._drop(None)
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
-        self._drop(None if self.shared.mutated(Mutation.IGNORES_ASSIGNED_BROKER) else assigned_url)
+        self._drop(assigned_url)
 
     def migrated(self, url: str) -> None:
         """From here on the topic is looked up in another cluster (PIP-188)."""
-        if not self.shared.mutated(Mutation.IGNORES_MIGRATION):
-            self._cluster_url = url
+        self._cluster_url = url
 
     def _drop(self, url: str | None) -> None:
         phase = self.phase
@@ -250,22 +228,20 @@ class Handler(ABC):
             self._lost()
         if self.phase is Phase.CLOSED:
             return
-        if url is not None and self.shared.mutated(Mutation.PAUSES_BEFORE_ASSIGNED_BROKER):
-            self._attempt += 1
-            self.phase = Phase.WAITING
-            self._retry_timer = self.shared.after(3_000 * MS, lambda: self._seek(url))
-        elif url is not None:
-            self._seek(url)
+        if url is not None:
+            self._go_to(url)
         else:
             self._again(Refusal(Cause.LOST, "the connection was lost"))
+
+    def _go_to(self, assigned_url: str) -> None:
+        """To the broker that the command named."""
+        self._seek(assigned_url)
 
     def leave(self, left: Callable[[Refusal | None], None]) -> None:
         """Close at the broker where it is known there; `left` is called when that is over, however it ended."""
         connection, phase = self.connection, self.phase
-        told = not self.shared.mutated(self.STAYS_BEHIND)
-        if phase is Phase.REGISTERING and connection is not None and told:
-            # The broker may admit us yet: it has to hear of the end, and nobody waits for its answer.
-            connection.request(self._closure, _ignore)
+        if phase is Phase.REGISTERING and connection is not None:
+            self._close_unadmitted(connection)
         if phase is not Phase.READY or connection is None:
             self._stop()
             left(None)
@@ -277,6 +253,10 @@ class Handler(ABC):
             left(answer if isinstance(answer, Refusal) else None)
 
         connection.request(self._closure, answered)
+
+    def _close_unadmitted(self, connection: Connection) -> None:
+        """The broker may still admit us: it is asked to close, and nothing waits for its answer."""
+        connection.request(self._closure, _ignore)
 
 
 def _ignore(answer: Frame | Refusal) -> None:

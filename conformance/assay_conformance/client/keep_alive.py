@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 
@@ -42,7 +41,5 @@ class KeepAlive:
     def _judge_silence(self, heard_ns: int) -> None:
         if self._heard_ns > heard_ns:
             self.listen()
-        elif self._shared.mutated(Mutation.STAYS_WITH_SILENT_PEER):
-            self._idle()
         else:
             self._silent()

@@ -16,18 +16,17 @@ from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.entries import Entry, Opened, Position
 from assay_conformance.client.handler import Phase
 from assay_conformance.client.lookup import Lookup, Pool
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.settings import ConsumerSettings, ProducerSettings
 from assay_conformance.client.shared import Shared
-from assay_conformance.client.values import Done, Outgoing, Result
+from assay_conformance.client.values import Outgoing, Result
 
 RECONSUME_TIMES = "RECONSUMETIMES"
 DELAY_TIME = "DELAY_TIME"
 REAL_TOPIC = "REAL_TOPIC"
 ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
 
-_SETTINGS = ProducerSettings(batching=False, chunking=True)
+LETTER_SETTINGS = ProducerSettings(batching=False, chunking=True)
 """One copy is one operation, whatever its size. The broker names the producer: no two consumers may share a name."""
 
 
@@ -64,16 +63,10 @@ class Letters:
         self._retry_topic = retry_topic(settings, topic, subscription)
         self._dead_letter_topic = dead_letter_topic(settings, topic, subscription)
         self._producers: dict[str, Producer] = {}
-        self._own_name = f"{topic}-{subscription}-DLQ"
-        """Of one mutation alone."""
 
     def bury(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         """To the dead letter topic."""
-        if self._shared.mutated(Mutation.DEAD_LETTER_LOSES_ORIGIN):
-            lost = (REAL_TOPIC, ORIGIN_MESSAGE_ID)
-            kept = {name: value for name, value in letter.properties.items() if name not in lost}
-            letter = replace(letter, properties=kept)
-        self._post(self._dead_letter_topic, letter, posted, unreceipted=Mutation.BURIES_UNRECEIPTED)
+        self._post(self._dead_letter_topic, letter, posted)
 
     def retry(self, letter: Outgoing, delay_ms: int, posted: Callable[[Result], None]) -> None:
         """To the retry letter topic, to come again after `delay_ms`, or once too often to the dead letter topic."""
@@ -82,41 +75,44 @@ class Letters:
         if 0 < self._settings.max_redeliver_count < times:
             self.bury(letter, posted)
             return
-        due_ms = self._shared.unix_ms() + delay_ms
-        if self._shared.mutated(Mutation.RETRY_LETTER_UNDELAYED):
-            due_ms = self._shared.unix_ms()
-        copy = replace(letter, properties={**letter.properties, **told}, deliver_at_ms=due_ms)
-        if self._shared.mutated(Mutation.RETRY_LETTER_LOSES_KEYS):
-            copy = replace(copy, key=None, ordering_key=None)
-        self._post(self._retry_topic, copy, posted, unreceipted=Mutation.RETRIES_UNRECEIPTED)
+        self._post(self._retry_topic, self._retry_letter(letter, told, delay_ms), posted)
 
     def close(self) -> None:
         for producer in self._producers.values():
-            producer.close(_ignore)
+            producer.close(ignore)
 
-    def _post(self, topic: str, letter: Outgoing, posted: Callable[[Result], None], *, unreceipted: Mutation) -> None:
+    def _retry_letter(self, letter: Outgoing, told: Mapping[str, str], delay_ms: int) -> Outgoing:
+        due_ms = self._shared.unix_ms() + delay_ms
+        return replace(letter, properties={**letter.properties, **told}, deliver_at_ms=due_ms)
+
+    def _post(self, topic: str, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         producer = self._producers.get(topic)
         if producer is None or producer.phase is Phase.CLOSED:
             producer = self._producers[topic] = self._producer(topic)
             producer.start()
-        if self._shared.mutated(unreceipted):
-            posted(Done())
-            posted = _ignore
+        self._send(producer, letter, posted)
+
+    def _send(self, producer: Producer, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         producer.send(self._shared.private_op(posted), letter)
 
     def _producer(self, topic: str) -> Producer:
-        dead, mutated = topic == self._dead_letter_topic, self._shared.mutated
-        settings = _SETTINGS
-        if dead and mutated(Mutation.DEAD_LETTERS_BATCHED):
-            settings = ProducerSettings(batching=True)
-        elif dead and mutated(Mutation.DEAD_LETTERS_UNCHUNKED):
-            settings = ProducerSettings()
-        elif dead and mutated(Mutation.DEAD_LETTER_PRODUCERS_SHARE_NAME):
-            settings = ProducerSettings(chunking=True, producer_name=self._own_name)
-        first = self._settings.dead_letter_subscription if dead else None
-        if mutated(Mutation.DEAD_LETTERS_UNKEPT):
-            first = None
-        return Producer(self._shared, self._pool, self._lookup, topic, settings, _ignore, first_subscription=first)
+        return self._shared.implementation(Producer)(
+            self._shared,
+            self._pool,
+            self._lookup,
+            topic,
+            self._settings_for(topic),
+            ignore,
+            first_subscription=self._first_subscription(topic),
+        )
+
+    def _settings_for(self, topic: str) -> ProducerSettings:
+        del topic
+        return LETTER_SETTINGS
+
+    def _first_subscription(self, topic: str) -> str | None:
+        """The subscription that is to be there before the first dead letter."""
+        return self._settings.dead_letter_subscription if topic == self._dead_letter_topic else None
 
 
 class DeadLetters:
@@ -127,13 +123,11 @@ class DeadLetters:
 
     def __init__(
         self,
-        shared: Shared,
         letters: Letters | None,
         settings: ConsumerSettings,
         topic: str,
         posted: Callable[[Entry, Result], None],
     ) -> None:
-        self._shared = shared
         self._letters = letters
         self._most = settings.max_redeliver_count
         self._topic = topic
@@ -143,12 +137,14 @@ class DeadLetters:
         """Keep copies of an entry that has come for the last time; whether it came once too often and goes now."""
         if not messages or not self._most or self._letters is None:
             return False
-        most = self._most - 1 if self._shared.mutated(Mutation.BURIES_TOO_SOON) else self._most
-        if self._shared.mutated(Mutation.HANDS_OVER_BEYOND_MAXIMUM):
-            most += 1
+        most = self._maximum()
         if redelivery_count >= most:
             entry.letters = {each.index or 0: letter_of(each, self._topic, entry.position) for each in messages}
         return redelivery_count > most
+
+    def _maximum(self) -> int:
+        """The redelivery count with which a message is handed over for the last time."""
+        return self._most
 
     def bury(self, entry: Entry) -> bool:
         """Post what was redelivered often enough to the dead letter topic; False where it was not."""
@@ -167,5 +163,5 @@ def _number(properties: Mapping[str, str], name: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _ignore(result: Result) -> None:
+def ignore(result: Result) -> None:
     del result

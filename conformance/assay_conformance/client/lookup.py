@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refusal
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.model.topic_names import NO_PARTITION, partition_name
@@ -52,7 +51,7 @@ class Pool:
             return
         connection = self._by_way.get(way)
         if connection is None or not connection.usable:
-            connection = Connection(self._shared, *way)
+            connection = self._shared.implementation(Connection)(self._shared, *way)
             self._by_way[way] = connection
             self._by_number[connection.number] = connection
         connection.use(usable)
@@ -162,15 +161,22 @@ class Lookup:
         if body.response == pb.CommandLookupTopicResponse.Failed:
             found(server_refusal(body.error, body.message))
         elif body.response == pb.CommandLookupTopicResponse.Connect:
-            url, entrance = self._url(body), self._entrances[0]
-            proxied = body.proxy_through_service_url and not self._shared.mutated(Mutation.IGNORES_PROXY)
-            # A Pulsar of one node calls itself its own proxy.
-            found(Way(url, entrance if proxied and url != entrance else None))
-        elif redirects == 0 and not self._shared.mutated(Mutation.UNBOUNDED_REDIRECTS):
+            found(self._way(body))
+        elif self._are_too_many(redirects):
             found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
         else:
-            authoritative = body.authoritative and not self._shared.mutated(Mutation.DROPS_AUTHORITY)
-            self._ask(self._url(body), topic, authoritative, redirects - 1, found)
+            self._ask(self._url(body), topic, self._authority(body), redirects - 1, found)
+
+    def _way(self, body: pb.CommandLookupTopicResponse) -> Way:
+        """A Pulsar of one node calls itself its own proxy, and is connected to without one."""
+        url, entrance = self._url(body), self._entrances[0]
+        return Way(url, entrance if body.proxy_through_service_url and url != entrance else None)
+
+    def _are_too_many(self, redirects_left: int) -> bool:
+        return redirects_left == 0
+
+    def _authority(self, body: pb.CommandLookupTopicResponse) -> bool:
+        return body.authoritative
 
     def _url(self, body: Any) -> str:
         """Whoever came by TLS goes on by TLS."""

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from assay_conformance.client.entries import Position
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.settings import ConsumerSettings
-from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.shared import Shared
 from assay_conformance.client.timers import Timer
 
 
@@ -30,25 +29,12 @@ _MANY = 64
 """Redeliveries after which no backoff grows any more; keeps powers small."""
 
 
-def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int, *, bounded: bool = True) -> float:
+def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int) -> float:
     """How long a refusal waits: the fixed delay, or min * multiplier ** count up to the maximum (PIP-106)."""
     if not settings.nack_backoff_max_ms:
         return settings.nack_delay_ms
     grown = settings.nack_backoff_min_ms * settings.nack_backoff_multiplier ** min(redelivery_count, _MANY)
-    return min(grown, settings.nack_backoff_max_ms) if bounded else grown
-
-
-def nack_due_ns(shared: Shared, settings: ConsumerSettings, redelivery_count: int) -> int:
-    """When a message refused now is asked for again. A coarse precision makes it earlier (PIP-393)."""
-    least_ms = 0 if shared.mutated(Mutation.NACK_DELAY_UNCLAMPED) else MIN_DELAY_MS
-    count = 0 if shared.mutated(Mutation.NACK_BACKOFF_STAYS) else redelivery_count
-    delay_ms = nack_delay_ms(settings, count, bounded=not shared.mutated(Mutation.NACK_BACKOFF_UNBOUNDED))
-    if delay_ms == ConsumerSettings().nack_delay_ms and shared.mutated(Mutation.NACK_DEFAULT_IS_NONE):
-        delay_ms = 0
-    delay_ns = round(max(delay_ms, least_ms) * MS)
-    delay_ns += shared.lateness_ns(Mutation.NACK_LATE) - shared.lateness_ns(Mutation.NACK_EARLY)
-    due_ns = shared.now_ns + max(delay_ns, 0)
-    return due_ns - due_ns % (settings.nack_precision_ms * MS) if settings.nack_precision_ms else due_ns
+    return min(grown, settings.nack_backoff_max_ms)
 
 
 class DueTracker(Generic[T]):
@@ -70,19 +56,12 @@ class DueTracker(Generic[T]):
         if kept.redelivery_count > other.redelivery_count:
             self._held[position] = (earlier_ns, kept)
 
-    @property
-    def last_ns(self) -> int | None:
-        """When the last of them is due."""
-        return max((due_ns for due_ns, _ in self._held.values()), default=None)
-
     def clear(self) -> None:
         self._held.clear()
 
     def _arm(self, due_ns: int) -> None:
         if self._timer is not None and self._timer.live:
-            if self._timer.due_ns <= due_ns and not self._shared.mutated(Mutation.NACK_TIMER_REARMED):
-                return
-            if self._shared.mutated(Mutation.SHORT_NACK_WAITS_FOR_LONG):
+            if self._timer.due_ns <= due_ns:
                 return
             self._timer.cancel()
         self._timer = self._shared.timers.at(due_ns, self._fire)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.settings import ProducerSettings
-from assay_conformance.client.shared import Shared
 from assay_conformance.client.values import Outgoing
 
 
 class Numbering:
     """`last_receipted` is the highest id with a receipt, or what the numbers began behind."""
 
-    def __init__(self, shared: Shared, settings: ProducerSettings) -> None:
+    def __init__(self, settings: ProducerSettings) -> None:
         self.last_receipted = -1
-        self._shared = shared
         self._initial = settings.initial_sequence_id
         self._next = 0
         self._last_taken = -1
@@ -21,23 +18,15 @@ class Numbering:
     def start(self, last_sequence_id: int) -> None:
         """Continue behind what the application named, or else behind what the broker last saw of this name.
 
-        Only when new: a reconnect must not rewind or advance the numbers (DDP-007).
+        Only when new: a reconnect must not rewind or advance the numbers.
         """
         last = last_sequence_id if self._initial is None else self._initial
         self.last_receipted = last
         self._last_taken = last
         self._next = last + 1
-        if self._initial is None and self._shared.mutated(Mutation.IGNORES_LAST_SEQUENCE_ID):
-            self._next = 0
-        if self._initial is None and last >= 0 and self._shared.mutated(Mutation.SKIPS_AFTER_LAST_SEQUENCE_ID):
-            self._next += 1
 
     def registered_again(self, last_sequence_id: int) -> None:
-        """The honest client goes on as before."""
-        if self._shared.mutated(Mutation.SKIPS_SEQUENCE_ID):
-            self._next += 1
-        if self._shared.mutated(Mutation.RENUMBERS_ON_RECONNECT):
-            self._next = last_sequence_id + 1
+        """After a reconnect the numbers go on as before, whatever the broker says."""
 
     def of(self, message: Outgoing) -> int:
         """The application's own number, or the next one."""
@@ -45,7 +34,7 @@ class Numbering:
 
     def goes_back(self, sequence_id: int) -> bool:
         """Whether this id is not above all before it, so that the broker may know it already."""
-        return sequence_id <= self._last_taken and not self._shared.mutated(Mutation.MIXES_OLD_AND_NEW)
+        return sequence_id <= self._last_taken
 
     def take(self, sequence_id: int) -> None:
         """A message goes out under this id."""

@@ -6,14 +6,13 @@ connection, the same frame goes out again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay_conformance.client.miscoded import snappy_framed
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.settings import AccessMode, Compression, ProducerSettings
 from assay_conformance.client.values import Outgoing
 from assay_conformance.wire import (
+    BaseCommand,
     Codec,
     CommandType,
     Member,
@@ -70,34 +69,24 @@ class Op:
         return self.session is None
 
 
-LARGE_BATCH = 8
-"""Only for a mutation."""
-
-
 class OpBuilder:
     """Builds the units of one producer. `name` is known once the broker has answered PRODUCER."""
 
-    def __init__(self, producer_id: int, settings: ProducerSettings, mutations: Set[Mutation] = frozenset()) -> None:
+    def __init__(self, producer_id: int, settings: ProducerSettings) -> None:
         self.name = ""
         self._producer_id = producer_id
         self._codec = CODECS[settings.compression]
         self._chunking = settings.chunking
         self._most_of_a_chunk = settings.chunk_max_message_bytes
-        if Mutation.CHUNKS_IGNORE_SETTING in mutations:
-            self._most_of_a_chunk = 0
-        self._mutations = mutations
 
     def message(self, sent: Sent, max_message_bytes: int, created_ns: int, unix_ms: int) -> list[Op]:
         """The unit of one message, or one for each of its chunks. Raises TooLargeError."""
         metadata = self._metadata(sent, unix_ms)
         data = self._compressed(metadata, sent.message.payload)
-        room = max_message_bytes - metadata.ByteSize()
-        if Mutation.CHUNKS_IGNORE_METADATA in self._mutations:
-            room = max_message_bytes
+        room = self._room(metadata, max_message_bytes)
         if self._chunking and self._most_of_a_chunk:
             room = min(room, self._most_of_a_chunk)
-        oversize = Mutation.SENDS_OVERSIZE in self._mutations and not self._chunking
-        if len(data) <= room or oversize:
+        if self._fits(data, room):
             send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)
             return [Op(sent.sequence_id, encode(send, metadata=metadata, data=data), created_ns, (sent,))]
         if not self._chunking or room <= 0:
@@ -107,13 +96,21 @@ class OpBuilder:
             )
         return self._chunks(sent, metadata, data, room, created_ns)
 
+    def _room(self, metadata: MessageMetadata, max_message_bytes: int) -> int:
+        """Metadata and body together keep the broker's limit."""
+        return max_message_bytes - metadata.ByteSize()
+
+    def _fits(self, data: bytes, room: int) -> bool:
+        return len(data) <= room
+
     def batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
         """One unit of these messages, numbered by the lowest and the highest id. Raises TooLargeError."""
-        by_highest = Mutation.BATCH_GOES_BY_HIGHEST_ID in self._mutations
-        metadata = self._metadata(batch[-1 if by_highest else 0], unix_ms, whole=False)
-        if Mutation.OMITS_HIGHEST_SEQUENCE_ID not in self._mutations:
-            metadata.highest_sequence_id = batch[-1].sequence_id
-        return self._batch(metadata, batch, max_message_bytes, created_ns)
+        return self._batch(self._batch_metadata(batch, unix_ms), batch, max_message_bytes, created_ns)
+
+    def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = self._metadata(batch[0], unix_ms, whole=False)
+        metadata.highest_sequence_id = batch[-1].sequence_id
+        return metadata
 
     def keyed_batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
         """One unit of messages that share a key. Raises TooLargeError.
@@ -121,23 +118,16 @@ class OpBuilder:
         Ids of several open batches interleave, so each goes by its highest id alone: with a range, deduplication would
         take the next one, which starts lower, for a duplicate.
         """
-        lowest = {Mutation.KEYED_BATCH_TELLS_LOWEST, Mutation.KEYED_BATCH_TELLS_RANGE} & self._mutations
-        metadata = self._metadata(batch[0 if lowest else -1], unix_ms, whole=False)
-        if Mutation.KEYED_BATCH_TELLS_RANGE in self._mutations:
-            metadata.highest_sequence_id = batch[-1].sequence_id
-        message = batch[0].message
-        if Mutation.KEYED_BATCH_WITHOUT_KEY in self._mutations:
-            return self._batch(metadata, batch, max_message_bytes, created_ns)
-        _tell_keys(metadata, message)
-        return self._batch(metadata, batch, max_message_bytes, created_ns)
+        return self._batch(self._keyed_metadata(batch, unix_ms), batch, max_message_bytes, created_ns)
+
+    def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = self._metadata(batch[-1], unix_ms, whole=False)
+        _tell_keys(metadata, batch[0].message)
+        return metadata
 
     def _batch(self, metadata: MessageMetadata, batch: Sequence[Sent], max_message_bytes: int, created_ns: int) -> Op:
         metadata.num_messages_in_batch = len(batch)
-        large = len(batch) >= LARGE_BATCH and Mutation.LARGE_BATCH_UNCOMPRESSED in self._mutations
-        body = encode_batch(self._members(batch))
-        data = body if large else self._compressed(metadata, body)
-        if Mutation.BATCH_SIZE_OF_PAYLOADS in self._mutations and metadata.uncompressed_size:
-            metadata.uncompressed_size = sum(len(sent.message.payload) for sent in batch)
+        data = self._batch_body(metadata, batch)
         if len(data) + metadata.ByteSize() > max_message_bytes:
             raise TooLargeError(f"batch of {len(data)} bytes, the broker takes {max_message_bytes}")
         send = command(
@@ -150,16 +140,15 @@ class OpBuilder:
         frame, highest = encode(send, metadata=metadata, data=data), metadata.highest_sequence_id
         return Op(metadata.sequence_id, frame, created_ns, batch, batch=True, highest=highest)
 
+    def _batch_body(self, metadata: MessageMetadata, batch: Sequence[Sent]) -> bytes:
+        return self._compressed(metadata, self._members(batch))
+
     def _chunks(self, sent: Sent, metadata: MessageMetadata, data: bytes, room: int, created_ns: int) -> list[Op]:
         count = -(-len(data) // room)
-        metadata.uuid = f"{self.name}-{sent.sequence_id}"
-        if Mutation.OTHER_UUID in self._mutations:
-            metadata.uuid = f"{sent.sequence_id}@{self.name}"
+        metadata.uuid = self._uuid(sent)
         metadata.num_chunks_from_msg = count
         metadata.total_chunk_msg_size = len(data)
-        send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)
-        if Mutation.OMITS_CHUNK_FLAG not in self._mutations:
-            send.send.is_chunk = True
+        send = self._chunk_command(sent)
         ops: list[Op] = []
         for chunk in range(count):
             metadata.chunk_id = chunk
@@ -170,6 +159,12 @@ class OpBuilder:
             ops.append(Op(sent.sequence_id, frame, created_ns, waiting, part_of=part_of))
         return ops
 
+    def _uuid(self, sent: Sent) -> str:
+        return f"{self.name}-{sent.sequence_id}"
+
+    def _chunk_command(self, sent: Sent) -> BaseCommand:
+        return command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id, is_chunk=True)
+
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         """Metadata of an entry; `whole`: of this one message, whose own fields it then carries."""
         metadata = MessageMetadata(producer_name=self.name, sequence_id=sent.sequence_id, publish_time=unix_ms)
@@ -177,42 +172,36 @@ class OpBuilder:
             return metadata
         message = sent.message
         metadata.properties.extend(_properties(message))
-        if Mutation.LARGE_PROPERTIES_LOST in self._mutations and metadata.ByteSize() > 65_536:
-            del metadata.properties[:]
         _tell_keys(metadata, message)
         if message.event_time_ms is not None:
             metadata.event_time = message.event_time_ms
         if message.deliver_at_ms is not None:
-            in_seconds = Mutation.DELIVER_AT_IN_SECONDS in self._mutations
-            metadata.deliver_at_time = message.deliver_at_ms // 1_000 if in_seconds else message.deliver_at_ms
+            metadata.deliver_at_time = message.deliver_at_ms
         return metadata
 
     def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:
         if self._codec is Codec.NONE:
             return data
         metadata.compression = pb.CompressionType.Name(self._codec)  # type: ignore[assignment]
-        if Mutation.OMITS_UNCOMPRESSED_SIZE not in self._mutations:
-            metadata.uncompressed_size = len(data)
-        if self._codec is Codec.SNAPPY and Mutation.SNAPPY_FRAMED in self._mutations:
-            return snappy_framed(data)
+        metadata.uncompressed_size = len(data)
+        return self._encoded(data)
+
+    def _encoded(self, data: bytes) -> bytes:
         return compress(self._codec, data)
 
-    def _members(self, batch: Iterable[Sent]) -> list[Member]:
-        members = []
-        for sent in batch:
-            message = sent.message
-            single = SingleMessageMetadata(properties=_properties(message))
-            if Mutation.OMITS_SINGLE_SEQUENCE_IDS not in self._mutations:
-                single.sequence_id = sent.sequence_id
-            if message.key is not None:
-                single.partition_key = message.key
-            if message.ordering_key is not None:
-                single.ordering_key = message.ordering_key.encode()
-            if message.event_time_ms is not None:
-                single.event_time = message.event_time_ms
-            twice = Mutation.COMPRESSES_MEMBERS_TOO in self._mutations and self._codec is not Codec.NONE
-            members.append(Member(single, compress(self._codec, message.payload) if twice else message.payload))
-        return members
+    def _members(self, batch: Sequence[Sent]) -> bytes:
+        return encode_batch([self._member(sent) for sent in batch])
+
+    def _member(self, sent: Sent) -> Member:
+        message = sent.message
+        single = SingleMessageMetadata(properties=_properties(message), sequence_id=sent.sequence_id)
+        if message.key is not None:
+            single.partition_key = message.key
+        if message.ordering_key is not None:
+            single.ordering_key = message.ordering_key.encode()
+        if message.event_time_ms is not None:
+            single.event_time = message.event_time_ms
+        return Member(single, message.payload)
 
 
 def _tell_keys(metadata: MessageMetadata, message: Outgoing) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from assay_conformance.client.acks import Outlet
 from assay_conformance.client.handed import Queue
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.wire import CommandType, command
@@ -29,41 +28,35 @@ class Permits:
 
     # --- the consumer's life ---
 
-    def requested(self) -> None:
-        """SUBSCRIBE was written. The honest client grants nothing before its answer."""
-        if self._shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED) and self._size:
-            self._flow(self._size)
-
     def registered(self, *, first: bool) -> None:
         """The broker admitted the consumer, `first` or again, and has granted nothing yet."""
-        used, self._consumed = self._consumed, 0
+        self._consumed = 0
         self._asked_one = False
         if self._paused:
             self._consumed = self._size
         elif self._size == 0:
-            if first or not self._shared.mutated(Mutation.ZERO_QUEUE_FORGETS_WAITING):
-                self._queue.starved()
-        elif not first and self._shared.mutated(Mutation.SILENT_AFTER_RECONNECT):
-            return
-        elif not self._shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
-            self._flow(self._whole(used, first=first))
+            self._ask_for_waiting(first=first)
+        else:
+            self._flow(self._whole(first=first))
 
-    def _whole(self, used: int, *, first: bool) -> int:
-        """The whole queue, whatever was `used` of the permits the broker has forgotten."""
-        if first:
-            return self._size + 1 if self._shared.mutated(Mutation.FIRST_FLOW_TOO_LARGE) else self._size
-        return max(used, 1) if self._shared.mutated(Mutation.LESS_PERMITS_AFTER_RECONNECT) else self._size
+    def _ask_for_waiting(self, *, first: bool) -> None:
+        """Without prefetch: for what the application waits for."""
+        del first
+        self._queue.starved()
+
+    def _whole(self, *, first: bool) -> int:
+        """What the broker is granted, `first` or after a reconnect: the whole queue, whatever it had before."""
+        del first
+        return self._size
 
     # --- messages ---
 
     def handed_over(self, *, current: bool) -> None:
         """The application got a message; `current`: it came in this registration, so its permit counts."""
         if self._size == 0:
-            self._asked_one = self._shared.mutated(Mutation.ZERO_QUEUE_PREFETCHES) and self._outlet.ready
-            if self._asked_one:
-                self._flow(1)
+            self._asked_one = False
         elif current:
-            self.give_back(2 if self._shared.mutated(Mutation.PERMITS_TWICE) else 1)
+            self.give_back(1)
 
     def give_back(self, count: int) -> None:
         """So many of the messages granted are used up, handed over or dropped."""
@@ -73,11 +66,14 @@ class Permits:
                 self._queue.starved()
             return
         self._consumed += count
-        portions = 1 if self._shared.mutated(Mutation.FLOW_AFTER_WHOLE_QUEUE) else 2
-        enough = self._consumed >= max(1, self._size // portions)
-        if enough and self._outlet.ready and not self._paused:
+        if self._is_enough and self._outlet.ready and not self._paused:
             self._flow(self._consumed)
             self._consumed = 0
+
+    @property
+    def _is_enough(self) -> bool:
+        """Whether what was consumed makes half a queue."""
+        return self._consumed >= max(1, self._size // 2)
 
     # --- from the application ---
 

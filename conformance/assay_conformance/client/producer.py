@@ -10,18 +10,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from assay_conformance.client.batch import Batching
-from assay_conformance.client.cheats import spoilt
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.lookup import Lookup, Pool
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.numbering import Numbering
 from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooLargeError
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.settings import BatchingType, ProducerSettings
-from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.shared import Shared
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, CommandType, Frame, command, without_checksum
@@ -42,10 +40,6 @@ class Producer(Handler):
     to keep what is sent, before the first send (PIP-124).
     """
 
-    RETURNS = Mutation.RETURNS_AFTER_CLOSE
-    STAYS_BEHIND = Mutation.LEAVES_PRODUCER_BEHIND
-    RETRIES_DELETED = Mutation.RETRIES_DELETED
-
     def __init__(
         self,
         shared: Shared,
@@ -62,24 +56,22 @@ class Producer(Handler):
         self._settings = settings
         self._opened: Completed | None = opened
         self._producer_id = next(shared.producer_ids)
-        self._builder = OpBuilder(self._producer_id, settings, shared.mutations)
-        self._epoch = 7 if shared.mutated(Mutation.EPOCH_BEGINS_ANYWHERE) else 0
+        self._builder = shared.implementation(OpBuilder)(self._producer_id, settings)
+        self._epoch = 0
         self._topic_epoch: int | None = None
         self._max_message_bytes = 0
-        self._numbering = Numbering(shared, settings)
+        self._numbering = shared.implementation(Numbering)(settings)
         self._waiting: deque[Callable[[], bool]] = deque()
         self._running = False
-        self._pending = Pending(shared, settings, self._run_waiting)
-        self._batching = Batching(shared, settings, self._pending, self._batch, self._enqueue)
-        self._receipts = Receipts(shared, self._pending, self._numbering, partition, self._reconnect, self._finish)
+        self._pending = shared.implementation(Pending)(shared, settings, self._run_waiting)
+        self._batching = shared.implementation(Batching)(shared, settings, self._pending, self._batch, self._enqueue)
+        self._receipts = shared.implementation(Receipts)(
+            self._pending, self._numbering, partition, self._reconnect, self._finish
+        )
 
     @property
     def last_sequence_id(self) -> int:
         return self._numbering.last_receipted
-
-    @property
-    def is_full(self) -> bool:
-        return self._pending.why_full() is not None
 
     # --- from the application ---
 
@@ -131,19 +123,16 @@ class Producer(Handler):
             return True
         if self._settings.block_if_queue_full:
             return False
-        self._pending.refused(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
-        if self.shared.mutated(Mutation.SENDS_WHAT_IT_REFUSED):
-            self._number(Sent(None, sent.message, sent.sequence_id))
+        self._refuse(sent, why_full)
         return True
+
+    def _refuse(self, sent: Sent, why_full: str) -> None:
+        self._pending.refused(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
 
     def _accept_sync(self, sent: Sent) -> bool:
         if not self._accept(sent):
             return False
-        if not self.shared.mutated(Mutation.SYNC_SEND_LEAVES_BATCH):
-            self._batching.close()
-        if self.shared.mutated(Mutation.SYNC_SEND_RETURNS_AT_ONCE):
-            self._pending.complete(sent, Done(sequence_id=sent.sequence_id))
-            sent.op = None
+        self._batching.close()
         return True
 
     def _number(self, sent: Sent) -> str | None:
@@ -151,21 +140,18 @@ class Producer(Handler):
         sent.sequence_id = self._numbering.of(sent.message)
         alone = (
             not self._settings.batching
-            # The entry carries one time, and its other messages would wait for it (PIP-26).
-            or (sent.message.deliver_at_ms is not None and not self.shared.mutated(Mutation.DELAYED_JOINS_BATCH))
+            or self._waits_for_its_time(sent)
             # Batched with new messages, one the broker may know already would take them with it as duplicates.
             or self._numbering.goes_back(sent.sequence_id)
         )
-        if alone and not self.shared.mutated(Mutation.DELAYED_OVERTAKES_BATCH):
-            self._batching.close()
+        if alone:
+            self._close_batch_before(sent)
         try:
             ops = self._alone(sent) if alone else []
             places = self._places(ops)
             why_full = self._why_no_room(places) if places > 1 else None
         except TooLargeError as error:
-            if self.shared.mutated(Mutation.TOO_LARGE_KEEPS_PLACE):
-                self._pending.accept(sent)
-            self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+            self._too_large(sent, str(error))
             return None
         if why_full is not None:
             return why_full
@@ -177,6 +163,18 @@ class Producer(Handler):
             self._batching.add(sent)
         return None
 
+    def _waits_for_its_time(self, sent: Sent) -> bool:
+        """A batch would carry one time for all, and its other messages would wait for it (PIP-26)."""
+        return sent.message.deliver_at_ms is not None
+
+    def _close_batch_before(self, sent: Sent) -> None:
+        """What goes alone goes behind what was sent before it."""
+        del sent
+        self._batching.close()
+
+    def _too_large(self, sent: Sent, text: str) -> None:
+        self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, text, certain=True))
+
     def _why_no_room(self, chunks: int) -> str | None:
         """Why so many chunks must wait. TooLargeError where they would wait for ever."""
         limit = self._settings.max_pending_messages
@@ -186,7 +184,7 @@ class Producer(Handler):
 
     def _places(self, ops: Sequence[Op]) -> int:
         """What a message takes in the queue: one place, or one for each of its chunks."""
-        return 1 if self.shared.mutated(Mutation.CHUNKS_HOLD_ONE_PERMIT) else max(1, len(ops))
+        return max(1, len(ops))
 
     def _alone(self, sent: Sent) -> list[Op]:
         return self._builder.message(sent, self._limit(), self.shared.now_ns, self.shared.unix_ms())
@@ -197,8 +195,6 @@ class Producer(Handler):
         return build(group, self._limit(), first_ns, self.shared.unix_ms())
 
     def _limit(self) -> int:
-        if self.shared.mutated(Mutation.LIMIT_OF_LAST_CONNECTION):
-            return self.shared.last_limit
         return self._max_message_bytes
 
     def _enqueue(self, ops: Sequence[Op]) -> None:
@@ -208,20 +204,21 @@ class Producer(Handler):
                 self._write(op)
 
     def _may_write(self) -> bool:
-        if self.phase is Phase.REGISTERING and self.registrations > 0:
-            return self.shared.mutated(Mutation.SENDS_BEFORE_SUCCESS)
         return self.ready
 
     @property
     def _session(self) -> int:
         """The registration that what is written now belongs to."""
-        return self.registrations if self.ready else self.registrations + 1
+        return self.registrations
 
     def _write(self, op: Op) -> None:
         assert self.connection is not None
         op.session = self._session
-        old = self.connection.version < CHECKSUM_SINCE and not self.shared.mutated(Mutation.SUMS_FOR_THE_OLD)
-        self.connection.write(without_checksum(op.frame) if old else op.frame)
+        self.connection.write(self._frame_for(self.connection.version, op))
+
+    def _frame_for(self, version: int, op: Op) -> bytes:
+        """As a broker of this protocol version can read it."""
+        return without_checksum(op.frame) if version < CHECKSUM_SINCE else op.frame
 
     # --- flush and close ---
 
@@ -229,17 +226,12 @@ class Producer(Handler):
         if self.phase is Phase.CLOSED:
             flushed(_CLOSED)
             return True
-        if self._batching.is_open and self.shared.mutated(Mutation.FLUSH_LEAVES_BATCH):
-            self.shared.after(self._settings.batching_max_publish_delay_ms * MS, lambda: self._pending.flush(flushed))
-            return True
-        waits_for_batch = self._settings.batching and self.shared.mutated(Mutation.FLUSH_WAITS_FOR_OPEN_BATCH)
-        leaves_rest = waits_for_batch and not self._batching.is_open
-        self._batching.close()
-        if leaves_rest or self.shared.mutated(Mutation.FLUSH_RETURNS_AT_ONCE):
-            flushed(Done())
-        else:
-            self._pending.flush(flushed)
+        self._flush_all(flushed)
         return True
+
+    def _flush_all(self, flushed: Completed) -> None:
+        self._batching.close()
+        self._pending.flush(flushed)
 
     def _close(self, closed: Completed) -> bool:
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
@@ -249,19 +241,19 @@ class Producer(Handler):
         running, self._running = self._running, True
         self._batching.close()
         self._running = running
-        if self.shared.mutated(Mutation.CLOSE_FAILS_PENDING):
-            self._fail_all(ErrorClass.CLOSED, "the producer was closed")
 
         def left(refusal: Refusal | None) -> None:
-            # The broker answers after the receipts: what has none now may or may not be stored.
             del refusal
-            if not self.shared.mutated(Mutation.PENDING_OUTLIVES_CLOSE):
-                self._fail_all(ErrorClass.CLOSED, "the producer was closed")
+            self._fail_unreceipted()
             closed(Done())
 
         self.leave(left)
         self._run_waiting()
         return True
+
+    def _fail_unreceipted(self) -> None:
+        """The broker answers a close after the receipts: what has none by then may or may not be stored."""
+        self._fail_all(ErrorClass.CLOSED, "the producer was closed")
 
     # --- from the broker ---
 
@@ -278,24 +270,24 @@ class Producer(Handler):
     # --- the life of a handler ---
 
     def _registration(self, request_id: int) -> BaseCommand:
-        settings, mutated = self._settings, self.shared.mutated
+        settings = self._settings
         built = command(
             CommandType.PRODUCER,
             topic=self.topic,
             producer_id=self._producer_id,
             request_id=request_id,
-            epoch=0 if mutated(Mutation.EPOCH_STAYS) else self._epoch,
-            user_provided_producer_name=settings.producer_name is not None or mutated(Mutation.CLAIMS_GIVEN_NAME),
+            epoch=self._epoch,
+            user_provided_producer_name=settings.producer_name is not None,
             producer_access_mode=ACCESS_MODES[settings.access_mode],
         )
         # A broker that admitted this attempt and whose answer is lost must see that the next one is later.
         self._epoch += 1
         name = self._builder.name or settings.producer_name
-        if name and not (self.registrations and mutated(Mutation.RECONNECTS_NAMELESS)):
+        if name:
             built.producer.producer_name = name
         if self._first_subscription is not None:
             built.producer.initial_subscription_name = self._first_subscription
-        if self._topic_epoch is not None and not mutated(Mutation.FORGETS_TOPIC_EPOCH):
+        if self._topic_epoch is not None:
             built.producer.topic_epoch = self._topic_epoch
         return built
 
@@ -307,10 +299,6 @@ class Producer(Handler):
 
     def _delist(self, connection: Connection) -> None:
         connection.producers.pop(self._producer_id, None)
-
-    def _requested(self) -> None:
-        if self.registrations > 0 and self.shared.mutated(Mutation.SENDS_BEFORE_SUCCESS):
-            self._resend()
 
     def _registered(self, answer: Frame) -> None:
         assert self.connection is not None
@@ -326,35 +314,22 @@ class Producer(Handler):
         else:
             self._numbering.registered_again(body.last_sequence_id)
             self._resend()
-        self._receipts.count = 0
         self._run_waiting()
 
     def _resend(self) -> None:
         """Everything pending, from the oldest, each the same bytes as before."""
-        if self._receipts.count == 2 and self.shared.mutated(Mutation.LOSES_THIRD_SEND):
-            self._forget(lambda op: op is self._pending.head)
-        units = [op for op in self._pending if op.session != self._session]
-        again = any(op.session is not None for op in units)
-        for op in spoilt(units, self._receipts.last, self.shared):
+        for op in self._units_to_resend():
             self._write(op)
-        if again and self.shared.mutated(Mutation.PUBLISHES_AGAIN_AFTER_RESEND):
-            for sent in units[-1].sent:
-                self._number(Sent(None, sent.message, -1))
+
+    def _units_to_resend(self) -> list[Op]:
+        return [op for op in self._pending if op.session != self._session]
 
     def _turned_away(self, refusal: Refusal) -> None:
-        over = refusal.code == pb.ProducerBlockedQuotaExceededException and self._opened is None
-        if over and not self.shared.mutated(Mutation.QUOTA_KEEPS_PENDING):
+        if refusal.code == pb.ProducerBlockedQuotaExceededException and self._opened is None:
             self._fail_all(refusal.error, refusal.text)
 
     def _lost(self) -> None:
-        if self.shared.mutated(Mutation.FAILS_PENDING_ON_LOSS):
-            self._forget(lambda _op: True)
-
-    def _forget(self, which: Callable[[Op], bool]) -> None:
-        """Only for mutations: units that were written fail because their connection ended."""
-        lost = self._pending.take(lambda op: not op.certain and which(op))
-        self._pending.fail(lost, ErrorClass.TRANSPORT, "the connection was lost")
-        self._pending.settled()
+        """What has no receipt stays pending, and goes out again after the next registration."""
 
     def _ended(self, refusal: Refusal) -> None:
         self._batching.close()
@@ -365,8 +340,5 @@ class Producer(Handler):
         self._run_waiting()
 
     def _fail_all(self, error: ErrorClass, text: str) -> None:
-        vague = {ErrorClass.TERMINATED: Mutation.TERMINATED_IS_VAGUE, ErrorClass.FENCED: Mutation.FENCED_IS_VAGUE}
-        if error in vague and self.shared.mutated(vague[error]):
-            error = ErrorClass.OTHER
         self._pending.fail(self._pending.take(lambda _op: True), error, text)
         self._pending.settled()

@@ -7,10 +7,8 @@ sought, which the broker sends again and the reader passes over.
 from __future__ import annotations
 
 from assay_conformance.client.entries import Position
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import InitialPosition
-from assay_conformance.client.shared import Shared
 from assay_conformance.wire import NO_ID
 from assay_conformance.wire import pulsar_pb2 as pb
 from assay_conformance.wire.pulsar_pb2 import MessageIdData
@@ -30,15 +28,13 @@ class ReadingPlace:
         self._last: tuple[Position, int] | None = None
         self._at_last = False
         """What it sought is the next it reads, and not what it has read."""
-        self._by_time = False
 
     def moved(self, place: Place) -> ReadingPlace:
         """Where it is when it has sought that place."""
-        sought = ReadingPlace(InitialPosition.EARLIEST, inclusive=self._inclusive)
+        sought = type(self)(InitialPosition.EARLIEST, inclusive=self._inclusive)
         if place.positions:
             sought.handed_over(place.positions[-1], place.index)
             sought._at_last = self._inclusive
-        sought._by_time = not place.positions
         return sought
 
     def handed_over(self, position: Position, index: int | None) -> None:
@@ -48,16 +44,17 @@ class ReadingPlace:
         """Whether a message is behind what was handed over."""
         return self._last is None or self._is_next((position, -1 if index is None else index))
 
-    def has_more(self, answer: pb.CommandGetLastMessageIdResponse, shared: Shared) -> bool:
+    def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
         """Whether the topic's last message is behind this place, or, where only the broker knows that, its cursor."""
-        last, cursor = _position(answer.last_message_id), _position(answer.consumer_mark_delete_position)
+        last, cursor = position_of(answer.last_message_id), position_of(answer.consumer_mark_delete_position)
         if last < (0, 0):
-            return shared.mutated(Mutation.EMPTY_TOPIC_HAS_MORE)
-        if self._last is None and self._inclusive and shared.mutated(Mutation.INCLUSIVE_TIME_HAS_MORE):
-            return last >= cursor
-        if self._last is None or (self._by_time and shared.mutated(Mutation.TIME_SOUGHT_HAS_MORE)):
-            return last > cursor
+            return False
+        if self._last is None:
+            return self._is_behind_cursor(last, cursor)
         return self._is_next((last, answer.last_message_id.batch_index))
+
+    def _is_behind_cursor(self, last: Position, cursor: Position) -> bool:
+        return last > cursor
 
     def _is_next(self, place: tuple[Position, int]) -> bool:
         assert self._last is not None
@@ -73,7 +70,7 @@ class ReadingPlace:
         return MessageIdData(ledgerId=ledger, entryId=entry, batch_index=index)
 
 
-def _position(id: MessageIdData) -> Position:
+def position_of(id: MessageIdData) -> Position:
     """Before the first message of a topic both are -1, which travels as the highest number there is."""
     ledger, entry = (number - 2**64 if number >= 2**63 else number for number in (id.ledgerId, id.entryId))
     return (ledger, entry)

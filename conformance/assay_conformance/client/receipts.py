@@ -8,37 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.numbering import Numbering
-from assay_conformance.client.ops import Op
+from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.refusal import Refusal, server_refusal
-from assay_conformance.client.shared import Shared
-from assay_conformance.client.values import Done, Failed, Result
-from assay_conformance.model.event import ErrorClass, MessageId
+from assay_conformance.client.values import Done, Result
+from assay_conformance.model.event import MessageId
 from assay_conformance.wire import NO_ID
 from assay_conformance.wire import pulsar_pb2 as pb
 
 _ERRORS_OF_ONE_SEND = frozenset({pb.NotAllowedError})
 _FINAL_ERRORS = frozenset({pb.TopicTerminatedError, pb.ProducerFenced})
 
-_WRONGLY_JUDGED: dict[int, Mutation] = {
-    pb.ChecksumError: Mutation.FAILS_SPOILT_ON_THE_WAY,
-    pb.PersistenceError: Mutation.SURFACES_TRANSIENT_ERROR,
-    pb.NotAllowedError: Mutation.RESENDS_NOT_ALLOWED,
-    pb.TopicTerminatedError: Mutation.RETRIES_TERMINATED,
-}
-
 
 class Receipts:
     """`reconnect` has everything pending go out again, and says why; `finish` ends the producer for good.
 
-    `last` is the last unit with a receipt, and `count` how many receipts this registration has had.
+    `last` is the last unit with a receipt.
     """
 
     def __init__(
         self,
-        shared: Shared,
         pending: Pending,
         numbering: Numbering,
         partition: int,
@@ -46,38 +36,40 @@ class Receipts:
         finish: Callable[[Refusal], None],
     ) -> None:
         self.last: Op | None = None
-        self.count = 0
-        self._shared = shared
         self._pending = pending
         self._numbering = numbering
         self._partition = partition
         self._reconnect = reconnect
         self._finish = finish
         self._last_position: tuple[int, int] | None = None
-        self._deaf = False
-        self._first_chunk: pb.MessageIdData | None = None
 
     def receipt(self, body: pb.CommandSendReceipt) -> None:
         head = self._pending.head
-        if head is None or self._deaf:
+        if head is None:
             return
         position = (body.message_id.ledgerId, body.message_id.entryId)
         if body.sequence_id < head.sequence_id:
-            if not self._shared.mutated(Mutation.LATE_RECEIPT_COMPLETES_HEAD):
-                return
+            self._late(head, body)
         elif body.sequence_id > head.sequence_id:
-            if not self._shared.mutated(Mutation.IGNORES_HIGHER_RECEIPT):
-                self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
-            return
+            self._ahead(head, body)
         elif position == self._last_position and NO_ID not in position and self._is_of_last(head):
             # Chunks share a sequence id: one receipt that comes twice must not stand for two of them.
             return
-        elif self._is_of_another(head, body) and not self._shared.mutated(Mutation.TAKES_ANY_HIGHEST_ID):
+        elif self._is_of_another(head, body):
             self._reconnect(f"receipt up to {body.highest_sequence_id}, the oldest pending goes up to {head.highest}")
-            return
-        self.count += 1
+        else:
+            self._complete(head, body)
+
+    def _late(self, head: Op, body: pb.CommandSendReceipt) -> None:
+        """A receipt for a unit that has its receipt already is ignored."""
+
+    def _ahead(self, head: Op, body: pb.CommandSendReceipt) -> None:
+        """A receipt beyond the oldest pending unit says that something was lost."""
+        self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
+
+    def _complete(self, head: Op, body: pb.CommandSendReceipt) -> None:
         self.last = self._pending.pop_head()
-        self._last_position = position
+        self._last_position = (body.message_id.ledgerId, body.message_id.entryId)
         self._succeed(head, self._told(head, body.message_id))
         self._pending.settled()
 
@@ -87,10 +79,7 @@ class Receipts:
 
     def _told(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
         """The id the application gets: a chunked message goes by that of its last chunk."""
-        if op.part_of is None or not self._shared.mutated(Mutation.SENT_ID_OF_FIRST_CHUNK):
-            first, self._first_chunk = self._first_chunk, None
-            return first or message_id
-        self._first_chunk = self._first_chunk or message_id
+        del op
         return message_id
 
     def _is_of_last(self, head: Op) -> bool:
@@ -105,26 +94,28 @@ class Receipts:
         elif body.error in _FINAL_ERRORS:
             self._finish(refusal)
         else:
-            self._deaf = self._shared.mutated(Mutation.DEAF_AFTER_NOT_ALLOWED)
-            for op in self._pending.take(lambda op: op.sequence_id == body.sequence_id):
-                self._pending.release(op.sent, refusal.failed(certain=True))
-            self._pending.settled()
+            self._fail_one(body.sequence_id, refusal)
 
     def _retries(self, code: int) -> bool:
-        cheat = _WRONGLY_JUDGED.get(code)
-        retried = code not in _ERRORS_OF_ONE_SEND | _FINAL_ERRORS
-        return retried != (cheat is not None and self._shared.mutated(cheat))
+        return code not in _ERRORS_OF_ONE_SEND | _FINAL_ERRORS
+
+    def _fail_one(self, sequence_id: int, refusal: Refusal) -> None:
+        for op in self._pending.take(lambda op: op.sequence_id == sequence_id):
+            self._pending.release(op.sent, refusal.failed(certain=True))
+        self._pending.settled()
 
     def _succeed(self, op: Op, message_id: pb.MessageIdData) -> None:
         duplicate = message_id.ledgerId == NO_ID
         position = (-1, -1) if duplicate else (message_id.ledgerId, message_id.entryId)
-        first = 1 if self._shared.mutated(Mutation.BATCH_INDEX_FROM_ONE) else 0
-        for index, sent in enumerate(op.sent, start=first):
+        for index, sent in enumerate(op.sent):
             self._numbering.receipted(sent.sequence_id)
-            place = (index, len(op.sent)) if op.batch else (-1, 0)
-            result: Result = Done(
-                message_id=MessageId(*position, self._partition, *place), sequence_id=sent.sequence_id
-            )
-            if duplicate and self._shared.mutated(Mutation.FAILS_DUPLICATE_RECEIPT):
-                result = Failed(ErrorClass.OTHER, "the receipt carries no position")
-            self._pending.release((sent,), result)
+            place = self._place(op, index)
+            self._pending.release((sent,), self._result(sent, MessageId(*position, self._partition, *place)))
+
+    def _place(self, op: Op, index: int) -> tuple[int, int]:
+        """Index and size of its batch, as a message id has them."""
+        return (index, len(op.sent)) if op.batch else (-1, 0)
+
+    def _result(self, sent: Sent, message_id: MessageId) -> Result:
+        """Of a duplicate the receipt tells no position, and it has succeeded all the same."""
+        return Done(message_id=message_id, sequence_id=sent.sequence_id)

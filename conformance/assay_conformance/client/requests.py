@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -28,9 +27,7 @@ class Requests:
 
     def begin(self, answered: Answered) -> int:
         """The id of a new request; `answered` gets the answer, or why none came in time."""
-        request_id = next(self._shared.request_ids)
-        if self._shared.mutated(Mutation.REQUEST_IDS_COME_AGAIN):
-            request_id %= 4
+        request_id = self._next_id()
         timeout_ns = self._shared.settings.operation_timeout_ms * MS
         timer = self._shared.after(timeout_ns, lambda: self._timed_out(request_id))
         self._open[request_id] = _Request(answered, timer)
@@ -38,12 +35,11 @@ class Requests:
 
     def wait_longer(self, request_id: int) -> None:
         """The broker will answer this request once more, whenever it can: producer_ready was false."""
-        if not self._shared.mutated(Mutation.WAITS_NO_LONGER_THAN_OTHERS):
-            self._open[request_id].timer.cancel()
+        self._open[request_id].timer.cancel()
 
     def answer(self, frame: Frame) -> None:
         request = self._open.pop(frame.body.request_id, None)
-        if request is None:  # late, or not ours: ignored (CON-009)
+        if request is None:  # late, or not ours: ignored
             return
         if frame.type is CommandType.PRODUCER_SUCCESS and not frame.body.producer_ready:
             self._open[frame.body.request_id] = request
@@ -66,6 +62,9 @@ class Requests:
         for request in requests.values():
             request.timer.cancel()
             request.answered(refusal)
+
+    def _next_id(self) -> int:
+        return next(self._shared.request_ids)
 
     def _timed_out(self, request_id: int) -> None:
         self._open.pop(request_id).answered(Refusal(Cause.TIMED_OUT, "the broker did not answer in time"))

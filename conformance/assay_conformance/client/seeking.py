@@ -10,13 +10,11 @@ acknowledgments that have not left: they go before SEEK does, and none of that t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from assay_conformance.client.acks import Outlet
 from assay_conformance.client.entries import Position, ack_set_of
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal
-from assay_conformance.client.shared import Shared
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command, message_id
@@ -38,26 +36,23 @@ class Place:
 
 
 @dataclass(slots=True, eq=False)
-class _Pending:
+class PendingSeek:
     place: Place
     sought: Sought
     answered: bool = False
     away: bool = False
     """The consumer was sent away, and is not subscribed again."""
     again: bool = False
-    also: list[Sought] = field(default_factory=list)
-    """Kept by one mutation alone."""
 
 
 class Seeking:
     """`clear` empties the consumer's queue of what came before; `inclusive`: a message sought is handed over itself."""
 
-    def __init__(self, shared: Shared, outlet: Outlet, clear: Callable[[], None], *, inclusive: bool = False) -> None:
-        self._shared = shared
+    def __init__(self, outlet: Outlet, clear: Callable[[], None], *, inclusive: bool = False) -> None:
         self._outlet = outlet
         self._clear = clear
         self._inclusive = inclusive
-        self._pending: _Pending | None = None
+        self._pending: PendingSeek | None = None
         self._start: Place | None = None
 
     @property
@@ -66,13 +61,10 @@ class Seeking:
         return self._pending is not None and not self._pending.again
 
     def begin(self, place: Place, sought: Sought) -> None:
-        if self._pending is not None and self._shared.mutated(Mutation.SEEKS_BESIDE_ANOTHER):
-            self._pending.also.append(sought)
-            return
         if self._pending is not None:
             sought(Failed(ErrorClass.OTHER, "another seek is under way", certain=True))
             return
-        pending = self._pending = _Pending(place, sought)
+        pending = self._pending = PendingSeek(place, sought)
         self._outlet.ask(
             lambda request_id: _seek(self._outlet.consumer_id, request_id, self._named(place)),
             lambda answer: self._answered(pending, answer),
@@ -80,17 +72,14 @@ class Seeking:
 
     def _named(self, place: Place) -> Place:
         """A chunked message is sought by its first chunk: delivery must begin with that to make it whole (PIP-107)."""
-        if self._shared.mutated(Mutation.SEEKS_LAST_CHUNK):
-            return replace(place, positions=place.positions[-1:])
-        return replace(place, size=0) if self._shared.mutated(Mutation.SEEKS_WHOLE_BATCH) else place
+        return place
 
     def passes(self, position: Position, index: int | None) -> bool:
         """Whether a message is behind the one sought: the broker starts with that one, or with its batch."""
         start = self._start
-        if start is None or not start.positions or self._shared.mutated(Mutation.SEEK_REPEATS_TARGET):
+        if start is None or not start.positions:
             return True
-        inclusive = self._inclusive and not self._shared.mutated(Mutation.SEEK_IGNORES_INCLUSIVE)
-        if position != start.positions[-1] or (inclusive and index == start.index):
+        if position != start.positions[-1] or (self._inclusive and index == start.index):
             return True
         return index is not None and start.index is not None and index > start.index
 
@@ -114,7 +103,7 @@ class Seeking:
         if self._pending is not None:
             self._end(self._pending, Failed(ErrorClass.CLOSED, "the consumer was closed"))
 
-    def _answered(self, pending: _Pending, answer: Frame | Refusal) -> None:
+    def _answered(self, pending: PendingSeek, answer: Frame | Refusal) -> None:
         if pending is not self._pending:
             return
         if isinstance(answer, Refusal):
@@ -124,13 +113,16 @@ class Seeking:
         pending.answered = True
         if not pending.away and not pending.again:
             self._clear()
-        if not pending.away or self._shared.mutated(Mutation.SEEK_ENDS_ON_ANSWER):
+        if self._is_over(pending):
             self._end(pending, Done())
 
-    def _end(self, pending: _Pending, result: Result) -> None:
+    def _is_over(self, pending: PendingSeek) -> bool:
+        """Whether a seek that was answered has ended with that: not before the consumer is subscribed again."""
+        return not pending.away
+
+    def _end(self, pending: PendingSeek, result: Result) -> None:
         self._pending = None
-        for sought in (pending.sought, *pending.also):
-            sought(result)
+        pending.sought(result)
 
 
 def _seek(consumer_id: int, request_id: int, place: Place) -> BaseCommand:

@@ -1,17 +1,20 @@
-"""What every part of one client shares: the time it was told, timers, the sink, numbers, and its cheats if any."""
+"""What every part of one client shares: the time of the current input, timers, the sink, and numbers."""
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar
 
-from assay_conformance.client.mutations import MUTATIONS, Mutation
 from assay_conformance.client.settings import ClientSettings
 from assay_conformance.client.timers import Timer, Timers
 from assay_conformance.client.values import ClientSink, Result
+from assay_conformance.model.overrides import Overrides
 
 MS = 1_000_000
+
+T = TypeVar("T")
 
 _PRIVATE = 1 << 62
 """Operations from here on are the client's own: no application counts so far."""
@@ -20,8 +23,7 @@ _PRIVATE = 1 << 62
 class Shared:
     """`now_ns` is the time of the input being handled; `unix_ms` the wall clock at now_ns = 0.
 
-    `lateness_ms` overrides how far the time-bound mutations miss. `last_limit` is looked at by one mutation alone: the
-    message limit that the last connection announced.
+    Every part makes its own parts through `implementation`, so that any of them can be overridden.
     """
 
     def __init__(
@@ -31,20 +33,17 @@ class Shared:
         *,
         unix_ms: int,
         jitter: Callable[[], float],
-        mutations: frozenset[Mutation],
-        lateness_ms: int | None,
+        overrides: Overrides,
     ) -> None:
         self.now_ns = 0
         self.sink = sink
         self.settings = settings
         self.timers = Timers()
         self.jitter = jitter
-        self.mutations = mutations
+        self.overrides = overrides
         self.memory_bytes = 0
-        self.last_limit = 0
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms
-        self._lateness_ms = lateness_ms
         self._tokens = deque((settings.tokens or "").split(",") if settings.tokens else ())
         self._private: dict[int, Callable[[Result], None]] = {}
         self._private_ops = itertools.count(_PRIVATE)
@@ -53,9 +52,13 @@ class Shared:
         self.consumer_ids = itertools.count()
         self.conn_numbers = itertools.count()
 
+    def implementation(self, honest: type[T]) -> type[T]:
+        """The class to make in place of `honest`: that one, unless it is overridden."""
+        return self.overrides.of(honest)
+
     def token(self) -> bytes | None:
         """Credentials, fresh ones as long as there are some; None where there is no authentication."""
-        if len(self._tokens) > 1 and not self.mutated(Mutation.REPEATS_CREDENTIALS):
+        if len(self._tokens) > 1:
             return self._tokens.popleft().encode()
         return self._tokens[0].encode() if self._tokens else None
 
@@ -78,14 +81,3 @@ class Shared:
             self.sink.completed(op, result)
         else:
             ended(result)
-
-    def mutated(self, mutation: Mutation) -> bool:
-        return mutation in self.mutations
-
-    def lateness_ns(self, mutation: Mutation) -> int:
-        """How far a time-bound mutation misses; 0 for a client without it."""
-        if mutation not in self.mutations:
-            return 0
-        usual_ms = MUTATIONS[mutation].lateness_ms
-        assert usual_ms is not None
-        return (usual_ms if self._lateness_ms is None else self._lateness_ms) * MS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -15,7 +14,6 @@ from assay_conformance.client.growth import Growth
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.letters import Letters
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition
@@ -70,12 +68,10 @@ class Subscription:
         self._pattern: TopicPattern | None = None
         self._letters: Letters | None = None
         if settings.max_redeliver_count or settings.retry_letters:
-            self._letters = Letters(shared, pool, lookup, next(iter(counts)), name, settings)
+            made = shared.implementation(Letters)
+            self._letters = made(shared, pool, lookup, next(iter(counts)), name, settings)
         self.consumers = self._new(parts, settings, opened)
-        self._growths = [
-            Growth(shared, lookup, topic, settings.partitions_update_ms, count, partial(self._widen, topic))
-            for topic, count in counts.items()
-        ]
+        self._growths = [self._growth(topic, count) for topic, count in counts.items()]
 
     def start(self, pattern: TopicPattern | None = None) -> None:
         """`pattern`: where it is of all topics that match a pattern."""
@@ -108,17 +104,18 @@ class Subscription:
         if of is not self:
             self._ack_of_others(op, handed, cumulative=cumulative)
             return
-        sends_anyway = self._shared.mutated(Mutation.SENDS_CUMULATIVE_ON_SHARED)
-        if cumulative and self._settings.individual_redelivery and not sends_anyway:
+        if cumulative and not self._takes_cumulative:
             text = f"no cumulative acknowledgment on a {self._settings.subscription_type} subscription"
             self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
             return
         self._ack_on([each.consumer for each in handed], op, handed, cumulative=cumulative)
 
+    @property
+    def _takes_cumulative(self) -> bool:
+        return not self._settings.individual_redelivery
+
     def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
         """Each where its topic is."""
-        if self._shared.mutated(Mutation.ACKS_ON_FIRST_TOPIC):
-            consumers = [self.consumers[0]] * len(handed)
         for each, consumer in zip(handed, consumers, strict=True):
             consumer.ack(each, cumulative=cumulative)
         together = AllOf(len(set(consumers)), partial(self._shared.sink.completed, op))
@@ -243,7 +240,7 @@ class Subscription:
     ) -> list[Consumer]:
         together = AllOf(len(parts), opened)
         return [
-            Consumer(
+            self._shared.implementation(Consumer)(
                 self._shared,
                 self._pool,
                 self._lookup,
@@ -257,6 +254,10 @@ class Subscription:
             )
             for topic, partition in parts
         ]
+
+    def _growth(self, topic: str, partitions: int) -> Growth:
+        made, interval_ms = self._shared.implementation(Growth), self._settings.partitions_update_ms
+        return made(self._shared, self._lookup, topic, interval_ms, partitions, partial(self._widen, topic))
 
     def _widen(self, topic: str, partitions: range, told: Callable[[bool], None]) -> None:
         """From the beginning of each: what is there was sent after this consumer had come."""
@@ -282,25 +283,29 @@ class Subscription:
             if isinstance(partitions, Refusal) or self._closed:
                 told(False)
                 return
-            interval_ms = self._settings.partitions_update_ms
-            widen = partial(self._widen, topic)
-            self._growths.append(Growth(self._shared, self._lookup, topic, interval_ms, partitions, widen))
+            self._growths.append(self._growth(topic, partitions))
             self._widen(topic, range(partitions), told)
 
         self._lookup.partitions(topic, counted)
 
     def _ack_of_others(self, op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
         """An id names its topic, and only who takes from it can acknowledge there."""
-        own = {consumer.topic: consumer for consumer in self.consumers}
-        if self._shared.mutated(Mutation.FOREIGN_ACK_TAKEN):
-            own = dict.fromkeys((each.consumer.topic for each in handed), self.consumers[0])
+        own = self._consumers_for(handed)
         foreign = [each.consumer.topic for each in handed if each.consumer.topic not in own]
         if foreign:
-            if not (cumulative and self._shared.mutated(Mutation.FOREIGN_CUMULATIVE_NEVER_ENDS)):
-                text = f"{foreign[0]} is none of this consumer's topics"
-                self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
-            return
-        self._ack_on([own[each.consumer.topic] for each in handed], op, handed, cumulative=cumulative)
+            self._refuse_foreign(op, foreign[0], cumulative=cumulative)
+        else:
+            self._ack_on([own[each.consumer.topic] for each in handed], op, handed, cumulative=cumulative)
+
+    def _consumers_for(self, handed: Sequence[Handed]) -> dict[str, Consumer]:
+        """By topic, which of our consumers can acknowledge there."""
+        del handed
+        return {consumer.topic: consumer for consumer in self.consumers}
+
+    def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
+        del cumulative
+        text = f"{topic} is none of this consumer's topics"
+        self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
 
     def _leave(self) -> None:
         self._closed = True
@@ -320,18 +325,28 @@ class Subscription:
         self.starved()
 
     def _next(self) -> Inbound:
-        if not self._shared.mutated(Mutation.FIRST_TOPIC_FIRST):
-            return self._queue.popleft()
-        first = min(self._queue, key=lambda inbound: self.consumers.index(inbound.consumer))
-        self._queue.remove(first)
-        return first
+        return self._queue.popleft()
 
     def _hand_over(self, inbound: Inbound) -> None:
         self._handed.append(inbound.consumer.handed_over(inbound))
-        delivery = _delivery(len(self._handed), inbound)
-        if inbound.session > 1 and self._shared.mutated(Mutation.RETURN_NAMES_NO_TOPIC):
-            delivery = replace(delivery, topic=f"{delivery.topic}-of-nobody")
-        self._shared.sink.delivered(self._handle, delivery)
+        self._shared.sink.delivered(self._handle, self._delivery(len(self._handed), inbound))
+
+    def _delivery(self, number: int, inbound: Inbound) -> Delivery:
+        opened, metadata, entry = inbound.opened, inbound.metadata, inbound.entry
+        place = (-1, 0) if opened.index is None else (opened.index, entry.size)
+        return Delivery(
+            number=number,
+            message_id=MessageId(*entry.position, inbound.consumer.partition, *place),
+            payload=opened.payload,
+            topic=inbound.consumer.topic,
+            producer_name=metadata.producer_name,
+            sequence_id=opened.sequence_id,
+            redelivery_count=inbound.redelivery_count,
+            publish_time_ms=metadata.publish_time,
+            event_time_ms=opened.event_time_ms,
+            key=opened.key,
+            properties=opened.properties,
+        )
 
     def _give_up(self, receive: _Receive) -> None:
         if receive in self._receives:
@@ -364,21 +379,3 @@ class Subscription:
 
 
 _CLOSED = Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True)
-
-
-def _delivery(number: int, inbound: Inbound) -> Delivery:
-    opened, metadata, entry = inbound.opened, inbound.metadata, inbound.entry
-    place = (-1, 0) if opened.index is None else (opened.index, entry.size)
-    return Delivery(
-        number=number,
-        message_id=MessageId(*entry.position, inbound.consumer.partition, *place),
-        payload=opened.payload,
-        topic=inbound.consumer.topic,
-        producer_name=metadata.producer_name,
-        sequence_id=opened.sequence_id,
-        redelivery_count=inbound.redelivery_count,
-        publish_time_ms=metadata.publish_time,
-        event_time_ms=opened.event_time_ms,
-        key=opened.key,
-        properties=opened.properties,
-    )

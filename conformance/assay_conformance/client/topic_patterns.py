@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.lookup import Lookup
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -31,8 +30,6 @@ class TopicPattern:
         self._lookup = lookup
         self._pattern = pattern
         self._namespace = "/".join(pattern.partition("://")[2].split("/")[:2])
-        if shared.mutated(Mutation.PATTERN_TAKES_ALL):
-            self._pattern = f"persistent://{self._namespace}/.*"
         self._interval_ms = interval_ms
         self._watcher_id = next(shared.consumer_ids)
         self._known: set[str] = set()
@@ -62,8 +59,6 @@ class TopicPattern:
 
     def follow(self, known: Sequence[str], add: Add) -> None:
         """From here on `add` gets every topic that matches and is not known."""
-        if self._shared.mutated(Mutation.PATTERN_IS_READ_ONCE):
-            return
         self._known = set(known)
         self._add = add
         self._keep_watch()
@@ -125,8 +120,7 @@ class TopicPattern:
 
     def _keep_watch(self) -> None:
         """Where no broker does it for us, with the next one that we can ask."""
-        unheard = self._shared.mutated(Mutation.IGNORES_TOPIC_UPDATES)
-        if self._stopped or unheard or (self._watched is not None and self._watched.usable):
+        if self._stopped or (self._watched is not None and self._watched.usable):
             return
 
         def ask(connection: Connection | Refusal) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from assay_conformance.client.entries import Position
-from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 
@@ -27,11 +26,8 @@ class TickWheel(Generic[T]):
     def __init__(self, shared: Shared, timeout_ms: int, tick_ms: int, due: Callable[[list[T]], None]) -> None:
         self._shared = shared
         self._due = due
-        capped = not shared.mutated(Mutation.TICK_LONGER_THAN_TIMEOUT)
-        self._tick_ns = max(1, min(tick_ms, timeout_ms) if capped else tick_ms) * MS
-        rounded_up = not shared.mutated(Mutation.TICKS_ROUNDED_DOWN)
-        ticks = -(-timeout_ms * MS // self._tick_ns) if rounded_up else timeout_ms * MS // self._tick_ns
-        self._buckets: deque[dict[Position, T]] = deque({} for _ in range(ticks + 1))
+        self._tick_ns = max(1, self._tick_ms(timeout_ms, tick_ms)) * MS
+        self._buckets: deque[dict[Position, T]] = deque({} for _ in range(self._ticks(timeout_ms * MS) + 1))
         self._timer: Timer | None = None
 
     def add(self, position: Position, kept: T) -> None:
@@ -55,6 +51,14 @@ class TickWheel(Generic[T]):
     def clear(self) -> None:
         for bucket in self._buckets:
             bucket.clear()
+
+    def _tick_ms(self, timeout_ms: int, tick_ms: int) -> int:
+        """A tick is never longer than the time-out that is counted in it."""
+        return min(tick_ms, timeout_ms)
+
+    def _ticks(self, timeout_ns: int) -> int:
+        """How many ticks make up the time-out, rounded up."""
+        return -(-timeout_ns // self._tick_ns)
 
     def _tick(self) -> None:
         ripe = list(self._buckets.popleft().values())

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from assay_conformance.broker import BrokerMutation, Cluster, CursorState, ReadBackState
+from assay_conformance.broker import Cluster, CursorState, ReadBackState
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import MessageId
+from assay_conformance.pulsar.mutants import overrides_of
 from assay_conformance.wire import (
     BaseCommand,
     CommandType,
@@ -36,7 +37,7 @@ def full_name(topic: Topic) -> str:
 class Bench:
     """The sink of its own cluster. `stored` are (topic, id, payload); `closed` and `paused` are connections."""
 
-    def __init__(self, *mutations: BrokerMutation, topology: Topology | None = None, **policy: Any) -> None:
+    def __init__(self, *mutations: str, topology: Topology | None = None, **policy: Any) -> None:
         topology = topology or Topology(topics=(Topic(name="t", **policy),))
         self.now_ms = 0.0
         self.closed: list[int] = []
@@ -49,7 +50,7 @@ class Bench:
             self,
             urls=[f"pulsar://broker-{index}:6650" for index in range(topology.brokers)],
             topics={topic.name: full_name(topic) for topic in topology.topics},
-            mutations=frozenset(mutations),
+            overrides=overrides_of(mutations),
         )
 
     # --- sink -------------------------------------------------------------------------------------------------------

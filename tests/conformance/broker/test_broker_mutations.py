@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from tests.conformance.broker.bench import Bench, C, T
 
-from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings, Policies, Retention
+from assay_conformance.model.requirement import Side
+from assay_conformance.pulsar.mutants import mutants
 from assay_conformance.wire import MessageMetadata, command, encode
 from assay_conformance.wire import pulsar_pb2 as pb
 
@@ -25,16 +26,16 @@ def _sends(bench: Bench) -> Bench:
     return bench
 
 
-def appends_in_order(*mutations: BrokerMutation) -> bool:
+def appends_in_order(*mutations: str) -> bool:
     content = _sends(Bench(*mutations)).content
     return content == sorted(content)
 
 
-def receipts_in_order(*mutations: BrokerMutation) -> bool:
+def receipts_in_order(*mutations: str) -> bool:
     return _sends(Bench(*mutations)).receipts() == list(range(6))
 
 
-def receipts_after_slow_store_in_order(*mutations: BrokerMutation) -> bool:
+def receipts_after_slow_store_in_order(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce()
@@ -44,13 +45,13 @@ def receipts_after_slow_store_in_order(*mutations: BrokerMutation) -> bool:
     return bench.receipts() == list(range(4))
 
 
-def duplicates_not_stored(*mutations: BrokerMutation) -> bool:
+def duplicates_not_stored(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     bench.publish(3, 4)
     return bench.content.count(3) == 1
 
 
-def undecided_copies_have_no_receipt(*mutations: BrokerMutation) -> bool:
+def undecided_copies_have_no_receipt(*mutations: str) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
     bench.produce()
@@ -59,14 +60,14 @@ def undecided_copies_have_no_receipt(*mutations: BrokerMutation) -> bool:
     return bench.receipts() == []
 
 
-def exclusive_producer_is_alone(*mutations: BrokerMutation) -> bool:
+def exclusive_producer_is_alone(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce(producer_access_mode=pb.Exclusive)
     return bench.produce(producer_id=2, name="q", producer_access_mode=pb.Exclusive).type == C.ERROR
 
 
-def waiting_producer_gets_its_turn(*mutations: BrokerMutation) -> bool:
+def waiting_producer_gets_its_turn(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce()
@@ -76,20 +77,20 @@ def waiting_producer_gets_its_turn(*mutations: BrokerMutation) -> bool:
     return not told.body.producer_ready and bench.kinds(1) == [C.PRODUCER_SUCCESS.name]
 
 
-def last_id_is_told(*mutations: BrokerMutation) -> bool:
+def last_id_is_told(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     bench.leave()
     bench.connect(1)
     return bool(bench.produce(1).body.last_sequence_id == 5)
 
 
-def ids_are_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+def ids_are_known_after_an_unload(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     bench.step("unload", topic="t")
     return bool(bench.produce().body.last_sequence_id >= 5)
 
 
-def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+def snapshot_is_known_after_an_unload(*mutations: str) -> bool:
     settings = BrokerSettings(dedup_snapshot_entries=1)
     bench = Bench(*mutations, topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=settings))
     bench.connect()
@@ -101,7 +102,7 @@ def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     return bool(bench.produce().body.last_sequence_id >= 5)
 
 
-def markers_pass_deduplication(*mutations: BrokerMutation) -> bool:
+def markers_pass_deduplication(*mutations: str) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
     bench.produce()
@@ -111,7 +112,7 @@ def markers_pass_deduplication(*mutations: BrokerMutation) -> bool:
     return len(bench.content) == 2
 
 
-def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: str) -> bool:
     settings = BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
     bench = Bench(*mutations, topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=settings))
     bench.connect()
@@ -124,7 +125,7 @@ def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: BrokerMutat
     return bool(sum(id >= 5 for id in told) <= 1)
 
 
-def _later(after_ms: int, *mutations: BrokerMutation, left: bool) -> Bench:
+def _later(after_ms: int, *mutations: str, left: bool) -> Bench:
     """A message is stored, and that long nothing more; with its producer there, or without."""
     topology = Topology(topics=(Topic(name="t", deduplication=True),), keep_alive_ms=10 * after_ms)
     bench = Bench(*mutations, topology=topology)
@@ -137,27 +138,27 @@ def _later(after_ms: int, *mutations: BrokerMutation, left: bool) -> Bench:
     return bench
 
 
-def unused_names_are_forgotten(*mutations: BrokerMutation) -> bool:
+def unused_names_are_forgotten(*mutations: str) -> bool:
     bench = _later(FORGOTTEN_MS, *mutations, left=True)
     bench.connect(1)
     return bool(bench.produce(1).body.last_sequence_id < 5)
 
 
-def silent_names_are_remembered(*mutations: BrokerMutation) -> bool:
+def silent_names_are_remembered(*mutations: str) -> bool:
     bench = _later(FORGOTTEN_MS, *mutations, left=False)
     bench.leave()
     bench.connect(1)
     return bool(bench.produce(1).body.last_sequence_id >= 5)
 
 
-def batch_with_an_old_id_is_dropped(*mutations: BrokerMutation) -> bool:
+def batch_with_an_old_id_is_dropped(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     before = len(bench.content)
     bench.publish_batch(0, 8)
     return len(bench.content) == before
 
 
-def ids_of_a_batch_are_remembered(*mutations: BrokerMutation) -> bool:
+def ids_of_a_batch_are_remembered(*mutations: str) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
     bench.produce()
@@ -168,7 +169,7 @@ def ids_of_a_batch_are_remembered(*mutations: BrokerMutation) -> bool:
     return bench.content == [0]
 
 
-def ids_over_a_gap_are_stored(*mutations: BrokerMutation) -> bool:
+def ids_over_a_gap_are_stored(*mutations: str) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
     bench.produce()
@@ -178,7 +179,7 @@ def ids_over_a_gap_are_stored(*mutations: BrokerMutation) -> bool:
     return sorted(bench.content) == [0, 7]
 
 
-def failed_write_is_forgotten(*mutations: BrokerMutation) -> bool:
+def failed_write_is_forgotten(*mutations: str) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
     bench.produce()
@@ -192,7 +193,7 @@ def failed_write_is_forgotten(*mutations: BrokerMutation) -> bool:
     return bench.content == [0]
 
 
-def deduplicated_chunks_all_stored(*mutations: BrokerMutation) -> bool:
+def deduplicated_chunks_all_stored(*mutations: str) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
     bench.produce()
@@ -202,7 +203,7 @@ def deduplicated_chunks_all_stored(*mutations: BrokerMutation) -> bool:
     return {payload.metadata.chunk_id for _, _, payload in bench.stored_entries} == {0, 1}
 
 
-def assigned_names_differ(*mutations: BrokerMutation) -> bool:
+def assigned_names_differ(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.connect(1)
@@ -213,14 +214,14 @@ def assigned_names_differ(*mutations: BrokerMutation) -> bool:
     return bool(names[0] != names[1])
 
 
-def name_has_one_holder(*mutations: BrokerMutation) -> bool:
+def name_has_one_holder(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce()
     return bench.produce(producer_id=2).type == C.ERROR
 
 
-def silent_holder_is_found_dead(*mutations: BrokerMutation) -> bool:
+def silent_holder_is_found_dead(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce()
@@ -230,13 +231,13 @@ def silent_holder_is_found_dead(*mutations: BrokerMutation) -> bool:
     return bench.kinds(1) == ["PRODUCER_SUCCESS"]
 
 
-def what_is_receipted_survives_a_crash(*mutations: BrokerMutation) -> bool:
+def what_is_receipted_survives_a_crash(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations))
     bench.step("restart")
     return bench.read_back() == bench.ids
 
 
-def stray_sends_are_not_stored(*mutations: BrokerMutation) -> bool:
+def stray_sends_are_not_stored(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce()
@@ -245,7 +246,7 @@ def stray_sends_are_not_stored(*mutations: BrokerMutation) -> bool:
     return bench.content == []
 
 
-def ids_grow_over_loads(*mutations: BrokerMutation) -> bool:
+def ids_grow_over_loads(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations))
     bench.step("unload", topic="t")
     bench.produce()
@@ -254,14 +255,14 @@ def ids_grow_over_loads(*mutations: BrokerMutation) -> bool:
     return bench.ids == sorted(set(bench.ids))
 
 
-def receipts_name_what_is_stored(*mutations: BrokerMutation) -> bool:
+def receipts_name_what_is_stored(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations))
     receipts = [frame for frame in bench.take() if frame.type == C.SEND_RECEIPT]
     named = {(frame.body.message_id.ledgerId, frame.body.message_id.entryId) for frame in receipts}
     return {id.position for id in bench.ids} <= named
 
 
-def what_nobody_took_is_gone(*mutations: BrokerMutation) -> bool:
+def what_nobody_took_is_gone(*mutations: str) -> bool:
     bench = Bench(*mutations, persistent=False)
     bench.connect()
     bench.produce(topic=f"non-{T}")
@@ -273,7 +274,7 @@ def what_nobody_took_is_gone(*mutations: BrokerMutation) -> bool:
     return bench.delivered() == []
 
 
-def what_exceeds_a_rate_is_gone(*mutations: BrokerMutation) -> bool:
+def what_exceeds_a_rate_is_gone(*mutations: str) -> bool:
     bench = Bench(*mutations, persistent=False, dispatch_rate=Rate(messages=1))
     bench.connect()
     bench.produce(topic=f"non-{T}")
@@ -285,14 +286,14 @@ def what_exceeds_a_rate_is_gone(*mutations: BrokerMutation) -> bool:
     return bench.delivered() == []
 
 
-def what_is_settled_may_be_acked_again(*mutations: BrokerMutation) -> bool:
+def what_is_settled_may_be_acked_again(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     first = {"ledgerId": bench.ids[0].ledger, "entryId": bench.ids[0].entry}
     answers = [bench.ask(C.ACK, 1, consumer_id=1, ack_type=0, message_id=[first]) for _ in range(2)]
     return not any(answer.body.HasField("error") for answer in answers)
 
 
-def _acked_and_loaded(*mutations: BrokerMutation, groups: tuple[tuple[int, ...], ...], verb: str) -> list[int]:
+def _acked_and_loaded(*mutations: str, groups: tuple[tuple[int, ...], ...], verb: str) -> list[int]:
     """Which of six entries come again when these are acknowledged, group by group, and the topic is loaded anew."""
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     for group in groups:
@@ -302,24 +303,24 @@ def _acked_and_loaded(*mutations: BrokerMutation, groups: tuple[tuple[int, ...],
     return sorted(again)
 
 
-def holes_are_kept(*mutations: BrokerMutation) -> bool:
+def holes_are_kept(*mutations: str) -> bool:
     return not {1, 3} & set(_acked_and_loaded(*mutations, groups=((1, 3),), verb="restart"))
 
 
-def holes_stay_holes(*mutations: BrokerMutation) -> bool:
+def holes_stay_holes(*mutations: str) -> bool:
     return {0, 2} <= set(_acked_and_loaded(*mutations, groups=((1, 3),), verb="restart"))
 
 
-def unload_writes_cursors(*mutations: BrokerMutation) -> bool:
+def unload_writes_cursors(*mutations: str) -> bool:
     return not {0, 1} & set(_acked_and_loaded(*mutations, groups=((0,), (1,)), verb="unload"))
 
 
-def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
+def everything_receipted_is_stored(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     return set(bench.receipts()) == set(bench.content)
 
 
-def chunks_all_stored(*mutations: BrokerMutation) -> bool:
+def chunks_all_stored(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.connect()
     bench.produce()
@@ -330,7 +331,7 @@ def chunks_all_stored(*mutations: BrokerMutation) -> bool:
     return {payload.metadata.chunk_id for _, _, payload in bench.stored_entries} == {0, 1, 2}
 
 
-def acked_never_comes_back(*mutations: BrokerMutation) -> bool:
+def acked_never_comes_back(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations))
     bench.subscribe()
     bench.flow(100)
@@ -351,27 +352,27 @@ def _dispatched(bench: Bench, members: int, seconds: int) -> int:
     return members * bench.kinds().count("MESSAGE")
 
 
-def dispatch_rate_kept(*mutations: BrokerMutation) -> bool:
+def dispatch_rate_kept(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3)), 1, 2) <= 6
 
 
-def overshoot_repaid(*mutations: BrokerMutation) -> bool:
+def overshoot_repaid(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=5)), 4, 3) <= 20
 
 
-def throttled_sends_have_no_error(*mutations: BrokerMutation) -> bool:
+def throttled_sends_have_no_error(*mutations: str) -> bool:
     bench = Bench(*mutations, publish_rate=Rate(messages=3))
     _sends(bench)
     return "SEND_ERROR" not in bench.kinds()
 
 
-def throttled_sends_are_stored(*mutations: BrokerMutation) -> bool:
+def throttled_sends_are_stored(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations, publish_rate=Rate(messages=3)))
     bench.wait(5000)
     return set(bench.receipts()) == set(bench.content)
 
 
-def publish_rate_is_reached(*mutations: BrokerMutation) -> bool:
+def publish_rate_is_reached(*mutations: str) -> bool:
     bench = Bench(*mutations, publish_rate=Rate(messages=10))
     bench.connect()
     bench.produce()
@@ -380,7 +381,7 @@ def publish_rate_is_reached(*mutations: BrokerMutation) -> bool:
     return len(bench.content) >= 18
 
 
-def brokers_publish_rate_pauses(*mutations: BrokerMutation) -> bool:
+def brokers_publish_rate_pauses(*mutations: str) -> bool:
     bench = Bench(
         *mutations,
         topology=Topology(topics=(Topic(name="t"),), settings=BrokerSettings(publish_rate=Rate(messages=10))),
@@ -401,7 +402,7 @@ def _consumers(bench: Bench, kind: str, *conns: int, permits: int = 100) -> Benc
     return bench
 
 
-def exclusive_has_one(*mutations: BrokerMutation) -> bool:
+def exclusive_has_one(*mutations: str) -> bool:
     bench = _consumers(Bench(*mutations), "Exclusive", 0)
     bench.connect(1)
     bench.request(C.SUBSCRIBE, 1, topic="t", subscription="s", subType=0, consumer_id=1)
@@ -409,20 +410,20 @@ def exclusive_has_one(*mutations: BrokerMutation) -> bool:
     return bench.kinds(1)[-1] == "ERROR"
 
 
-def next_active_begins_with_what_is_unacked(*mutations: BrokerMutation) -> bool:
+def next_active_begins_with_what_is_unacked(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Failover", 1, 2)
     bench.leave(1)
     bench.wait(1_000)
     return bench.delivered(2) == bench.content
 
 
-def leaver_leaves_to_others(*mutations: BrokerMutation) -> bool:
+def leaver_leaves_to_others(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1, 2)
     bench.leave(1)
     return bench.delivered(2) == bench.content
 
 
-def one_key_has_one_consumer(*mutations: BrokerMutation) -> bool:
+def one_key_has_one_consumer(*mutations: str) -> bool:
     bench = _consumers(Bench(*mutations), "Key_Shared", 1, 2, permits=3)
     bench.connect()
     bench.produce()
@@ -431,7 +432,7 @@ def one_key_has_one_consumer(*mutations: BrokerMutation) -> bool:
     return not (bench.delivered(1) and bench.delivered(2))
 
 
-def keys_are_drained(*mutations: BrokerMutation) -> bool:
+def keys_are_drained(*mutations: str) -> bool:
     bench = _consumers(Bench(*mutations), "Key_Shared", 1)
     bench.connect()
     bench.produce()
@@ -445,14 +446,14 @@ def keys_are_drained(*mutations: BrokerMutation) -> bool:
     return not bench.delivered(2)
 
 
-def resumes_behind_what_is_acked(*mutations: BrokerMutation) -> bool:
+def resumes_behind_what_is_acked(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Exclusive", 1)
     bench.ack(*bench.ids[:4], conn=1)
     bench.leave(1)
     return sorted(_consumers(bench, "Exclusive", 2).delivered(2)) == [4, 5]
 
 
-def _batch_acked(*mutations: BrokerMutation, acks: Sequence[dict[str, object]]) -> bool:
+def _batch_acked(*mutations: str, acks: Sequence[dict[str, object]]) -> bool:
     """A batch of four is out beside other messages, and these ACKs of it come: whether it alone is settled."""
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     bench.publish_batch(6, 4)
@@ -464,36 +465,36 @@ def _batch_acked(*mutations: BrokerMutation, acks: Sequence[dict[str, object]]) 
     return bench.cursor().backlog == out - 1
 
 
-def named_message_means_its_entry(*mutations: BrokerMutation) -> bool:
+def named_message_means_its_entry(*mutations: str) -> bool:
     return _batch_acked(*mutations, acks=[{"batch_index": 1}])
 
 
-def ack_sets_join(*mutations: BrokerMutation) -> bool:
+def ack_sets_join(*mutations: str) -> bool:
     return _batch_acked(*mutations, acks=[{"ack_set": [0b0011]}, {"ack_set": [0b1100]}])
 
 
-def cumulative_on_shared_is_void(*mutations: BrokerMutation) -> bool:
+def cumulative_on_shared_is_void(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     out = bench.cursor().backlog
     bench.ack(bench.ids[3], conn=1, ack_type=1)
     return bench.cursor().backlog == out
 
 
-def cumulative_of_several_is_void(*mutations: BrokerMutation) -> bool:
+def cumulative_of_several_is_void(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Exclusive", 1)
     out = bench.cursor().backlog
     bench.ack(bench.ids[2], bench.ids[3], conn=1, ack_type=1)
     return bench.cursor().backlog == out
 
 
-def redeliveries_are_counted(*mutations: BrokerMutation) -> bool:
+def redeliveries_are_counted(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     bench.take(1)
     bench.redeliver(bench.ids[0], conn=1)
     return bool(bench.take(1)[-1].body.redelivery_count == 1)
 
 
-def batch_costs_its_messages(*mutations: BrokerMutation) -> bool:
+def batch_costs_its_messages(*mutations: str) -> bool:
     bench = Bench(*mutations)
     bench.step("store_entries", topic="t", entries=[{"members": [{}, {}, {}]} for _ in range(3)])
     bench.connect()
@@ -503,23 +504,23 @@ def batch_costs_its_messages(*mutations: BrokerMutation) -> bool:
     return bench.kinds().count(C.MESSAGE.name) == 1
 
 
-def bytes_are_limited(*mutations: BrokerMutation) -> bool:
+def bytes_are_limited(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(bytes=1)), 1, 1) == 1
 
 
-def byte_rate_is_reached(*mutations: BrokerMutation) -> bool:
+def byte_rate_is_reached(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(bytes=200)), 1, 2) >= 10
 
 
-def either_limit_stops(*mutations: BrokerMutation) -> bool:
+def either_limit_stops(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3, bytes=1_000_000)), 1, 1) == 3
 
 
-def reads_fit_the_quota(*mutations: BrokerMutation) -> bool:
+def reads_fit_the_quota(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3)), 1, 1) == 3
 
 
-def redelivered_waits_for_the_rate(*mutations: BrokerMutation) -> bool:
+def redelivered_waits_for_the_rate(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations, dispatch_rate=Rate(messages=6))), "Shared", 1)
     assert bench.take(1)
     bench.redeliver(conn=1)
@@ -532,12 +533,12 @@ def _with_settings(settings: BrokerSettings, **policy: Any) -> Topology:
     return Topology(topics=(Topic(name="t", **policy),), settings=settings)
 
 
-def every_level_limits(*mutations: BrokerMutation) -> bool:
+def every_level_limits(*mutations: str) -> bool:
     bench = Bench(*mutations, dispatch_rate=Rate(messages=12), subscription_rate=Rate(messages=3))
     return _dispatched(bench, 1, 1) == 3
 
 
-def each_partition_has_the_whole_rate(*mutations: BrokerMutation) -> bool:
+def each_partition_has_the_whole_rate(*mutations: str) -> bool:
     bench = Bench(*mutations, partitions=2, dispatch_rate=Rate(messages=4))
     bench.connect()
     bench.produce(topic="t-partition-0")
@@ -547,18 +548,18 @@ def each_partition_has_the_whole_rate(*mutations: BrokerMutation) -> bool:
     return bench.kinds().count(C.MESSAGE.name) == 4
 
 
-def topics_overrule_their_namespace(*mutations: BrokerMutation) -> bool:
+def topics_overrule_their_namespace(*mutations: str) -> bool:
     topology = Topology(
         topics=(Topic(name="t", dispatch_rate=Rate(messages=12)),), namespace=Policies(dispatch_rate=Rate(messages=3))
     )
     return _dispatched(Bench(*mutations, topology=topology), 1, 1) == 12
 
 
-def periods_are_as_long_as_set(*mutations: BrokerMutation) -> bool:
+def periods_are_as_long_as_set(*mutations: str) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3, period_s=3)), 1, 3) == 3
 
 
-def reads_fit_the_permits(*mutations: BrokerMutation) -> bool:
+def reads_fit_the_permits(*mutations: str) -> bool:
     bench = Bench(*mutations, topology=_with_settings(BrokerSettings(precise_flow_control=True)))
     bench.step("store_entries", topic="t", entries=[{"members": [{}, {}, {}]} for _ in range(9)])
     bench.connect()
@@ -568,17 +569,17 @@ def reads_fit_the_permits(*mutations: BrokerMutation) -> bool:
     return bench.kinds().count(C.MESSAGE.name) == 2
 
 
-def batches_count_as_one(*mutations: BrokerMutation) -> bool:
+def batches_count_as_one(*mutations: str) -> bool:
     topology = _with_settings(BrokerSettings(rate_counts_entries=True), dispatch_rate=Rate(messages=5))
     return _dispatched(Bench(*mutations, topology=topology), 4, 2) == 40
 
 
-def caught_up_is_spared(*mutations: BrokerMutation) -> bool:
+def caught_up_is_spared(*mutations: str) -> bool:
     topology = _with_settings(BrokerSettings(throttles_caught_up=False), dispatch_rate=Rate(messages=5))
     return _dispatched(Bench(*mutations, topology=topology), 1, 1) > 5
 
 
-def replay_and_new_share_the_rate(*mutations: BrokerMutation) -> bool:
+def replay_and_new_share_the_rate(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations, dispatch_rate=Rate(messages=3))), "Shared", 1)
     bench.redeliver(conn=1)
     for _ in range(8):
@@ -587,13 +588,13 @@ def replay_and_new_share_the_rate(*mutations: BrokerMutation) -> bool:
     return len(bench.delivered(1)) <= 18
 
 
-def unwritten_sends_stop_the_reading(*mutations: BrokerMutation) -> bool:
+def unwritten_sends_stop_the_reading(*mutations: str) -> bool:
     bench = Bench(*mutations, topology=_with_settings(BrokerSettings(max_pending_sends=3)))
     bench.step("hold_store", topic="t")
     return _sends(bench).paused == {0}
 
 
-def full_buffer_stops_every_reading(*mutations: BrokerMutation) -> bool:
+def full_buffer_stops_every_reading(*mutations: str) -> bool:
     bench = Bench(*mutations, topology=_with_settings(BrokerSettings(max_pending_mb=1)))
     bench.connect(1)
     bench.connect()
@@ -610,11 +611,11 @@ def _sends_large(bench: Bench, *ids: int, conn: int = 0) -> None:
         bench.put(encode(command(C.SEND, producer_id=1, sequence_id=id), metadata=metadata, data=bytes(1 << 20)), conn)
 
 
-def unacked_is_limited(*mutations: BrokerMutation) -> bool:
+def unacked_is_limited(*mutations: str) -> bool:
     return len(_consumers(_sends(Bench(*mutations, max_unacked_per_consumer=4)), "Shared", 1).delivered(1)) == 4
 
 
-def permits_of_the_blocked_are_kept(*mutations: BrokerMutation) -> bool:
+def permits_of_the_blocked_are_kept(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations, max_unacked_per_consumer=2)), "Shared", 1, permits=2)
     bench.flow(2, conn=1)
     bench.ack(*bench.ids[:2], conn=1)
@@ -628,22 +629,22 @@ def _delayed(bench: Bench, delay_ms: int = 5_000) -> Bench:
     return bench
 
 
-def delayed_waits(*mutations: BrokerMutation) -> bool:
+def delayed_waits(*mutations: str) -> bool:
     return _consumers(_delayed(Bench(*mutations)), "Shared", 1).delivered(1) == []
 
 
-def active_does_not_wait(*mutations: BrokerMutation) -> bool:
+def active_does_not_wait(*mutations: str) -> bool:
     return _consumers(_delayed(Bench(*mutations)), "Exclusive", 1).delivered(1) == [0]
 
 
-def delayed_outlives_a_restart(*mutations: BrokerMutation) -> bool:
+def delayed_outlives_a_restart(*mutations: str) -> bool:
     bench = _consumers(_delayed(Bench(*mutations)), "Shared", 1)
     bench.step("restart")
     bench.wait(6_000)
     return _consumers(bench, "Shared", 2).delivered(2) == [0]
 
 
-def readers_leave_nothing(*mutations: BrokerMutation) -> bool:
+def readers_leave_nothing(*mutations: str) -> bool:
     bench = _sends(Bench(*mutations))
     for conn in (1, 2):
         bench.connect(conn)
@@ -654,7 +655,7 @@ def readers_leave_nothing(*mutations: BrokerMutation) -> bool:
     return len(bench.delivered(2)) == len(bench.ids)
 
 
-def unacked_is_not_deleted(*mutations: BrokerMutation) -> bool:
+def unacked_is_not_deleted(*mutations: str) -> bool:
     bench = _consumers(_sends(Bench(*mutations, retention=Retention())), "Exclusive", 1)
     bench.connect(2)
     bench.subscribe(conn=2, subscription="other")
@@ -666,7 +667,7 @@ def unacked_is_not_deleted(*mutations: BrokerMutation) -> bool:
     return len(bench.delivered(3)) == len(bench.ids)
 
 
-def too_old_is_expired(*mutations: BrokerMutation) -> bool:
+def too_old_is_expired(*mutations: str) -> bool:
     bench = Bench(*mutations, topology=_with_settings(BrokerSettings(expiry_check_ms=500), message_ttl_s=1))
     bench.connect()
     bench.subscribe()
@@ -676,90 +677,92 @@ def too_old_is_expired(*mutations: BrokerMutation) -> bool:
 
 Rule = Callable[..., bool]
 
-BROKEN: dict[BrokerMutation, Rule] = {
-    BrokerMutation.REORDERS_APPENDS: appends_in_order,
-    BrokerMutation.RECEIPTS_OUT_OF_ORDER: receipts_after_slow_store_in_order,
-    BrokerMutation.DEDUP_STORES_DUPLICATES: duplicates_not_stored,
-    BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: undecided_copies_have_no_receipt,
-    BrokerMutation.ASSIGNS_NAME_AGAIN: assigned_names_differ,
-    BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER: exclusive_producer_is_alone,
-    BrokerMutation.FORGETS_WAITING_PRODUCER: waiting_producer_gets_its_turn,
-    BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,
-    BrokerMutation.DEDUP_FORGETS_ON_LOAD: ids_are_known_after_an_unload,
-    BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
-    BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: unused_names_are_forgotten,
-    BrokerMutation.DEDUP_FORGETS_SILENT: silent_names_are_remembered,
-    BrokerMutation.DEDUP_COUNTS_MARKERS: markers_pass_deduplication,
-    BrokerMutation.DEDUP_WRITES_EVERY_NAME: names_beyond_the_bound_are_not_known_after_an_unload,
-    BrokerMutation.DEDUP_REFUSES_GAPS: ids_over_a_gap_are_stored,
-    BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,
-    BrokerMutation.DEDUP_COMPARES_HIGHEST: batch_with_an_old_id_is_dropped,
-    BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: deduplicated_chunks_all_stored,
-    BrokerMutation.DEDUP_KEEPS_UNWRITTEN: failed_write_is_forgotten,
-    BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
-    BrokerMutation.LOSES_CHUNK: chunks_all_stored,
-    BrokerMutation.REDELIVERS_ACKED: acked_never_comes_back,
-    BrokerMutation.CURSOR_CLOSED_UNWRITTEN: unload_writes_cursors,
-    BrokerMutation.CURSOR_FORGETS_HOLES: holes_are_kept,
-    BrokerMutation.CURSOR_FILLS_HOLES: holes_stay_holes,
-    BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: named_message_means_its_entry,
-    BrokerMutation.ACK_SETS_REPLACE: ack_sets_join,
-    BrokerMutation.REFUSES_SETTLED: what_is_settled_may_be_acked_again,
-    BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: cumulative_on_shared_is_void,
-    BrokerMutation.CUMULATIVE_TAKES_SEVERAL: cumulative_of_several_is_void,
-    BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
-    BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
-    BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,
-    BrokerMutation.PUBLISH_THROTTLE_DROPS: throttled_sends_are_stored,
-    BrokerMutation.BROKERS_PUBLISH_RATE_IS_IGNORED: brokers_publish_rate_pauses,
-    BrokerMutation.PUBLISH_RATE_IS_HALVED: publish_rate_is_reached,
-    BrokerMutation.DISPATCH_HALVES_BYTES: byte_rate_is_reached,
-    BrokerMutation.EXCLUSIVE_ADMITS_SECOND: exclusive_has_one,
-    BrokerMutation.FAILOVER_READS_ON: next_active_begins_with_what_is_unacked,
-    BrokerMutation.FORGETS_OF_LEAVER: leaver_leaves_to_others,
-    BrokerMutation.KEY_SHARED_IGNORES_KEYS: one_key_has_one_consumer,
-    BrokerMutation.KEY_SHARED_DRAINS_NOTHING: keys_are_drained,
-    BrokerMutation.RESUBSCRIBE_STARTS_OVER: resumes_behind_what_is_acked,
-    BrokerMutation.REDELIVERY_UNCOUNTED: redeliveries_are_counted,
-    BrokerMutation.DISPATCH_IGNORES_BYTES: bytes_are_limited,
-    BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES: either_limit_stops,
-    BrokerMutation.READS_BEYOND_QUOTA: reads_fit_the_quota,
-    BrokerMutation.REDELIVERY_IS_FREE: redelivered_waits_for_the_rate,
-    BrokerMutation.FLOW_COUNTS_ENTRIES: batch_costs_its_messages,
-    BrokerMutation.ADMITS_SECOND_OF_A_NAME: name_has_one_holder,
-    BrokerMutation.SILENT_HOLDER_STAYS: silent_holder_is_found_dead,
-    BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER: stray_sends_are_not_stored,
-    BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
-    BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,
-    BrokerMutation.CRASH_LOSES_LAST_ENTRY: what_is_receipted_survives_a_crash,
-    BrokerMutation.TRANSIENT_WAITS_FOR_RATE: what_exceeds_a_rate_is_gone,
-    BrokerMutation.TRANSIENT_KEEPS_MISSED: what_nobody_took_is_gone,
-    BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES: every_level_limits,
-    BrokerMutation.PARTITIONS_SPLIT_RATE: each_partition_has_the_whole_rate,
-    BrokerMutation.NAMESPACE_OVERRULES_TOPIC: topics_overrule_their_namespace,
-    BrokerMutation.PERIOD_IS_A_SECOND: periods_are_as_long_as_set,
-    BrokerMutation.FLOW_CONTROL_IS_COARSE: reads_fit_the_permits,
-    BrokerMutation.RATE_COUNTS_MEMBERS: batches_count_as_one,
-    BrokerMutation.THROTTLES_CAUGHT_UP: caught_up_is_spared,
-    BrokerMutation.REPLAY_HAS_OWN_RATE: replay_and_new_share_the_rate,
-    BrokerMutation.READS_ON_FULL_BUFFER: full_buffer_stops_every_reading,
-    BrokerMutation.READS_ON_UNWRITTEN: unwritten_sends_stop_the_reading,
-    BrokerMutation.UNACKED_WITHOUT_LIMIT: unacked_is_limited,
-    BrokerMutation.FLOW_LOST_WHILE_BLOCKED: permits_of_the_blocked_are_kept,
-    BrokerMutation.DELAY_IGNORED: delayed_waits,
-    BrokerMutation.ACTIVE_WAITS_FOR_DELAY: active_does_not_wait,
-    BrokerMutation.DELAYED_LOST_ON_LOAD: delayed_outlives_a_restart,
-    BrokerMutation.READER_OUTLIVES_ITSELF: readers_leave_nothing,
-    BrokerMutation.DELETES_UNACKED: unacked_is_not_deleted,
-    BrokerMutation.TTL_IGNORED: too_old_is_expired,
+BROKERS = [name for name, mutant in mutants().items() if mutant.side is Side.BROKER]
+
+BROKEN: dict[str, Rule] = {
+    "reorders-appends": appends_in_order,
+    "receipts-out-of-order": receipts_after_slow_store_in_order,
+    "dedup-stores-duplicates": duplicates_not_stored,
+    "dedup-receipts-undecided": undecided_copies_have_no_receipt,
+    "assigns-name-again": assigned_names_differ,
+    "exclusive-admits-second-producer": exclusive_producer_is_alone,
+    "forgets-waiting-producer": waiting_producer_gets_its_turn,
+    "dedup-tells-next-id": last_id_is_told,
+    "dedup-forgets-on-load": ids_are_known_after_an_unload,
+    "dedup-forgets-snapshot": snapshot_is_known_after_an_unload,
+    "dedup-remembers-for-ever": unused_names_are_forgotten,
+    "dedup-forgets-silent": silent_names_are_remembered,
+    "dedup-counts-markers": markers_pass_deduplication,
+    "dedup-writes-every-name": names_beyond_the_bound_are_not_known_after_an_unload,
+    "dedup-refuses-gaps": ids_over_a_gap_are_stored,
+    "dedup-records-lowest": ids_of_a_batch_are_remembered,
+    "dedup-compares-highest": batch_with_an_old_id_is_dropped,
+    "dedup-checks-early-chunks": deduplicated_chunks_all_stored,
+    "dedup-keeps-unwritten": failed_write_is_forgotten,
+    "loses-receipted-append": everything_receipted_is_stored,
+    "loses-chunk": chunks_all_stored,
+    "redelivers-acked": acked_never_comes_back,
+    "cursor-closed-unwritten": unload_writes_cursors,
+    "cursor-forgets-holes": holes_are_kept,
+    "cursor-fills-holes": holes_stay_holes,
+    "acks-named-message-only": named_message_means_its_entry,
+    "ack-sets-replace": ack_sets_join,
+    "refuses-settled": what_is_settled_may_be_acked_again,
+    "cumulative-taken-on-shared": cumulative_on_shared_is_void,
+    "cumulative-takes-several": cumulative_of_several_is_void,
+    "dispatch-ignores-rate": dispatch_rate_kept,
+    "dispatch-forgives-overshoot": overshoot_repaid,
+    "publish-throttle-answers-error": throttled_sends_have_no_error,
+    "publish-throttle-drops": throttled_sends_are_stored,
+    "brokers-publish-rate-is-ignored": brokers_publish_rate_pauses,
+    "publish-rate-is-halved": publish_rate_is_reached,
+    "dispatch-halves-bytes": byte_rate_is_reached,
+    "exclusive-admits-second": exclusive_has_one,
+    "failover-reads-on": next_active_begins_with_what_is_unacked,
+    "forgets-of-leaver": leaver_leaves_to_others,
+    "key-shared-ignores-keys": one_key_has_one_consumer,
+    "key-shared-drains-nothing": keys_are_drained,
+    "resubscribe-starts-over": resumes_behind_what_is_acked,
+    "redelivery-uncounted": redeliveries_are_counted,
+    "dispatch-ignores-bytes": bytes_are_limited,
+    "dispatch-limits-are-alternatives": either_limit_stops,
+    "reads-beyond-quota": reads_fit_the_quota,
+    "redelivery-is-free": redelivered_waits_for_the_rate,
+    "flow-counts-entries": batch_costs_its_messages,
+    "admits-second-of-a-name": name_has_one_holder,
+    "silent-holder-stays": silent_holder_is_found_dead,
+    "stores-for-unknown-producer": stray_sends_are_not_stored,
+    "ledger-begins-anew": ids_grow_over_loads,
+    "receipt-names-next-entry": receipts_name_what_is_stored,
+    "crash-loses-last-entry": what_is_receipted_survives_a_crash,
+    "transient-waits-for-rate": what_exceeds_a_rate_is_gone,
+    "transient-keeps-missed": what_nobody_took_is_gone,
+    "dispatch-levels-are-alternatives": every_level_limits,
+    "partitions-split-rate": each_partition_has_the_whole_rate,
+    "namespace-overrules-topic": topics_overrule_their_namespace,
+    "period-is-a-second": periods_are_as_long_as_set,
+    "flow-control-is-coarse": reads_fit_the_permits,
+    "rate-counts-members": batches_count_as_one,
+    "throttles-caught-up": caught_up_is_spared,
+    "replay-has-own-rate": replay_and_new_share_the_rate,
+    "reads-on-full-buffer": full_buffer_stops_every_reading,
+    "reads-on-unwritten": unwritten_sends_stop_the_reading,
+    "unacked-without-limit": unacked_is_limited,
+    "flow-lost-while-blocked": permits_of_the_blocked_are_kept,
+    "delay-ignored": delayed_waits,
+    "active-waits-for-delay": active_does_not_wait,
+    "delayed-lost-on-load": delayed_outlives_a_restart,
+    "reader-outlives-itself": readers_leave_nothing,
+    "deletes-unacked": unacked_is_not_deleted,
+    "ttl-ignored": too_old_is_expired,
 }
 
 # A rate that is not looked at repays nothing, a loss is a loss whatever was lost, a duplicate is one whatever of, and a
 # consumer that comes rewinds.
-ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
-    BrokerMutation.DEDUP_STORES_DUPLICATES: {batch_with_an_old_id_is_dropped, ids_of_a_batch_are_remembered},
-    BrokerMutation.LOSES_CHUNK: {deduplicated_chunks_all_stored},
-    BrokerMutation.DISPATCH_IGNORES_RATE: {
+ALSO_BROKEN: dict[str, set[Rule]] = {
+    "dedup-stores-duplicates": {batch_with_an_old_id_is_dropped, ids_of_a_batch_are_remembered},
+    "loses-chunk": {deduplicated_chunks_all_stored},
+    "dispatch-ignores-rate": {
         overshoot_repaid,
         bytes_are_limited,
         either_limit_stops,
@@ -772,7 +775,7 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
         batches_count_as_one,
         replay_and_new_share_the_rate,
     },
-    BrokerMutation.READS_BEYOND_QUOTA: {
+    "reads-beyond-quota": {
         dispatch_rate_kept,
         overshoot_repaid,
         either_limit_stops,
@@ -783,15 +786,15 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
         periods_are_as_long_as_set,
         batches_count_as_one,
     },
-    BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: {publish_rate_is_reached},
-    BrokerMutation.PUBLISH_THROTTLE_DROPS: {publish_rate_is_reached},
-    BrokerMutation.REDELIVERY_IS_FREE: {replay_and_new_share_the_rate},
-    BrokerMutation.FLOW_COUNTS_ENTRIES: {reads_fit_the_permits},
-    BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked, holes_are_kept, unload_writes_cursors},
-    BrokerMutation.KEY_SHARED_IGNORES_KEYS: {keys_are_drained},
-    BrokerMutation.CRASH_LOSES_LAST_ENTRY: {delayed_outlives_a_restart},
-    BrokerMutation.RESUBSCRIBE_STARTS_OVER: {holes_are_kept, unload_writes_cursors},
-    BrokerMutation.LOSES_RECEIPTED_APPEND: {
+    "publish-throttle-answers-error": {publish_rate_is_reached},
+    "publish-throttle-drops": {publish_rate_is_reached},
+    "redelivery-is-free": {replay_and_new_share_the_rate},
+    "flow-counts-entries": {reads_fit_the_permits},
+    "redelivers-acked": {resumes_behind_what_is_acked, holes_are_kept, unload_writes_cursors},
+    "key-shared-ignores-keys": {keys_are_drained},
+    "crash-loses-last-entry": {delayed_outlives_a_restart},
+    "resubscribe-starts-over": {holes_are_kept, unload_writes_cursors},
+    "loses-receipted-append": {
         chunks_all_stored,
         throttled_sends_are_stored,
         resumes_behind_what_is_acked,
@@ -801,7 +804,7 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
 
 
 def test_every_mutation_has_its_rule() -> None:
-    assert set(BROKEN) == set(BrokerMutation)
+    assert set(BROKEN) == set(BROKERS)
 
 
 @pytest.mark.parametrize("rule", [*BROKEN.values(), receipts_in_order])
@@ -809,18 +812,18 @@ def test_honest_broker_keeps_the_rule(rule: Rule) -> None:
     assert rule()
 
 
-@pytest.mark.parametrize("mutation", BrokerMutation)
-def test_mutation_breaks_its_rule(mutation: BrokerMutation) -> None:
+@pytest.mark.parametrize("mutation", BROKERS)
+def test_mutation_breaks_its_rule(mutation: str) -> None:
     assert not BROKEN[mutation](mutation)
 
 
-@pytest.mark.parametrize("mutation", BrokerMutation)
-def test_mutation_keeps_every_other_rule(mutation: BrokerMutation) -> None:
+@pytest.mark.parametrize("mutation", BROKERS)
+def test_mutation_keeps_every_other_rule(mutation: str) -> None:
     others = [rule for rule in [*BROKEN.values(), receipts_in_order] if rule is not BROKEN[mutation]]
     broken = {rule for rule in others if not rule(mutation)}
     assert broken == ALSO_BROKEN.get(mutation, set())
 
 
 def test_a_dropped_send_still_gets_its_receipt() -> None:
-    bench = Bench(BrokerMutation.PUBLISH_THROTTLE_DROPS, publish_rate=Rate(messages=3))
+    bench = Bench("publish-throttle-drops", publish_rate=Rate(messages=3))
     assert _sends(bench).kinds().count(C.SEND_RECEIPT.name) == 6

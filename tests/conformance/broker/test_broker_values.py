@@ -15,6 +15,7 @@ from assay_conformance.broker.replies import ack_bits, ack_words
 from assay_conformance.broker.store import Store
 from assay_conformance.broker.timers import Timers
 from assay_conformance.model.case import Topology
+from assay_conformance.model.overrides import HONEST
 from assay_conformance.wire import CommandType, Payload
 
 MEMBERS = 5
@@ -117,7 +118,7 @@ def test_mark_delete_in_front_of_everything_names_the_first_ledger() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans())))
 def test_deduplication_never_takes_an_id_twice(sends: list[tuple[int, int, bool]]) -> None:
-    dedup = Deduplication(Host(Bench(), frozenset(), 0, 0, Topology()), [])
+    dedup = Deduplication(Host(Bench(), HONEST, 0, 0, Topology()), [])
     taken: list[range] = []
     written = -1
     for lowest, more, writes in sends:

@@ -9,7 +9,6 @@ import pytest
 from tests.replay import harness, parity, read, read_folder, reading, replay
 from tests.replay.normal import ERASED, RULES
 
-from assay_conformance.broker import BrokerMutation
 from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType
 from assay_fixtures.differential.normal import Erased
 
@@ -29,13 +28,13 @@ def test_answers_equal_the_recorded_ones(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "mutation"),
     [
-        ("raw/dedup_ids", BrokerMutation.DEDUP_STORES_DUPLICATES),
-        ("raw/dedup_chunks", BrokerMutation.LOSES_CHUNK),
-        ("pulsar-python-3.13.0/publish_rate", BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR),
-        ("pulsar-python-3.13.0/unbatched", BrokerMutation.LOSES_RECEIPTED_APPEND),
+        ("raw/dedup_ids", "dedup-stores-duplicates"),
+        ("raw/dedup_chunks", "loses-chunk"),
+        ("pulsar-python-3.13.0/publish_rate", "publish-throttle-answers-error"),
+        ("pulsar-python-3.13.0/unbatched", "loses-receipted-append"),
     ],
 )
-def test_broken_broker_is_noticed(name: str, mutation: BrokerMutation) -> None:
+def test_broken_broker_is_noticed(name: str, mutation: str) -> None:
     assert replay(read(CAPTURES / f"{name}.jsonl"), mutation) != []
 
 

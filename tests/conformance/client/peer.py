@@ -15,13 +15,13 @@ from assay_conformance.client import (
     ClientSettings,
     ConsumerSettings,
     Delivery,
-    Mutation,
     Outgoing,
     ProducerSettings,
     Result,
     settings,
 )
 from assay_conformance.model.event import MessageId
+from assay_conformance.pulsar.mutants import overrides_of
 from assay_conformance.wire import (
     NO_ID,
     BaseCommand,
@@ -47,9 +47,7 @@ PRODUCER, CONSUMER = 1, 2
 class Peer:
     """`frames` is all the client wrote, as (time in ms, connection, frame). Nobody listens at the URLs in `away`."""
 
-    def __init__(
-        self, *mutations: Mutation, lateness_ms: int | None = None, service_url: str = URL, **config: Any
-    ) -> None:
+    def __init__(self, *mutations: str, lateness_ms: int | None = None, service_url: str = URL, **config: Any) -> None:
         self.away: set[str] = set()
         self.now_ns = 0
         self.frames: list[tuple[float, int, Frame]] = []
@@ -74,8 +72,7 @@ class Peer:
             settings(ClientSettings, config),
             unix_ms=1_000_000,
             jitter=lambda: 0.0,
-            mutations=frozenset(mutations),
-            lateness_ms=lateness_ms,
+            overrides=overrides_of(mutations, lateness_ms),
         )
 
     # --- ClientSink ---

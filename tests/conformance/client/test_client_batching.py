@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.conformance.client.peer import Peer
 
-from assay_conformance.client import Done, Mutation
+from assay_conformance.client import Done
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import CommandType as C
 from assay_conformance.wire import decode_batch, decompress
 from assay_conformance.wire.compression import Codec
 
 
-def batching(*mutations: Mutation, **config: object) -> Peer:
+def batching(*mutations: str, **config: object) -> Peer:
     peer = Peer(*mutations, lateness_ms=50)
     peer.open_producer(batching=True, **config)
     return peer
@@ -22,22 +22,22 @@ def sizes(peer: Peer) -> list[int]:
     return [frame.body.num_messages for frame in peer.written(C.SEND)]
 
 
-@pytest.mark.parametrize(("mutations", "cut"), [((), [3, 3]), ((Mutation.BATCH_OVERFILLS,), [4])])
-def test_batch_closes_by_count(mutations: tuple[Mutation, ...], cut: list[int]) -> None:
+@pytest.mark.parametrize(("mutations", "cut"), [((), [3, 3]), (("batch-overfills",), [4])])
+def test_batch_closes_by_count(mutations: tuple[str, ...], cut: list[int]) -> None:
     peer = batching(*mutations, batching_max_messages=3, batching_max_publish_delay_ms=1_000)
     peer.send(*[b"x"] * 6)
     assert sizes(peer) == cut
 
 
-@pytest.mark.parametrize(("mutations", "cut"), [((), [2, 2]), ((Mutation.BATCH_IGNORES_BYTES,), [])])
-def test_batch_closes_by_bytes(mutations: tuple[Mutation, ...], cut: list[int]) -> None:
+@pytest.mark.parametrize(("mutations", "cut"), [((), [2, 2]), (("batch-ignores-bytes",), [])])
+def test_batch_closes_by_bytes(mutations: tuple[str, ...], cut: list[int]) -> None:
     peer = batching(*mutations, batching_max_bytes=100, batching_max_publish_delay_ms=1_000)
     peer.send(*[b"x" * 40] * 5)
     assert sizes(peer) == cut
 
 
-@pytest.mark.parametrize(("mutations", "at_ms"), [((), 20.0), ((Mutation.BATCH_DELAY_LATE,), 70.0)])
-def test_batch_closes_by_delay_since_its_first_message(mutations: tuple[Mutation, ...], at_ms: float) -> None:
+@pytest.mark.parametrize(("mutations", "at_ms"), [((), 20.0), (("batch-delay-late",), 70.0)])
+def test_batch_closes_by_delay_since_its_first_message(mutations: tuple[str, ...], at_ms: float) -> None:
     peer = batching(*mutations, batching_max_publish_delay_ms=20)
     peer.send(b"a")
     peer.advance(15)

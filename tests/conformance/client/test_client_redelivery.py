@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from tests.conformance.client.peer import Peer
 
-from assay_conformance.client import Mutation
 from assay_conformance.client.nacks import nack_delay_ms
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.wire import CommandType as C
@@ -15,13 +14,13 @@ from assay_conformance.wire import CommandType as C
 REDELIVER = C.REDELIVER_UNACKNOWLEDGED_MESSAGES
 
 
-def consuming(*mutations: Mutation, **config: Any) -> Peer:
+def consuming(*mutations: str, **config: Any) -> Peer:
     peer = Peer(*mutations)
     peer.open_consumer(**{"subscription_type": "shared", **config})
     return peer
 
 
-def holding(count: int, *mutations: Mutation, **config: Any) -> Peer:
+def holding(count: int, *mutations: str, **config: Any) -> Peer:
     peer = consuming(*mutations, **config)
     for entry in range(count):
         peer.message(entry)

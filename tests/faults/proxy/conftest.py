@@ -44,9 +44,9 @@ class BehindProxy:
         self.reached = 0
         self._recorder = order.recorder
         inner = Recorder(order.now_ns, self._told)
-        mutations, network = order.mutations, order.network
+        overrides, network = order.overrides, order.network
         self.embedded = EmbeddedWorld(
-            topology, (), self.topics, inner, inside or network, order.now_ns, order.unix_ms, mutations
+            topology, (), self.topics, inner, inside or network, order.now_ns, order.unix_ms, overrides
         )
         self.proxy = FrameProxy(
             order.case.faults,

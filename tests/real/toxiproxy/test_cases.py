@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from assay_conformance.cases.toxics import CASES
-from assay_conformance.client import Mutation
 from assay_conformance.model.case import Case, Tier
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.event import Fired
@@ -26,16 +25,16 @@ FAST = [case for case in CASES if case.tier is Tier.FAST]
 
 
 CAUGHT = {
-    Mutation.FAILS_PENDING_ON_LOSS: ("resend/way-is-reset", "resend.unreceipted-again"),
-    Mutation.LOSES_SPLIT_LENGTH: ("robustness/way-in-pieces", "robustness.any-segmentation"),
-    Mutation.PUBLISHES_AGAIN_AFTER_RESEND: ("dedup/effectively-once-through-resets", "dedup.effectively-once"),
+    "fails-pending-on-loss": ("resend/way-is-reset", "resend.unreceipted-again"),
+    "loses-split-length": ("robustness/way-in-pieces", "robustness.any-segmentation"),
+    "publishes-again-after-resend": ("dedup/effectively-once-through-resets", "dedup.effectively-once"),
 }
 """A rule broken -> the Case that shows it, and the requirement."""
 
 
-def tried(case: Case, find: FindServer, ledger: Ledger, *mutations: Mutation) -> Tried:
+def tried(case: Case, find: FindServer, ledger: Ledger, *mutations: str) -> Tried:
     make: MakeInjector = lambda _situation: ToxiproxyInjector(find, ledger)  # noqa: E731
-    trial = ReferenceTrial(client=frozenset(mutations), injectors={Means.TOXIPROXY: make})
+    trial = ReferenceTrial(mutants=frozenset(mutations), injectors={Means.TOXIPROXY: make})
     return asyncio.run(trial.over_sockets(case))
 
 
@@ -51,7 +50,7 @@ def test_an_honest_client_passes(case: Case, api: Api, ledger: Ledger) -> None:
 
 @pytest.mark.long  # one of them stops listening, and its Case lasts to its deadline
 @pytest.mark.parametrize("mutation", CAUGHT, ids=lambda mutation: mutation.name)
-def test_a_client_that_breaks_a_rule_is_caught(mutation: Mutation, api: Api, ledger: Ledger) -> None:
+def test_a_client_that_breaks_a_rule_is_caught(mutation: str, api: Api, ledger: Ledger) -> None:
     async def find() -> Api:
         return api
 

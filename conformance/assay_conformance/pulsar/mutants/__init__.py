@@ -1,0 +1,84 @@
+"""Clients and brokers that break one requirement each: every check must catch those of its requirement.
+
+A mutant is an override of a class of `assay_conformance.client` or `.broker`, and of those in its `also`, in
+`<chapter>.py`, or in a folder of that name, of the requirement that it breaks. Its class has the mutant's name, its
+docstring says what it does, `breaks` which requirements that breaks, the first of which is to catch it, and
+`stands_for` which bug of a real client, or which misreading of the protocol, it imitates. `lateness_ms` is how far an
+override of a time bound misses it: twice what the suite tolerates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from inspect import getdoc
+from pkgutil import walk_packages
+from types import MappingProxyType, ModuleType
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.overrides import HONEST, Overrides
+from assay_conformance.model.requirement import RequirementId, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    name: str
+    side: Side
+    breaks: tuple[RequirementId, ...]
+    does: str
+    stands_for: str
+    overrides: tuple[type, ...]
+    lateness_ms: int | None
+
+
+@cache
+def mutants() -> Mapping[str, Mutant]:
+    """All mutants by name, chapter by chapter."""
+    found = [_mutant(override) for module in _modules() for override in _overrides(module)]
+    return MappingProxyType({mutant.name: mutant for mutant in found})
+
+
+def overrides_of(names: Iterable[str], lateness_ms: int | None = None) -> Overrides:
+    """The overrides of these mutants, in the order of their names. Raises UsageError for a name that is none."""
+    wanted = tuple(sorted(set(names)))
+    return _composed(wanted, lateness_ms) if wanted else HONEST
+
+
+@cache
+def _composed(names: tuple[str, ...], lateness_ms: int | None) -> Overrides:
+    if unknown := [name for name in names if name not in mutants()]:
+        raise UsageError(f"there is no mutant {', '.join(unknown)}; docs/mutants.md lists them")
+    return Overrides((one for name in names for one in mutants()[name].overrides), lateness_ms)
+
+
+def name_of(override: type) -> str:
+    """`AckFlushLate` -> `ack-flush-late`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", override.__name__).lower()
+
+
+def _modules() -> Iterator[ModuleType]:
+    for module in sorted(walk_packages(__path__, f"{__name__}."), key=lambda module: module.name):
+        yield import_module(module.name)
+
+
+def _overrides(module: ModuleType) -> Iterator[type]:
+    for value in vars(module).values():
+        if isinstance(value, type) and value.__module__ == module.__name__ and "breaks" in vars(value):
+            yield value
+
+
+def _mutant(override: type) -> Mutant:
+    said = vars(override)
+    breaks = (said["breaks"],) if isinstance(said["breaks"], str) else said["breaks"]
+    return Mutant(
+        name=name_of(override),
+        side=Side.CLIENT if override.__bases__[0].__module__.startswith("assay_conformance.client.") else Side.BROKER,
+        breaks=tuple(map(RequirementId, breaks)),
+        does=" ".join((getdoc(override) or "").split()),
+        stands_for=said.get("stands_for", ""),
+        overrides=(override, *said.get("also", ())),
+        lateness_ms=said.get("lateness_ms"),
+    )

@@ -1,0 +1,67 @@
+"""Clients that confuse the messages of a batch when they acknowledge them."""
+
+from __future__ import annotations
+
+from assay_conformance.client.acks import AckGroup
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Entry, Opened
+
+
+class CumulativeClearsOneBit(AckGroup):
+    """The ack_set of a cumulative acknowledgment leaves the messages before the one it names open."""
+
+    breaks = "ack.batch-index-bits"
+    stands_for = "the bits of an individual acknowledgment in a cumulative one"
+
+    def _up_to(self, index: int) -> int:
+        return 1 << index
+
+
+class AcksEntryOnFirstMember(AckGroup):
+    """Acknowledging one message of a batch acknowledges its entry."""
+
+    breaks = "ack.whole-batch-only"
+    stands_for = "pulsar-rs#345: the rest of the batch is lost in a crash"
+
+    def individual(self, entry: Entry, index: int | None) -> None:
+        super().individual(entry, None)
+
+
+class AckSetInverted(AckGroup):
+    """An ack_set names what was acknowledged."""
+
+    breaks = "ack.batch-index-bits"
+    stands_for = "PIP-54 read the wrong way round"
+
+    def _ack_set(self, bits: int) -> list[int]:
+        return super()._ack_set(~bits & ((1 << bits.bit_length()) - 1))
+
+
+class IgnoresAckSet(Consumer):
+    """Messages that an ack_set leaves out are handed over."""
+
+    breaks = "ack.filtered-not-delivered"
+    stands_for = "pulsar-rs and DotPulsar: the field is not read"
+
+    def _is_unacked(self, entry: Entry, message: Opened) -> bool:
+        return True
+
+
+class CumulativeTakesWholeBatch(AckGroup):
+    """A cumulative acknowledgment inside a batch takes the whole entry."""
+
+    breaks = "ack.cumulative-inside-batch"
+    stands_for = "a batch index dropped from the id: the rest of the batch is lost in a crash"
+
+    def _reach_into(self, entry: Entry) -> None:
+        self._greatest(entry.position, None)
+
+
+class CumulativeSkipsBatch(AckGroup):
+    """A cumulative acknowledgment inside a batch sends nothing."""
+
+    breaks = "ack.cumulative-inside-batch"
+    stands_for = "DotPulsar (read in its source): only a complete batch counts"
+
+    def _reach_into(self, entry: Entry) -> None:
+        pass

@@ -1,0 +1,114 @@
+"""Brokers that forget or mistake acknowledgments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.cursor_ledger import CursorLedger
+from assay_conformance.broker.session import Session
+from assay_conformance.broker.subscription import Subscription
+from assay_conformance.wire import CommandType, Frame, MessageIdData
+from assay_conformance.wire.pulsar_pb2 import CommandAck, ServerError
+
+
+class CursorClosedUnwritten(CursorLedger):
+    """A topic that is closed in order does not write its cursors."""
+
+    breaks = "ack.survives-load"
+    stands_for = "a topic closed without waiting for its cursors to be written"
+
+    def close(self) -> None:
+        pass
+
+
+class CursorForgetsHoles(CursorLedger):
+    """Of a cursor that is loaded again only what is acknowledged up to its first hole is known."""
+
+    breaks = "ack.survives-load"
+    stands_for = "only the mark-delete position persisted, without the individually deleted ranges"
+
+    def _restore_acked(self) -> None:
+        pass
+
+
+class CursorFillsHoles(CursorLedger):
+    """Of a cursor that is loaded again everything below the last acknowledged entry is acknowledged."""
+
+    breaks = "ack.survives-load"
+    stands_for = "the last acknowledged position taken for the mark-delete position when a cursor is recovered"
+
+    def _restore_acked(self) -> None:
+        if self._acked:
+            self._cursor.ack_up_to(max(self._acked))
+        super()._restore_acked()
+
+
+class AcksNamedMessageOnly(Subscription):
+    """An ACK without an ack_set that names a message of a batch settles that one."""
+
+    breaks = "ack.settles-what-it-names"
+    stands_for = "batch_index read from an ACK that has no ack_set, where it means the whole entry"
+
+    def _unacked_by(self, position: MessageIdData, index: int) -> int:
+        unacked = super()._unacked_by(position, index)
+        if unacked or position.batch_index < 0:
+            return unacked
+        return ~(1 << position.batch_index) & ((1 << self._store.entries[index].messages) - 1)
+
+
+class AckSetsReplace(Subscription):
+    """Of the ack_sets of an entry the last one counts."""
+
+    breaks = "ack.settles-what-it-names"
+    stands_for = "each ack_set of an entry taken for its whole state, not for what it clears"
+
+    def _unacked_by(self, position: MessageIdData, index: int) -> int:
+        unacked = super()._unacked_by(position, index)
+        if unacked:
+            self.cursor.partial.pop(index, None)
+        return unacked
+
+
+class CumulativeTakesSeveral(Subscription):
+    """Of a cumulative ACK that names several messages the first counts."""
+
+    breaks = "ack.settles-what-it-names"
+    stands_for = "the check for exactly one id in a cumulative ACK missing"
+
+    def _names_one(self, ack: CommandAck) -> bool:
+        return True
+
+
+def has_acked(subscription: Subscription, positions: Iterable[MessageIdData]) -> bool:
+    """Whether one of these is acknowledged."""
+    found = (subscription._store.find(position.ledgerId, position.entryId) for position in positions)
+    return any(index is not None and subscription.cursor.is_acked(index) for index in found)
+
+
+class RefusesSettled(Session):
+    """An ACK of an entry that is acknowledged already is answered by an error."""
+
+    breaks = "ack.takes-what-is-settled"
+    stands_for = "an acknowledgment that changes nothing taken for an error"
+
+    def _serve(self, frame: Frame) -> None:
+        body = frame.body
+        attached = self.consumers.get(body.consumer_id) if frame.type == CommandType.ACK else None
+        if attached is None or not has_acked(attached.subscription, body.message_id):
+            super()._serve(frame)
+        elif body.HasField("request_id"):
+            ids = {"consumer_id": body.consumer_id, "request_id": body.request_id}
+            refused = {"error": ServerError.MetadataError, "message": "Not pending"}
+            self.send(replies.reply(CommandType.ACK_RESPONSE, **ids, **refused))
+
+
+class CumulativeTakenOnShared(Subscription):
+    """A cumulative ACK settles everything up to its entry on Shared and Key_Shared subscriptions, too."""
+
+    breaks = "ack.settles-what-it-names"
+    stands_for = "the subscription type not looked at before a cumulative ACK is applied"
+
+    @property
+    def _is_shared(self) -> bool:
+        return False

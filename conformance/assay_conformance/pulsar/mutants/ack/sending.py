@@ -1,0 +1,170 @@
+"""Clients that send acknowledgments late, not at all, or the wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_conformance.client.acks import AckGroup, Ids
+from assay_conformance.client.arrivals import Arrivals
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Position
+from assay_conformance.client.handed import Handed
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.pulsar.mutants._late import late_ns
+from assay_conformance.wire import (
+    BaseCommand,
+    MessageMetadata,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class AckFlushLate(AckGroup):
+    """Grouped acknowledgments leave late."""
+
+    breaks = "ack.flushed-in-time"
+    stands_for = "a timer that ticks coarsely"
+    lateness_ms = 200
+
+    def _interval_ns(self) -> int:
+        return super()._interval_ns() + late_ns(self._shared, AckFlushLate)
+
+
+class AckTimerRearmed(AckGroup):
+    """Each acknowledgment starts the group's interval anew."""
+
+    breaks = "ack.flushed-in-time"
+    stands_for = "C++ client (read in its source, for redelivery): a timer re-armed by every addition"
+
+    def _gather(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        super()._gather()
+
+
+class FullGroupWaits(AckGroup):
+    """A full group waits for its interval."""
+
+    breaks = "ack.full-group-at-once"
+    stands_for = "a size limit read and never used"
+
+    def _is_due_at_once(self) -> bool:
+        return self._settings.ack_group_ms == 0 and super()._is_due_at_once()
+
+
+class ZeroIntervalWaits(AckGroup):
+    """A group interval of 0 is taken for the default."""
+
+    breaks = "ack.immediate-without-interval"
+    stands_for = "0 taken for not set"
+
+    def _is_due_at_once(self) -> bool:
+        return self._settings.ack_group_ms != 0 and super()._is_due_at_once()
+
+
+class AcksOneByOne(AckGroup):
+    """A flush sends a command for each acknowledgment."""
+
+    breaks = "ack.one-command-a-flush"
+    stands_for = "pulsar-rs and DotPulsar (read in their source): every acknowledgment by itself"
+
+    def _most_ids(self) -> int:
+        return 1
+
+
+class CumulativeKeepsLast(AckGroup):
+    """The last cumulative acknowledgment replaces a greater one."""
+
+    breaks = "ack.cumulative-keeps-greatest"
+    stands_for = "assignment in place of a maximum"
+
+    def _is_reached(self, reach: tuple[Position, int]) -> bool:
+        return False
+
+
+class ForeignAckTaken(Subscription):
+    """A message of another topic is acknowledged on the first of the consumer's own."""
+
+    breaks = "ack.foreign-refused"
+    stands_for = "ids compared without their topics"
+
+    def _consumers_for(self, handed: Sequence[Handed]) -> dict[str, Consumer]:
+        return dict.fromkeys((each.consumer.topic for each in handed), self.consumers[0])
+
+
+class CumulativeTakesOthersAlong(AckGroup):
+    """A cumulative acknowledgment names the individual ones beside it."""
+
+    breaks = "ack.cumulative-names-one"
+    stands_for = "one command for all that waits"
+
+    def _cumulative_ack(self, cumulative: tuple[Position, int | None], individual: Ids) -> BaseCommand:
+        return self._ack(pb.CommandAck.Cumulative, [cumulative, *individual])
+
+
+class SendsSmallerCumulative(AckGroup):
+    """A cumulative acknowledgment behind a greater one is sent all the same."""
+
+    breaks = "ack.cumulative-keeps-greatest"
+    stands_for = "no comparison at all"
+
+    def _pass_over(self, position: Position, bits: int | None) -> None:
+        self._outlet.post(self._ack(pb.CommandAck.Cumulative, [(position, bits)]))
+        super()._pass_over(position, bits)
+
+
+class CloseDropsAcks(Consumer):
+    """Close leaves grouped acknowledgments unsent."""
+
+    breaks = "ack.flushed-on-close"
+    stands_for = "C++ client (read in its source): a flush without connection clears the set"
+
+    def _flush_before_close(self) -> None:
+        pass
+
+
+class ClearsAcksWhileAway(AckGroup):
+    """A flush without connection forgets what it should have sent."""
+
+    breaks = "ack.kept-while-away"
+    stands_for = "C++ client (read in its source): the set is cleared whether it was sent or not"
+
+    def flush(self) -> None:
+        if not self._outlet.ready:
+            self._individual.clear()
+            self._cumulative = None
+        super().flush()
+
+
+class HandsOverAcked(AckGroup):
+    """A message whose acknowledgment is still held is handed over when it comes again."""
+
+    breaks = "ack.held-not-delivered"
+    stands_for = "pulsar-rs and DotPulsar: no filter for it"
+
+    def covers(self, position: Position) -> bool:
+        return False
+
+    def open_of(self, position: Position) -> int:
+        return -1
+
+
+class AckedAgainKeepsPermit(Arrivals):
+    """A message dropped so keeps its permit."""
+
+    breaks = "ack.held-not-delivered"
+    stands_for = "an early return past the accounting"
+
+    def _drop_acked(self, metadata: MessageMetadata, body: pb.CommandMessage) -> None:
+        pass
+
+
+class SendsCumulativeOnShared(Subscription):
+    """A cumulative acknowledgment on a shared subscription is sent."""
+
+    breaks = "ack.no-cumulative-on-shared"
+    stands_for = "pulsar-rs: no check of the type"
+
+    @property
+    def _takes_cumulative(self) -> bool:
+        return True

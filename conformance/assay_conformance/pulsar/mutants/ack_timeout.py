@@ -1,0 +1,129 @@
+"""Clients that ask for unacknowledged messages at the wrong time, or in the wrong way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.handed import Handed, Inbound
+from assay_conformance.client.redelivery import Redelivery
+from assay_conformance.client.settings import (
+    ConsumerSettings,
+)
+from assay_conformance.client.shared import MS
+from assay_conformance.client.unacked import TickWheel
+from assay_conformance.client.validation import Validation
+from assay_conformance.pulsar.mutants._late import late_ns
+from assay_conformance.wire import (
+    message_id,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class AckTimeoutLate(Redelivery[Any]):
+    """Held messages are asked for late."""
+
+    breaks = "ack-timeout.asked-for-in-window"
+    stands_for = "a timer that ticks coarsely"
+    lateness_ms = 300
+
+    def _timeout_ms(self) -> int:
+        return super()._timeout_ms() + late_ns(self._shared, AckTimeoutLate) // MS
+
+
+class AckTimeoutEarly(Redelivery[Any]):
+    """Held messages are asked for after half the time."""
+
+    breaks = "ack-timeout.asked-for-in-window"
+    stands_for = "buckets counted in other ticks than they pass in"
+
+    def _timeout_ms(self) -> int:
+        return super()._timeout_ms() // 2
+
+
+class TimesOutPrefetched(Consumer):
+    """The time-out runs from a message's arrival."""
+
+    breaks = "ack-timeout.prefetched-do-not-count"
+    stands_for = "a slow application loses what it never had in hand to others"
+
+    def _enqueue(self, inbound: Inbound) -> None:
+        held = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count)
+        self._redelivery.hand_over(held)
+        super()._enqueue(inbound)
+
+
+class AckLeavesTimeout(Redelivery[Any]):
+    """An acknowledgment does not stop the time-out."""
+
+    breaks = "ack-timeout.ended-by-ack"
+    stands_for = "pulsar-rs (read in its source): a cumulative one clears nothing"
+
+    def acked(self, message: Any, *, cumulative: bool) -> None:
+        pass
+
+
+class AsksForLastChunk(Redelivery[Any]):
+    """Of a chunked message only the last chunk is asked for again."""
+
+    breaks = "ack-timeout.ended-by-ack"
+    stands_for = "a chunked message known by one id: the rest of it never comes back"
+
+    def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
+        if refused:
+            yield from super()._named(message, refused=refused)
+        else:
+            yield message_id(*message.entry.position)
+
+
+class TimeoutAsksForAll(Redelivery[Any]):
+    """A time-out asks for everything on a shared subscription."""
+
+    breaks = "ack-timeout.asked-for-by-type"
+    stands_for = "one request for every type: what is still at work comes again"
+
+    @property
+    def _times_out_one_by_one(self) -> bool:
+        return False
+
+
+class TimeoutNamesAlways(Redelivery[Any]):
+    """A time-out names its messages on an exclusive subscription."""
+
+    breaks = "ack-timeout.asked-for-by-type"
+    stands_for = "pulsar-rs (read in its source): ids whatever the type is"
+
+    @property
+    def _times_out_one_by_one(self) -> bool:
+        return True
+
+
+class TakesAnyAckTimeout(Validation):
+    """Any acknowledgment time-out is taken, however short."""
+
+    breaks = "ack-timeout.least-refused"
+    stands_for = "a minimum documented and never checked"
+
+    def _times_out_too_soon(self, settings: ConsumerSettings) -> bool:
+        return False
+
+
+class TickLongerThanTimeout(TickWheel[Any]):
+    """A tick longer than the acknowledgment time-out stays as it is."""
+
+    breaks = "ack-timeout.ticks-fit"
+    stands_for = "ticks of a second for a time-out of half a second"
+
+    def _tick_ms(self, timeout_ms: int, tick_ms: int) -> int:
+        return tick_ms
+
+
+class TicksRoundedDown(TickWheel[Any]):
+    """The number of ticks in an acknowledgment time-out is rounded down."""
+
+    breaks = "ack-timeout.ticks-fit"
+    stands_for = "an integer division: the last part of the time-out is lost"
+
+    def _ticks(self, timeout_ns: int) -> int:
+        return timeout_ns // self._tick_ns

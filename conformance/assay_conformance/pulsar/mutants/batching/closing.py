@@ -1,0 +1,166 @@
+"""Clients whose batches leave too early, too late or too large."""
+
+from __future__ import annotations
+
+import sys
+
+from assay_conformance.client.batch import Batching, OpenBatch, key_of
+from assay_conformance.client.ops import Sent
+from assay_conformance.client.producer import Completed, Producer
+from assay_conformance.client.settings import (
+    BatchingType,
+)
+from assay_conformance.client.shared import MS
+from assay_conformance.client.values import Done
+from assay_conformance.pulsar.mutants._late import late_ns
+
+
+class BatchOverfills(Batching):
+    """A batch takes one message more than its maximum."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = "off by one"
+
+    def _max_messages(self) -> int:
+        return super()._max_messages() + 1
+
+
+class BatchIgnoresBytes(Batching):
+    """A batch does not close by size."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = "a limit read and never used"
+
+    def _max_bytes(self) -> int:
+        return sys.maxsize
+
+
+class BatchDelayLate(Batching):
+    """A batch closes late."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = "a timer that ticks coarsely"
+    lateness_ms = 200
+
+    def _delay_ns(self) -> int:
+        return super()._delay_ns() + late_ns(self._shared, BatchDelayLate)
+
+
+class BatchWaitsForReceipt(Batching):
+    """A full batch waits until the one before it has its receipt."""
+
+    breaks = "batching.half-builds-while-half-waits"
+    stands_for = "one request in flight: the queue is half empty for a round trip each time"
+
+    def _is_complete(self, batch: OpenBatch) -> bool:
+        return not len(self._pending) and super()._is_complete(batch)
+
+
+class BatchLeavesHalfFull(Batching):
+    """A batch leaves when it holds half of its messages."""
+
+    breaks = "batching.frames-by-batch-size"
+    stands_for = "a limit taken for the size of a buffer that is swapped when it is half full"
+
+    def _max_messages(self) -> int:
+        return super()._max_messages() // 2
+
+
+class FirstBatchHurries(Batching):
+    """The first batch of a producer leaves a millisecond after its first message."""
+
+    breaks = "batching.leaves-for-a-reason"
+    stands_for = "a delay that is counted from the batch before, and there was none"
+
+    _is_first = True
+
+    def _delay_ns(self) -> int:
+        first, self._is_first = self._is_first, False
+        return 1 * MS if first else super()._delay_ns()
+
+
+class BatchDelayUnread(Batching):
+    """A batch leaves a millisecond after its first message, whatever its delay."""
+
+    breaks = "batching.leaves-for-a-reason"
+    stands_for = "a timer that ticks by a constant, and a setting that is never read"
+
+    def _delay_ns(self) -> int:
+        return 1 * MS
+
+
+class SyncSendLeavesBatch(Producer):
+    """A synchronous send waits in the open batch for its delay."""
+
+    breaks = "batching.flush-closes-batch"
+    stands_for = "a blocking send that is an asynchronous one and a wait, and slow for it"
+
+    def _accept_sync(self, sent: Sent) -> bool:
+        return self._accept(sent)
+
+
+class SyncSendReturnsAtOnce(Producer):
+    """A synchronous send returns without its receipt."""
+
+    breaks = "batching.flush-closes-batch"
+    stands_for = "success reported for what is only in the client's memory"
+
+    def _accept_sync(self, sent: Sent) -> bool:
+        if not super()._accept_sync(sent):
+            return False
+        self._pending.complete(sent, Done(sequence_id=sent.sequence_id))
+        sent.op = None
+        return True
+
+
+class FlushLeavesBatch(Producer):
+    """Flush waits for the open batch and does not close it."""
+
+    breaks = "batching.flush-closes-batch"
+    stands_for = "a flush that waits for completions and asks for nothing"
+
+    def _flush_all(self, flushed: Completed) -> None:
+        if self._batching.is_open:
+            delay_ms = self._settings.batching_max_publish_delay_ms
+            self.shared.after(delay_ms * MS, lambda: self._pending.flush(flushed))
+        else:
+            super()._flush_all(flushed)
+
+
+class FullQueueStopsBatchTimer(Batching):
+    """A producer that blocks when its queue is full closes batches by count and bytes alone."""
+
+    breaks = "batching.small-queue-moves-on"
+    stands_for = "a batch larger than the queue waits for messages that wait for it"
+
+    def _arm(self, batch: OpenBatch) -> None:
+        if not self._settings.block_if_queue_full:
+            super()._arm(batch)
+
+
+class FullQueueClosesBatch(Batching):
+    """A producer that blocks when its queue is full closes its batch as soon as it is."""
+
+    breaks = "batching.small-queue-moves-on"
+    stands_for = (
+        "what a client does that does not block, done by one that does: the queue takes the part of the batch's limit"
+    )
+
+    def _is_complete(self, batch: OpenBatch) -> bool:
+        fills = self._settings.block_if_queue_full and self._pending.why_full() is not None
+        return fills or super()._is_complete(batch)
+
+
+class NewKeyRestartsDelay(Batching):
+    """Under the key-based batcher the first message of each key starts the delay anew."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = (
+        "C++ client (read in its source): one timer for the batches of all keys, started where one of them is begun"
+    )
+
+    def _take(self, batch: OpenBatch, sent: Sent) -> None:
+        keyed = self._settings.batching_type is BatchingType.KEY_BASED
+        if keyed and batch.sent and key_of(sent) not in map(key_of, batch.sent):
+            self._arm(batch)
+        super()._take(batch, sent)

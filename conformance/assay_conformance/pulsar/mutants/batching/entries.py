@@ -1,0 +1,159 @@
+"""Clients that write or read the entry of a batch wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay_conformance.client.arrivals import Arrivals
+from assay_conformance.client.batch import Batching, Group
+from assay_conformance.client.entries import Opened, open_single
+from assay_conformance.client.ops import Op, OpBuilder, Sent
+from assay_conformance.client.pending import Pending
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.receipts import Receipts
+from assay_conformance.client.values import Done, Failed
+from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import (
+    Codec,
+    Member,
+    MessageMetadata,
+    compress,
+)
+
+
+class LargeBatchUncompressed(OpBuilder):
+    """A batch of eight messages or more is not compressed."""
+
+    breaks = "batching.larger-batches-cost-less"
+    stands_for = "a buffer sized for what is common: what does not fit goes as it is"
+
+    LARGE = 8
+
+    def _batch_body(self, metadata: MessageMetadata, batch: Sequence[Sent]) -> bytes:
+        return self._members(batch) if len(batch) >= self.LARGE else super()._batch_body(metadata, batch)
+
+
+class BatchSizeOfPayloads(OpBuilder):
+    """A batch's uncompressed size counts payloads without the headers of its messages."""
+
+    breaks = "batching.compressed-as-one"
+    stands_for = "sizes added up while messages are added, not taken of what is compressed"
+
+    def _batch_body(self, metadata: MessageMetadata, batch: Sequence[Sent]) -> bytes:
+        body = super()._batch_body(metadata, batch)
+        if metadata.uncompressed_size:
+            metadata.uncompressed_size = sum(len(sent.message.payload) for sent in batch)
+        return body
+
+
+class CompressesMembersToo(OpBuilder):
+    """Each message of a batch is compressed, and the batch as well."""
+
+    breaks = "batching.compressed-as-one"
+    stands_for = "kafka-python issue 718: a batch compressed twice"
+
+    def _member(self, sent: Sent) -> Member:
+        member = super()._member(sent)
+        if self._codec is Codec.NONE:
+            return member
+        return Member(member.metadata, compress(self._codec, member.payload))
+
+
+class DelayedOvertakesBatch(Producer):
+    """A delayed message leaves before the open batch that is older."""
+
+    breaks = "batching.delayed-alone"
+    stands_for = "pulsar-client-dotnet#367, C++ and Go clients: with deduplication the batch is dropped as a duplicate"
+
+    def _close_batch_before(self, sent: Sent) -> None:
+        pass
+
+
+class DelayedJoinsBatch(Producer):
+    """A delayed message is batched and its time is lost."""
+
+    breaks = "batching.delayed-alone"
+    stands_for = "pulsar-rs: the batched path drops deliver_at_time"
+
+    def _waits_for_its_time(self, sent: Sent) -> bool:
+        return False
+
+
+class BatchIndexFromOne(Receipts):
+    """A batch's receipt numbers its messages from 1."""
+
+    breaks = "batching.ends-as-one"
+    stands_for = "off by one"
+
+    def _place(self, op: Op, index: int) -> tuple[int, int]:
+        return super()._place(op, index + 1)
+
+
+class BatchFailsFirstOnly(Pending):
+    """Of a batch that times out the first message fails and the others are reported as sent."""
+
+    breaks = "batching.ends-as-one"
+    stands_for = "one callback kept for a batch of several"
+
+    def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
+        for op in ops:
+            self.release(op.sent[:1], Failed(error, text, op.certain))
+            self.release(op.sent[1:], Done())
+
+
+class OmitsHighestSequenceId(OpBuilder):
+    """A batch carries its lowest sequence id alone."""
+
+    breaks = "batching.names-all-ids"
+    stands_for = "C++ and Go clients: the broker takes the lowest id of a batch for the last"
+
+    def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = super()._batch_metadata(batch, unix_ms)
+        metadata.ClearField("highest_sequence_id")
+        return metadata
+
+
+class BatchGoesByHighestId(OpBuilder):
+    """A batch carries its highest sequence id as its own."""
+
+    breaks = "batching.goes-by-lowest-id"
+    stands_for = "pulsar-client-cpp#546: batches went by their last id, and what was counted from it was too high"
+
+    def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = super()._batch_metadata(batch, unix_ms)
+        metadata.sequence_id = batch[-1].sequence_id
+        return metadata
+
+
+class OmitsSingleSequenceIds(OpBuilder):
+    """Messages inside a batch carry no sequence ids."""
+
+    breaks = "batching.names-all-ids"
+    stands_for = "pulsar-rs: one id for a batch, none for a message"
+
+    def _member(self, sent: Sent) -> Member:
+        member = super()._member(sent)
+        member.metadata.ClearField("sequence_id")
+        return member
+
+
+class BatchOfOneUnopened(Arrivals):
+    """A batch of one message is handed over as it is, header included."""
+
+    breaks = "batching.batch-of-one-is-opened"
+    stands_for = "a number of messages looked at where the presence of the field decides"
+
+    def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:
+        of_one = metadata.num_messages_in_batch == 1
+        return [open_single(metadata, data)] if of_one else super()._opened(metadata, data)
+
+
+class OversizeBatchFailsPending(Batching):
+    """A batch that is too large fails everything pending with it."""
+
+    breaks = "batching.oversize-batch-fails-alone"
+    stands_for = "an error of one batch handled as one of its producer"
+
+    def _fail(self, group: Group, text: str) -> None:
+        super()._fail(group, text)
+        self._pending.fail(self._pending.take(lambda _op: True), ErrorClass.TOO_LARGE, text)

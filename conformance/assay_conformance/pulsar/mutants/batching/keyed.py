@@ -1,0 +1,77 @@
+"""Clients that mix up keys or sequence ids of batches by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay_conformance.client.batch import Group, OpenBatch
+from assay_conformance.client.ops import OpBuilder, Sent
+from assay_conformance.wire import (
+    MessageMetadata,
+)
+
+
+class KeysShareABatch(OpenBatch):
+    """The key-based batcher batches whatever comes."""
+
+    breaks = "batching.one-key-per-entry"
+    stands_for = "an option taken and without effect: Key_Shared consumers get messages of others' keys"
+
+    def groups(self) -> list[Group]:
+        return [Group(self.sent, self.first_ns)]
+
+
+class KeyedBatchWithoutKey(OpBuilder):
+    """The entry of a key-based batch carries no key."""
+
+    breaks = "batching.one-key-per-entry"
+    stands_for = "pulsar-rs: the metadata of a batch have no partition_key"
+
+    def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = super()._keyed_metadata(batch, unix_ms)
+        metadata.ClearField("partition_key")
+        metadata.ClearField("ordering_key")
+        return metadata
+
+
+class KeyedBatchTellsRange(OpBuilder):
+    """Key-based batches tell their lowest and highest id, as others do."""
+
+    breaks = "batching.keyed-entries-in-order"
+    stands_for = (
+        "Java client before its key-based batches went by their highest id alone: deduplication drops one of two"
+    )
+
+    def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = super()._keyed_metadata(batch, unix_ms)
+        metadata.sequence_id = batch[0].sequence_id
+        metadata.highest_sequence_id = batch[-1].sequence_id
+        return metadata
+
+
+class SortsByLowest(OpenBatch):
+    def _sorted(self, groups: Iterable[Group]) -> list[Group]:
+        return sorted(groups, key=lambda group: group.sent[0].sequence_id)
+
+
+class KeyedBatchTellsLowest(OpBuilder):
+    """Key-based batches go by their lowest id, sorted by it."""
+
+    breaks = "batching.keyed-entry-tells-highest-id"
+    stands_for = "C++ and Go clients (read in their source): the broker takes the lowest id for the last"
+    also = (SortsByLowest,)
+
+    def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
+        metadata = super()._keyed_metadata(batch, unix_ms)
+        metadata.sequence_id = batch[0].sequence_id
+        return metadata
+
+
+class KeyedBatchesUnsorted(OpenBatch):
+    """Key-based batches leave in the order in which their keys came first."""
+
+    breaks = "batching.keyed-entries-in-order"
+    stands_for = "a map of batches, written as it is iterated"
+
+    def _sorted(self, groups: Iterable[Group]) -> list[Group]:
+        return list(groups)

@@ -1,0 +1,99 @@
+"""Clients that compress wrongly, or mistreat what they cannot decompress."""
+
+from __future__ import annotations
+
+import cramjam
+
+from assay_conformance.client.arrivals import Arrivals, size_of
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.entries import MAX_UNCOMPRESSED_BYTES, BadEntryError, Position
+from assay_conformance.client.ops import OpBuilder
+from assay_conformance.client.refusal import Cause
+from assay_conformance.wire import (
+    Codec,
+    MessageMetadata,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class UnframesSnappy(Arrivals):
+    def _uncompressed(self, metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
+        if Codec(metadata.compression) is not Codec.SNAPPY:
+            return super()._uncompressed(metadata, data)
+        try:
+            return bytes(cramjam.snappy.decompress(data))
+        except cramjam.DecompressionError as error:
+            raise BadEntryError(pb.CommandAck.DecompressionError, str(error)) from error
+
+
+class SnappyFramed(OpBuilder):
+    """SNAPPY is written and read in the framing of streams."""
+
+    breaks = "compression.common-format"
+    stands_for = "pulsar-rs: nobody else can read it"
+    also = (UnframesSnappy,)
+
+    def _encoded(self, data: bytes) -> bytes:
+        return bytes(cramjam.snappy.compress(data)) if self._codec is Codec.SNAPPY else super()._encoded(data)
+
+
+class OmitsUncompressedSize(OpBuilder):
+    """Compressed messages do not tell their uncompressed size."""
+
+    breaks = "compression.exact-size"
+    stands_for = "pulsar-rs#220: other clients cannot read them"
+
+    def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:
+        body = super()._compressed(metadata, data)
+        metadata.ClearField("uncompressed_size")
+        return body
+
+
+class BadBodyUnreported(Arrivals):
+    """A message that cannot be decompressed is dropped without a word."""
+
+    breaks = "compression.garbled-message-reported"
+    stands_for = "pulsar-rs: an error to the application, nothing to the broker"
+
+    def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
+        self._permits.give_back(size_of(metadata))
+
+
+class BadBodyKeepsPermit(Arrivals):
+    """The permit of a message that cannot be decompressed is not returned."""
+
+    breaks = "compression.garbled-message-reported"
+    stands_for = "an early return past the accounting"
+
+    def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
+        self._discard(position, reason, 0)
+
+
+class BadBodyDelivered(Arrivals):
+    """A message that cannot be decompressed is delivered as it came."""
+
+    breaks = "compression.garbled-message-reported"
+    stands_for = "a fallback that means well"
+
+    def _uncompressed(self, metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
+        try:
+            return super()._uncompressed(metadata, data)
+        except BadEntryError as error:
+            if error.reason != pb.CommandAck.DecompressionError:
+                raise
+            return bytes(data)
+
+
+class AbsurdSizeCloses(Arrivals):
+    """A message of an absurd size closes the connection."""
+
+    breaks = "compression.doubts-sizes"
+    stands_for = "a limit that is enforced by leaving: the same entry comes back for ever"
+
+    def _bad_entry(
+        self, metadata: MessageMetadata, position: Position, error: BadEntryError, connection: Connection
+    ) -> None:
+        if metadata.uncompressed_size > MAX_UNCOMPRESSED_BYTES:
+            connection.close(Cause.LOST, str(error))
+        else:
+            super()._bad_entry(metadata, position, error, connection)

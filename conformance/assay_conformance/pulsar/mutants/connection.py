@@ -1,0 +1,225 @@
+"""Clients that break the rules of a connection: handshake, keep-alive, lookup, requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.client.connection import PROTOCOL_VERSION, Connection, State
+from assay_conformance.client.handler import Handler, Phase
+from assay_conformance.client.keep_alive import KeepAlive
+from assay_conformance.client.lookup import Lookup, Way
+from assay_conformance.client.ops import Op
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.requests import Requests
+from assay_conformance.client.shared import Shared
+from assay_conformance.pulsar.mutants._late import late_ns
+from assay_conformance.wire import (
+    Frame,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class OpensForEver(Handler):
+    """An opening that is refused for now goes on beyond its time-out."""
+
+    breaks = "connection.keeps-opening"
+    stands_for = "a deadline kept for requests, and for what they are part of nobody's"
+
+    def _is_too_late(self, delay_ns: int) -> bool:
+        return False
+
+
+class RequestIdsComeAgain(Requests):
+    """Request ids begin anew while their connection goes on."""
+
+    breaks = "connection.request-ids-differ"
+    stands_for = "a counter too small, that wraps around"
+
+    def _next_id(self) -> int:
+        return super()._next_id() % 4
+
+
+class RequestsBeforeConnected(Connection):
+    """Requests follow CONNECT without waiting for CONNECTED."""
+
+    breaks = "connection.connects-first"
+    stands_for = "a handshake taken for granted"
+
+    def opened(self) -> None:
+        opening = self._state is State.OPENING
+        super().opened()
+        if opening:
+            self._release()
+
+
+class PongLate(Connection):
+    """PING is answered late."""
+
+    breaks = "connection.answers-ping"
+    stands_for = "an event loop blocked by callbacks"
+    lateness_ms = 1000
+
+    def _ping(self, frame: Frame) -> None:
+        self._shared.after(late_ns(self._shared, PongLate), lambda: super(PongLate, self)._ping(frame))
+
+
+class StaysWithSilentPeer(KeepAlive):
+    """A connection is kept although its PING stays unanswered."""
+
+    breaks = "connection.leaves-silent-peer"
+    stands_for = "only the network's own errors count"
+
+    def _judge_silence(self, heard_ns: int) -> None:
+        if self._heard_ns > heard_ns:
+            super()._judge_silence(heard_ns)
+        else:
+            self._idle()
+
+
+class IgnoresAgreedVersion(Connection):
+    """Acknowledgments leave together whatever the broker's version."""
+
+    breaks = ("connection.agreed-version", "connection.no-checksum-for-the-old")
+    stands_for = "a version read and never used"
+
+    def _agreed(self, brokers_version: int) -> int:
+        return PROTOCOL_VERSION
+
+
+class SumsForTheOld(Producer):
+    """Messages carry a checksum whatever the broker's version."""
+
+    breaks = "connection.no-checksum-for-the-old"
+    stands_for = "a version read for acknowledgments alone"
+
+    def _frame_for(self, version: int, op: Op) -> bytes:
+        return op.frame
+
+
+class RemembersLimit(Shared):
+    last_limit = 0
+
+
+class RecordsLimit(Connection):
+    def _connected(self, frame: Frame) -> None:
+        super()._connected(frame)
+        assert isinstance(self._shared, RemembersLimit)
+        self._shared.last_limit = self.max_message_bytes
+
+
+class LimitOfLastConnection(Producer):
+    """The message limit of whoever connected last holds for every connection."""
+
+    breaks = "connection.limit-of-each"
+    stands_for = "C++ client (read in its source): one limit for the whole process"
+    also = (RemembersLimit, RecordsLimit)
+
+    def _limit(self) -> int:
+        assert isinstance(self.shared, RemembersLimit)
+        return self.shared.last_limit
+
+
+class UnboundedRedirects(Lookup):
+    """A lookup is redirected any number of times."""
+
+    breaks = "connection.follows-redirects"
+    stands_for = "pulsar-rs (read in its source): no bound on redirects"
+
+    def _are_too_many(self, redirects_left: int) -> bool:
+        return False
+
+
+class DropsAuthority(Lookup):
+    """A redirected lookup is asked again without authority."""
+
+    breaks = "connection.follows-redirects"
+    stands_for = "a flag that is read and not handed on"
+
+    def _authority(self, body: pb.CommandLookupTopicResponse) -> bool:
+        return False
+
+
+class GivesUpOpening(Handler):
+    """What fails for now while a producer or consumer is opened ends the opening."""
+
+    breaks = ("connection.retries-not-ready", "connection.keeps-opening")
+    stands_for = "pulsar-client-cpp#293, pulsar-client-cpp#396: passing errors at creation are not retried"
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return self._opening or super()._is_final(refusal)
+
+
+class RegistersAgainUnclosed(Handler):
+    """A registration that timed out is made again without closing the first."""
+
+    breaks = "connection.tidies-time-outs"
+    stands_for = "a time-out taken for a refusal: the broker may hold both"
+
+    def _close_unanswered(self, connection: Connection) -> None:
+        pass
+
+
+class UnknownReceiptCloses(Connection):
+    """A receipt for a producer that is not there closes the connection."""
+
+    breaks = "connection.ignores-unknown-ids"
+    stands_for = "what cannot be, must not be"
+
+    def _receipt(self, frame: Frame) -> None:
+        if frame.body.producer_id in self.producers:
+            super()._receipt(frame)
+        else:
+            self.close(Cause.LOST, "a receipt for no producer of this connection")
+
+
+class GivesUpOnFirstLookup(Handler):
+    """Opening fails with the first look-up that does."""
+
+    breaks = "connection.retries-lookups"
+    stands_for = "pulsar-client-cpp#396: a failure on the way to the broker is not retried at creation"
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return (self._opening and self.phase is Phase.SEEKING) or super()._is_final(refusal)
+
+
+class IgnoresChallenge(Connection):
+    """A broker that asks for fresh credentials gets no answer."""
+
+    breaks = "connection.answers-challenge"
+    stands_for = "a command nobody listens to"
+
+    def _challenge(self, frame: Frame) -> None:
+        pass
+
+
+class IgnoresProxy(Lookup):
+    """A broker behind a proxy is connected to without it."""
+
+    breaks = "connection.names-broker-to-proxy"
+    stands_for = "a flag of the look-up that is not read"
+
+    def _way(self, body: pb.CommandLookupTopicResponse) -> Way:
+        return Way(self._url(body))
+
+
+class RepeatsCredentials(Shared):
+    """A broker that asks for fresh credentials gets those it has."""
+
+    breaks = "connection.answers-challenge"
+    stands_for = "credentials that are read once, when the client is made"
+
+    def token(self) -> bytes | None:
+        return self._tokens[0].encode() if self._tokens else None
+
+
+class AnswersWithoutCredentials(Connection):
+    """The answer to a broker that asks for fresh credentials carries none."""
+
+    breaks = "connection.answers-challenge"
+    stands_for = "pulsar-client-go#1062: absent auth data, and the broker drops the connection at each refresh"
+
+    def _credentials(self) -> dict[str, Any]:
+        credentials = super()._credentials()
+        del credentials["auth_data"]
+        return credentials

@@ -1,0 +1,101 @@
+"""Clients whose sequence ids defeat deduplication."""
+
+from __future__ import annotations
+
+from assay_conformance.client.numbering import Numbering
+from assay_conformance.client.ops import Sent
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.receipts import Receipts
+from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.event import ErrorClass, MessageId
+from assay_conformance.wire import (
+    BaseCommand,
+)
+
+
+class IgnoresLastSequenceId(Numbering):
+    """A new producer starts at 0 whatever the broker last saw of its name."""
+
+    breaks = "dedup.resumes-after-last-id"
+    stands_for = "pulsar-rs and DotPulsar: restarted producers are silently swallowed as duplicates"
+
+    def start(self, last_sequence_id: int) -> None:
+        super().start(last_sequence_id)
+        if self._initial is None:
+            self._next = 0
+
+
+class SkipsAfterLastSequenceId(Numbering):
+    """A new producer starts one beyond the next sequence id."""
+
+    breaks = "dedup.resumes-after-last-id"
+    stands_for = "last taken for next"
+
+    def start(self, last_sequence_id: int) -> None:
+        super().start(last_sequence_id)
+        if self._initial is None and last_sequence_id >= 0:
+            self._next += 1
+
+
+class RenumbersOnReconnect(Numbering):
+    """Every PRODUCER_SUCCESS sets the numbering to the broker's last id."""
+
+    breaks = "dedup.keeps-own-numbering"
+    stands_for = (
+        "C++ client: until its first receipt a producer takes each PRODUCER_SUCCESS for its first (measured on 3.13.0)"
+    )
+
+    def registered_again(self, last_sequence_id: int) -> None:
+        self._next = last_sequence_id + 1
+
+
+class FailsDuplicateReceipt(Receipts):
+    """A receipt without a position fails the send."""
+
+    breaks = "dedup.duplicate-receipt-completes"
+    stands_for = "-1 taken for an error"
+
+    def _result(self, sent: Sent, message_id: MessageId) -> Result:
+        if message_id.position == (-1, -1):
+            return Failed(ErrorClass.OTHER, "the receipt carries no position")
+        return super()._result(sent, message_id)
+
+
+class PublishesAgainAfterResend(Producer):
+    """After a resend the newest pending message is published once more under a new sequence id."""
+
+    breaks = "dedup.effectively-once"
+    stands_for = "a retry of the application's kind inside the client, on top of the resend"
+
+    def _resend(self) -> None:
+        units = self._units_to_resend()
+        again = any(op.session is not None for op in units)
+        super()._resend()
+        if again:
+            for sent in units[-1].sent:
+                self._number(Sent(None, sent.message, -1))
+
+
+class ReconnectsNameless(Producer):
+    """A reconnect asks for a producer without the name it had."""
+
+    breaks = "dedup.effectively-once"
+    stands_for = "a name kept in the configuration and lost by the reconnect: the broker knows none of the resent ids"
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        if self.registrations:
+            built.producer.ClearField("producer_name")
+        return built
+
+
+class MixesOldAndNew(Numbering):
+    """A message that is sent again joins the batch of new ones."""
+
+    breaks = "dedup.keeps-old-ids-apart"
+    stands_for = (
+        "C++ and Go clients (read in their source): with deduplication the new ones are dropped and reported as sent"
+    )
+
+    def goes_back(self, sequence_id: int) -> bool:
+        return False

@@ -1,0 +1,154 @@
+"""Clients that lose, change or repeat messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from assay_conformance.client.arrivals import Arrivals
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Position
+from assay_conformance.client.handed import Handed, Inbound
+from assay_conformance.client.handler import Handler, Phase
+from assay_conformance.client.ops import Op, Sent
+from assay_conformance.client.permits import Permits
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Delivery
+from assay_conformance.wire import (
+    MessageMetadata,
+    decode,
+    encode,
+    is_batch,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class LosesBehindReconnect(Consumer):
+    """Behind a reconnect every other entry is acknowledged and not handed over."""
+
+    breaks = "delivery.acked-is-delivered"
+    stands_for = "what waits in a queue that a reconnect clears, settled with it"
+
+    def _enqueue(self, inbound: Inbound) -> None:
+        if self.registrations > 1 and inbound.entry.position[1] % 2:
+            self._acks.individual(inbound.entry, None)
+            self._permits.give_back(1)
+        else:
+            super()._enqueue(inbound)
+
+
+def blank(op: Op) -> None:
+    """Where the unit is made of the application's own buffer: compressed and chunked ones have one of their own."""
+    frame = decode(op.frame)
+    assert frame.payload is not None
+    metadata = frame.payload.metadata
+    if not metadata.compression and not metadata.HasField("uuid"):
+        op.frame = encode(frame.command, metadata=metadata, data=bytes(len(frame.payload.data)))
+
+
+class BlanksResend(Producer):
+    """What is sent again, neither compressed nor in chunks, has lost its payload."""
+
+    breaks = "delivery.nothing-invented"
+    stands_for = "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it"
+
+    def _units_to_resend(self) -> list[Op]:
+        units = super()._units_to_resend()
+        for op in units:
+            if op.session is not None:
+                blank(op)
+        return units
+
+
+class ReturnNamesNoTopic(Subscription):
+    """Behind a reconnect messages are handed over under the name of a topic that does not exist."""
+
+    breaks = "delivery.nothing-invented"
+    stands_for = "a topic's name that is read from where a connection was, which is gone"
+
+    def _delivery(self, number: int, inbound: Inbound) -> Delivery:
+        delivery = super()._delivery(number, inbound)
+        return replace(delivery, topic=f"{delivery.topic}-of-nobody") if inbound.session > 1 else delivery
+
+
+class SendsWhatItRefused(Producer):
+    """A message that is refused because the queue is full is sent all the same."""
+
+    breaks = "delivery.failed-is-not-stored"
+    stands_for = "an error raised behind the place where the message was taken in"
+
+    def _refuse(self, sent: Sent, why_full: str) -> None:
+        super()._refuse(sent, why_full)
+        self._number(Sent(None, sent.message, sent.sequence_id))
+
+
+class HandsOutAckedAgain(Consumer):
+    """What is acknowledged is put back into the queue, and handed out a second time."""
+
+    breaks = "delivery.within-contract"
+    stands_for = "a message taken off the queue by a reader of it that does not know of the other"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._copies: dict[Handed, Inbound] = {}
+
+    def handed_over(self, inbound: Inbound) -> Handed:
+        handed = super().handed_over(inbound)
+        self._copies[handed] = replace(inbound, session=0)
+        return handed
+
+    def ack(self, handed: Handed, *, cumulative: bool) -> None:
+        if not self.closed and handed in self._copies:
+            self._queue.arrived(self._copies[handed])
+        super().ack(handed, cumulative=cumulative)
+
+
+class HandsOverOldBytes(Arrivals):
+    """Once everything came again, unbatched messages are handed over with another last byte."""
+
+    breaks = "delivery.as-sent"
+    stands_for = "a buffer that is read into again while the application has what was in it"
+
+    _again = False
+    """Everything was to come again."""
+
+    def clear(self) -> None:
+        super().clear()
+        self._again = True
+
+    def _open(
+        self, metadata: MessageMetadata, data: bytes, positions: tuple[Position, ...], body: pb.CommandMessage
+    ) -> None:
+        if self._again and len(positions) == 1 and not is_batch(metadata):
+            data = bytes((*data[:-1], *(byte ^ 0xFF for byte in data[-1:])))
+        super()._open(metadata, data, positions, body)
+
+
+class SilentAfterReconnect(Permits):
+    """A consumer that came back grants no permits."""
+
+    breaks = "delivery.flows-after-heal"
+    stands_for = "pulsar-client-go#1128 and others: connected, subscribed, and silent"
+
+    def registered(self, *, first: bool) -> None:
+        if first or self._paused or not self._size:
+            super().registered(first=first)
+        else:
+            self._consumed = 0
+            self._asked_one = False
+
+
+class TimeOutEndsReturn(Handler):
+    """What waits to reconnect when the time for its opening would be over gives up."""
+
+    breaks = "delivery.flows-after-heal"
+    stands_for = "pulsar-client-cpp#438: the timer of the creation cancels the one of the reconnect"
+
+    def start(self) -> None:
+        self.shared.timers.at(self._deadline_ns, self._stay_away)
+        super().start()
+
+    def _stay_away(self) -> None:
+        if self.phase is Phase.WAITING:
+            self._cancel_retry()

@@ -1,0 +1,191 @@
+"""Clients that grant the broker too many or too few permits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_conformance.client.arrivals import Arrivals
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Entry, Opened
+from assay_conformance.client.permits import Permits
+from assay_conformance.wire import (
+    MessageMetadata,
+    Payload,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class FirstFlowTooLarge(Permits):
+    """The first FLOW grants one permit more than the queue holds."""
+
+    breaks = "flow.first-permits-fill-the-queue"
+    stands_for = "off by one"
+
+    def _whole(self, *, first: bool) -> int:
+        return super()._whole(first=first) + (1 if first else 0)
+
+
+class GrantsNothingOnSuccess(Permits):
+    def registered(self, *, first: bool) -> None:
+        if self._paused or not self._size:
+            super().registered(first=first)
+        else:
+            self._consumed = 0
+            self._asked_one = False
+
+    def grant_early(self) -> None:
+        if self._size:
+            self._flow(self._size)
+
+
+class FlowBeforeSubscribed(Consumer):
+    """The first FLOW leaves with SUBSCRIBE, before its answer."""
+
+    breaks = "flow.first-permits-fill-the-queue"
+    stands_for = "an answer taken for granted"
+    also = (GrantsNothingOnSuccess,)
+
+    def _register(self, connection: Connection) -> None:
+        super()._register(connection)
+        assert isinstance(self._permits, GrantsNothingOnSuccess)
+        self._permits.grant_early()
+
+
+class FlowAfterWholeQueue(Permits):
+    """Permits are renewed only when the whole queue was taken."""
+
+    breaks = "flow.grants-by-half-queues"
+    stands_for = "DotPulsar (read in its source): FLOW(n) follows the n-th message, the pipeline runs dry"
+
+    @property
+    def _is_enough(self) -> bool:
+        return self._consumed >= self._size
+
+
+class PermitsForFiltered(Consumer):
+    """Permits are returned for messages that an ack_set had taken out of a batch."""
+
+    breaks = "flow.filtered-earn-nothing"
+    stands_for = "Go and C++ clients (read in their source): skipped messages count as used, the prefetch grows"
+
+    def _charged_for(self, entry: Entry) -> int:
+        return entry.size
+
+
+class PermitsTwice(Permits):
+    """The permit of a message is returned twice when it is handed over."""
+
+    breaks = "flow.permits-within-queue"
+    stands_for = "two queues, of a consumer and of its parent, that each return it"
+
+    def handed_over(self, *, current: bool) -> None:
+        if self._size and current:
+            self.give_back(2)
+        else:
+            super().handed_over(current=current)
+
+
+class EarlyChunkKeepsPermit(Arrivals):
+    """A chunk that is not the last returns no permit."""
+
+    breaks = "flow.dropped-return-permits"
+    stands_for = "Java and Go clients (read in their source), for some chunks: an early return past the accounting"
+
+    def _give_back_chunk(self, metadata: MessageMetadata) -> None:
+        if metadata.chunk_id == metadata.num_chunks_from_msg - 1:
+            super()._give_back_chunk(metadata)
+
+
+class CompactedKeepsPermit(Consumer):
+    """A batch returns permits for the members that are left of it."""
+
+    breaks = "flow.dropped-return-permits"
+    stands_for = "DotPulsar (read in its source): what is dropped of an entry counts as one"
+
+    def _give_back_spare(self, entry: Entry, opened: Sequence[Opened], spare: int) -> None:
+        if len(opened) == entry.size:
+            super()._give_back_spare(entry, opened, spare)
+
+
+class BeforeStartKeepsPermit(Consumer):
+    """A message in front of the place from which a consumer goes on returns no permit."""
+
+    breaks = "flow.dropped-return-permits"
+    stands_for = "C++ 4.2 (read in its source): the message sought is left out when it comes, and that is all"
+
+    def _spare(self, charged: int, unacked: Sequence[Opened], wanted: Sequence[Opened]) -> int:
+        return super()._spare(charged - (len(unacked) - len(wanted)), unacked, wanted)
+
+
+class BuriedUnseenKeepsPermit(Consumer):
+    """A message that comes once too often, and goes to the dead letter topic unseen, returns no permit."""
+
+    breaks = "flow.dropped-return-permits"
+    stands_for = "a second way out of the receiver queue, without what the first one does"
+
+    def _bury_unseen(self, entry: Entry, messages: Sequence[Opened]) -> None:
+        self._dead_letters.bury(entry)
+
+
+class LoneLastChunkKeepsPermit(Arrivals):
+    """A last chunk whose first is missing returns no permit."""
+
+    breaks = "flow.dropped-return-permits"
+    stands_for = (
+        "permits returned with chunks that are not the last, and with messages that are handed over: this is neither"
+    )
+
+    def _give_back_chunk(self, metadata: MessageMetadata) -> None:
+        if metadata.chunk_id != metadata.num_chunks_from_msg - 1:
+            super()._give_back_chunk(metadata)
+
+
+class OldEpochKeepsPermit(Arrivals):
+    """A message of an older epoch is dropped, and returns no permit."""
+
+    breaks = "flow.dropped-return-permits"
+    stands_for = "a message that is sent away at the door, before anybody counts it"
+
+    def _drop_stale(self, payload: Payload, body: pb.CommandMessage) -> None:
+        pass
+
+
+class ZeroQueuePrefetches(Permits):
+    """A consumer without a queue asks for the next message when one was handed over."""
+
+    breaks = "flow.permit-for-receive"
+    stands_for = "a queue of one taken for none"
+
+    def handed_over(self, *, current: bool) -> None:
+        super().handed_over(current=current)
+        if self._size == 0 and self._outlet.ready:
+            self._asked_one = True
+            self._flow(1)
+
+
+class ZeroQueueForgetsWaiting(Permits):
+    """A consumer without a queue asks for nothing behind a reconnect, although a receive waits."""
+
+    breaks = "flow.waiting-receive-asks-again"
+    stands_for = "a permit that is granted where receive is called, and nowhere else"
+
+    def _ask_for_waiting(self, *, first: bool) -> None:
+        if first:
+            super()._ask_for_waiting(first=first)
+
+
+class LessPermitsAfterReconnect(Permits):
+    """A reconnect grants only what had been used since the last grant."""
+
+    breaks = "flow.restarts-after-reconnect"
+    stands_for = "permits kept in the client over a reconnect, as if the broker kept them too"
+
+    _used = 0
+
+    def registered(self, *, first: bool) -> None:
+        self._used = self._consumed
+        super().registered(first=first)
+
+    def _whole(self, *, first: bool) -> int:
+        return super()._whole(first=first) if first else max(self._used, 1)

@@ -1,0 +1,119 @@
+"""Clients that mistake how much may wait to be sent."""
+
+from __future__ import annotations
+
+from assay_conformance.client.ops import Sent
+from assay_conformance.client.pending import Pending
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.publisher import Publisher
+from assay_conformance.client.settings import (
+    ProducerSettings,
+)
+from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.event import ErrorClass
+
+
+class ChunkedMemoryDrifts(Pending):
+    """The memory of a chunked message is returned once for each chunk."""
+
+    breaks = "flow.bounded-memory"
+    stands_for = "Java client (read in its source): the limit drifts open"
+
+    def _chunk_left(self, part_of: Sent) -> None:
+        super()._chunk_left(part_of)
+        self._shared.memory_bytes -= len(part_of.message.payload)
+
+
+class IgnoresAcrossPartitions(Publisher):
+    """The limit across partitions is not looked at."""
+
+    breaks = "flow.across-partitions"
+    stands_for = "a limit read and never used"
+
+    def _settings_of_each(self, partitions: int) -> ProducerSettings:
+        return self._settings
+
+
+class AcrossPartitionsUndivided(Publisher):
+    """Each partition has the limit across partitions for itself."""
+
+    breaks = "flow.across-partitions"
+    stands_for = "a limit handed down as it is"
+
+    def _share(self, across: int, partitions: int) -> int:
+        return across
+
+
+class IgnoresPendingLimit(Pending):
+    """A full pending queue takes more."""
+
+    breaks = "flow.bounded-pending"
+    stands_for = "a limit read and never used"
+
+    def _is_crowded(self, units: int) -> bool:
+        return False
+
+
+class MemoryPerProducer(Pending):
+    """Each producer has the client's whole memory limit for itself."""
+
+    breaks = "flow.bounded-memory"
+    stands_for = "one limiter a producer"
+
+    _own_bytes = 0
+
+    def _held_bytes(self) -> int:
+        return self._own_bytes
+
+    def accept(self, sent: Sent, units: int = 1) -> None:
+        super().accept(sent, units)
+        self._own_bytes += len(sent.message.payload)
+
+    def _free_memory(self, sent: Sent, result: Result) -> None:
+        super()._free_memory(sent, result)
+        self._own_bytes -= len(sent.message.payload)
+
+
+class TooLargeKeepsPlace(Producer):
+    """A message refused as too large keeps its place in the pending queue."""
+
+    breaks = "flow.full-queue-answers"
+    stands_for = (
+        "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block"
+    )
+
+    def _too_large(self, sent: Sent, text: str) -> None:
+        self._pending.accept(sent)
+        super()._too_large(sent, text)
+
+
+class MemoryNeverFreed(Pending):
+    """What a message took of the memory limit is never given back."""
+
+    breaks = "flow.full-queue-answers"
+    stands_for = "a counter that only counts up"
+
+    def _free_memory(self, sent: Sent, result: Result) -> None:
+        pass
+
+
+class TimedOutKeepsMemory(Pending):
+    """A message that times out keeps its part of the memory limit."""
+
+    breaks = "flow.full-queue-answers"
+    stands_for = "memory given back where a receipt comes, and not on the other ways out"
+
+    def _free_memory(self, sent: Sent, result: Result) -> None:
+        if not (isinstance(result, Failed) and result.error is ErrorClass.TIMEOUT):
+            super()._free_memory(sent, result)
+
+
+class ClosedKeepsMemory(Pending):
+    """Messages that end with their producer keep their part of the memory limit."""
+
+    breaks = "flow.full-queue-answers"
+    stands_for = "a limit of the client, and a producer that forgets its own counter alone"
+
+    def _free_memory(self, sent: Sent, result: Result) -> None:
+        if not (isinstance(result, Failed) and result.error is ErrorClass.CLOSED):
+            super()._free_memory(sent, result)

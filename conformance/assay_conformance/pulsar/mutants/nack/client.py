@@ -1,0 +1,237 @@
+"""Clients that ask for refused messages at the wrong time, or in the wrong way."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Entry, Opened, Position
+from assay_conformance.client.handed import Handed, Inbound
+from assay_conformance.client.nacks import DueTracker, nack_delay_ms
+from assay_conformance.client.redelivery import Redelivery
+from assay_conformance.client.settings import (
+    ConsumerSettings,
+)
+from assay_conformance.pulsar.mutants._late import late_ns
+from assay_conformance.wire import (
+    MessageMetadata,
+    message_id,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class NackLate(Redelivery[Any]):
+    """Redelivery is asked for late."""
+
+    breaks = "nack.redelivered-in-window"
+    stands_for = "a timer that ticks coarsely"
+    lateness_ms = 300
+
+    def _nack_delay_ns(self, redelivery_count: int) -> int:
+        return super()._nack_delay_ns(redelivery_count) + late_ns(self._shared, NackLate)
+
+
+class NackEarly(Redelivery[Any]):
+    """Redelivery is asked for early."""
+
+    breaks = "nack.redelivered-in-window"
+    stands_for = "a due time rounded down too far"
+    lateness_ms = 20
+
+    def _nack_delay_ns(self, redelivery_count: int) -> int:
+        return max(0, super()._nack_delay_ns(redelivery_count) - late_ns(self._shared, NackEarly))
+
+
+class NackDefaultIsNone(Redelivery[Any]):
+    """Where no delay is configured redelivery is asked for at once."""
+
+    breaks = "nack.redelivered-in-window"
+    stands_for = "pulsar-rs, DotPulsar: no delay unless one is set, whatever is declared"
+
+    def _nack_delay_ms(self, redelivery_count: int) -> float:
+        delay_ms = super()._nack_delay_ms(redelivery_count)
+        return 0 if delay_ms == ConsumerSettings().nack_delay_ms else delay_ms
+
+
+class NackDelayUnclamped(Redelivery[Any]):
+    """A redelivery delay below 100 ms is taken as it is."""
+
+    breaks = "nack.least-delay"
+    stands_for = "Go client (read in its source): no minimum"
+
+    LEAST_NACK_DELAY_MS = 0
+
+
+class NacksOneByOne(Redelivery[Any]):
+    """Each refused message is asked for by a command of its own."""
+
+    breaks = "nack.merged"
+    stands_for = "pulsar-rs: one command a refusal"
+
+    MOST_IDS = 1
+
+
+class NacksLastChunk(Redelivery[Any]):
+    """Of a refused message in chunks only the last chunk is asked for again."""
+
+    breaks = "nack.all-chunks"
+    stands_for = "apache/pulsar-client-cpp#604: a refusal keeps one id of a message that has several"
+
+    def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
+        if refused:
+            yield message_id(*message.entry.position)
+        else:
+            yield from super()._named(message, refused=refused)
+
+
+class NackKeepsBatchIndex(Redelivery[Any]):
+    """A redelivery request names the message inside its batch."""
+
+    breaks = "nack.whole-entry"
+    stands_for = "an id passed on as the application gave it"
+
+    def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
+        if message.index is None:
+            yield from super()._named(message, refused=refused)
+        else:
+            ledger, entry = message.entry.position
+            yield message_id(ledger, entry, batch_index=message.index)
+
+
+class ForgetsRefused(Redelivery[Handed]):
+    def _nacks_due(self, due: Sequence[Handed]) -> None:
+        for handed in due:
+            assert isinstance(handed.consumer, DropsWhatItHandedOver)
+            handed.consumer.seen.discard(handed.entry.position)
+        super()._nacks_due(due)
+
+
+class DropsWhatItHandedOver(Consumer):
+    """What comes again with a refused message is dropped when it was handed over before."""
+
+    breaks = "nack.exclusive-all-in-order"
+    stands_for = "a filter for duplicates that takes redelivery for one"
+    also = (ForgetsRefused,)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.seen: set[Position] = set()
+
+    def handed_over(self, inbound: Inbound) -> Handed:
+        self.seen.add(inbound.entry.position)
+        return super().handed_over(inbound)
+
+    def _arrived(self, entry: Entry, opened: list[Opened], metadata: MessageMetadata, redelivery_count: int) -> None:
+        if entry.position in self.seen:
+            self._permits.give_back(entry.unacked.bit_count())
+        else:
+            super()._arrived(entry, opened, metadata, redelivery_count)
+
+
+class NackTimerRearmed(DueTracker[Any]):
+    """Each refusal starts the redelivery timer anew."""
+
+    breaks = "nack.steady-refusals"
+    stands_for = "C++ client (read in its source): a steady stream of refusals starves all of them"
+
+    def _arm(self, due_ns: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super()._arm(due_ns)
+
+
+class NackBackoffStays(Redelivery[Any]):
+    """Every refusal waits for as long as the first."""
+
+    breaks = "nack.backoff-grows"
+    stands_for = "Go client (read in its source): a refusal by id knows no redelivery count"
+
+    def _nack_delay_ms(self, redelivery_count: int) -> float:
+        return super()._nack_delay_ms(0)
+
+
+class NackBackoffUnbounded(Redelivery[Any]):
+    """The backoff of refusals grows beyond its maximum."""
+
+    breaks = "nack.backoff-grows"
+    stands_for = "a bound read and never used"
+
+    def _nack_delay_ms(self, redelivery_count: int) -> float:
+        if not self._settings.nack_backoff_max_ms:
+            return super()._nack_delay_ms(redelivery_count)
+        return nack_delay_ms(msgspec.structs.replace(self._settings, nack_backoff_max_ms=sys.maxsize), redelivery_count)
+
+
+class ShortNackWaitsForLong(DueTracker[Any]):
+    """A refusal does not move the timer of one that is due later."""
+
+    breaks = "nack.short-behind-long"
+    stands_for = "Java client since PIP-393 (read in its source): the timer is armed only where none runs"
+
+    def _arm(self, due_ns: int) -> None:
+        if self._timer is None or not self._timer.live:
+            super()._arm(due_ns)
+
+
+class RequeuesCopies(Redelivery[Handed]):
+    def _nacks_due(self, due: Sequence[Handed]) -> None:
+        for handed in due:
+            assert isinstance(handed.consumer, NackRequeuesLocally)
+            handed.consumer.requeue(handed)
+        super()._nacks_due(due)
+
+
+class NackRequeuesLocally(Consumer):
+    """A due negative acknowledgment also hands out the client's own copy again."""
+
+    breaks = "nack.acked-not-redelivered"
+    stands_for = "a retry inside the client that no later acknowledgment stops"
+    also = (RequeuesCopies,)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._copies: dict[Handed, Inbound] = {}
+
+    def handed_over(self, inbound: Inbound) -> Handed:
+        handed = super().handed_over(inbound)
+        self._copies[handed] = inbound
+        return handed
+
+    def requeue(self, handed: Handed) -> None:
+        self._queue.arrived(self._copies[handed])
+
+
+class NackLeavesTimeout(Redelivery[Any]):
+    """A refused message still runs into its acknowledgment time-out."""
+
+    breaks = "nack.ends-ack-timeout"
+    stands_for = "two trackers that know no other"
+
+    def _stop_holding(self, message: Any) -> None:
+        pass
+
+
+class KnowsLast(DueTracker[Any]):
+    @property
+    def last_ns(self) -> int | None:
+        return max((due_ns for due_ns, _ in self._held.values()), default=None)
+
+
+class CloseWaitsForNacks(Consumer):
+    """Close waits until refused messages were asked for."""
+
+    breaks = "nack.dropped-on-close"
+    stands_for = "an orderly end taken too far"
+    also = (KnowsLast,)
+
+    def close(self, closed: Callable[[], None]) -> None:
+        nacks = self._redelivery._nacks
+        assert isinstance(nacks, KnowsLast)
+        if (last_ns := nacks.last_ns) is None:
+            super().close(closed)
+        else:
+            self.shared.timers.at(last_ns + 1, lambda: self.close(closed))

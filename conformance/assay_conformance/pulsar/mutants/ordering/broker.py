@@ -1,0 +1,96 @@
+"""Brokers that change the order of messages."""
+
+from __future__ import annotations
+
+from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.key_sharing import KeyShared
+from assay_conformance.broker.producer import Producer
+from assay_conformance.broker.publishing import Publish, Publishing
+from assay_conformance.broker.store import Entry
+from assay_conformance.broker.timers import Timer
+from assay_conformance.broker.topic import Topic
+from assay_conformance.wire import Frame
+
+
+class ReordersAppends(Publishing):
+    """Of two consecutive SENDs of a producer the second is stored first; their receipts keep the order of the SENDs."""
+
+    breaks = "ordering.keeps-send-order"
+    stands_for = "writes handed to a pool of threads that keeps no order"
+
+    PARKED_MS = 20
+    """How long an append waits for another to change payloads with, so that their receipts keep the order."""
+
+    _parked: Publish | None = None
+    _timer: Timer | None = None
+
+    def _write(self, publish: Publish) -> None:
+        first = self._parked
+        if first is None:
+            self._parked = publish
+            self._timer = self._host.after(self.PARKED_MS, self._flush)
+            return
+        if first.producer_name == publish.producer_name:
+            first.payload, publish.payload = publish.payload, first.payload
+        self._flush()
+        super()._write(publish)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._parked is not None:
+            parked, self._parked = self._parked, None
+            super()._write(parked)
+
+
+class ReceiptsOutOfOrder(Publishing):
+    """Receipts of appends that become durable together leave in reverse."""
+
+    breaks = "ordering.receipts-in-send-order"
+    stands_for = "completions of one flush walked from the last to the first"
+
+    _held: list[tuple[Producer, Frame]] | None = None
+
+    def release(self) -> None:
+        self._held = []
+        super().release()
+        held, self._held = self._held, None
+        for producer, receipt in reversed(held):
+            super()._send_receipt(producer, receipt)
+
+    def _send_receipt(self, producer: Producer, receipt: Frame) -> None:
+        if self._held is None:
+            super()._send_receipt(producer, receipt)
+        else:
+            self._held.append((producer, receipt))
+
+
+class KeySharedDrainsNothing(KeyShared):
+    """A consumer that comes gets the keys that are its own now, whatever is still out of them elsewhere."""
+
+    breaks = "ordering.key-shared-keeps-order"
+    stands_for = "hash ranges handed to a new consumer at once, before the former has acknowledged what it has of them"
+
+    def _has_to_wait(self, entry: Entry, consumer: Consumer) -> bool:
+        return entry.key_hash in self._held
+
+
+class LedgerBeginsAnew(Topic):
+    """A topic that is loaded again goes on in its last ledger, and counts entries from 0."""
+
+    breaks = "ordering.ids-grow"
+    stands_for = "a ledger opened again for writing by id, with the count of its entries lost"
+
+    def _open_ledger(self) -> None:
+        self.store.open_ledger(self.store.next_position[0])
+
+
+class ReceiptNamesNextEntry(Publishing):
+    """Receipts name the entry behind the one that was stored."""
+
+    breaks = "ordering.ids-grow"
+    stands_for = "the position after the write taken for the position of the write"
+
+    def _named(self, entry: Entry) -> tuple[int, int]:
+        ledger, number = super()._named(entry)
+        return ledger, number + 1

@@ -1,0 +1,141 @@
+"""Clients whose producers break the rules of names, access modes and closing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.client.handler import Handler
+from assay_conformance.client.hooks import Interceptor
+from assay_conformance.client.producer import Completed, Producer
+from assay_conformance.client.publisher import Publisher
+from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.requests import Requests
+from assay_conformance.client.values import Done, Failed, Outgoing, Result
+from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import (
+    BaseCommand,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class FencedIsVague(Producer):
+    """What is pending with a producer that is fenced fails with an error that does not say so."""
+
+    breaks = "producer.fenced-is-final"
+    stands_for = "an error code without an exception of its own"
+
+    def _fail_all(self, error: ErrorClass, text: str) -> None:
+        super()._fail_all(ErrorClass.OTHER if error is ErrorClass.FENCED else error, text)
+
+
+class ClaimsGivenName(Producer):
+    """A producer named by the broker says that its user chose the name."""
+
+    breaks = "producer.keeps-given-name"
+    stands_for = "pulsar-rs and DotPulsar: the flag is left at its default"
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        built.producer.user_provided_producer_name = True
+        return built
+
+
+class CloseFailsPending(Producer):
+    """Close fails what is pending before it asks the broker."""
+
+    breaks = "producer.close-settles-pending"
+    stands_for = (
+        "pulsar-client-cpp#303, and C++ 4.2 (read in its source): messages that were stored are reported as failed"
+    )
+
+    def leave(self, left: Callable[[Refusal | None], None]) -> None:
+        self._fail_unreceipted()
+        super().leave(left)
+
+
+class PendingOutlivesClose(Producer):
+    """Close leaves what has no receipt pending for ever."""
+
+    breaks = "producer.close-settles-pending"
+    stands_for = "pulsar-client-go#1059: callbacks of pending messages are lost"
+
+    def _fail_unreceipted(self) -> None:
+        pass
+
+
+class FlushReturnsAtOnce(Producer):
+    """Flush does not wait for receipts."""
+
+    breaks = "producer.flush-waits"
+    stands_for = "pulsar-client-cpp#98: flush does nothing where batching is off"
+
+    def _flush_all(self, flushed: Completed) -> None:
+        self._batching.close()
+        flushed(Done())
+
+
+class FlushWaitsForOpenBatch(Producer):
+    """Flush with batching on and no batch open does not wait for receipts."""
+
+    breaks = "producer.flush-waits"
+    stands_for = "pulsar-client-cpp#303: flush returns at once although receipts are outstanding"
+
+    def _flush_all(self, flushed: Completed) -> None:
+        if self._settings.batching and not self._batching.is_open:
+            flushed(Done())
+        else:
+            super()._flush_all(flushed)
+
+
+class InterceptsBehindRouter(Publisher):
+    """The partition is chosen before interceptors run."""
+
+    breaks = "producer.intercepts-first"
+    stands_for = "a message that is changed where it does not count"
+
+    def _intercept_and_route(self, message: Outgoing) -> tuple[Outgoing, Producer | Failed]:
+        producer = self._route(message)
+        return self._intercepted(message), producer
+
+
+class InterceptorHearsLast(Publisher):
+    """The application hears of a send's end before its interceptors do."""
+
+    breaks = "producer.intercepts-first"
+    stands_for = "what an interceptor measures or frees is asked for before it is there"
+
+    def _tell(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
+        self._shared.completed(op, result)
+        interceptor.acknowledged(message, result)
+
+
+class WaitsNoLongerThanOthers(Requests):
+    """A producer that waits for its turn gives up after the operation time-out."""
+
+    breaks = "producer.waits-for-its-turn"
+    stands_for = "one time-out for every request, whatever the broker said of this one"
+
+    def wait_longer(self, request_id: int) -> None:
+        pass
+
+
+class ForgetsTopicEpoch(Producer):
+    """A producer comes back without the epoch of its topic."""
+
+    breaks = "producer.echoes-topic-epoch"
+    stands_for = "pulsar-rs (read in its source): topic_epoch is never sent"
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        built.producer.ClearField("topic_epoch")
+        return built
+
+
+class RetriesFenced(Handler):
+    """A producer that was fenced out keeps coming back."""
+
+    breaks = "producer.fenced-is-final"
+    stands_for = "every refusal taken for a passing one"
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return refusal.code != pb.ProducerFenced and super()._is_final(refusal)

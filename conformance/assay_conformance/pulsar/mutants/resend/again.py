@@ -1,0 +1,177 @@
+"""Clients that send the wrong units again after a reconnect, or at the wrong time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.client.batch import Batching
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.handler import Phase
+from assay_conformance.client.ops import Op
+from assay_conformance.client.pending import Pending
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.receipts import Receipts
+from assay_conformance.model.event import ErrorClass
+from assay_conformance.pulsar.mutants._late import late_ns
+from assay_conformance.wire import (
+    Frame,
+    decode,
+    encode,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+def fail_written(producer: Producer, which: Callable[[Op], bool]) -> None:
+    """Units that were written fail because their connection ended."""
+    lost = producer._pending.take(lambda op: not op.certain and which(op))
+    producer._pending.fail(lost, ErrorClass.TRANSPORT, "the connection was lost")
+    producer._pending.settled()
+
+
+class FailsPendingOnLoss(Producer):
+    """What was written and not receipted fails when the connection ends."""
+
+    breaks = "resend.unreceipted-again"
+    stands_for = "pulsar-rs: outstanding sends end as disconnected, nothing is sent again"
+
+    def _lost(self) -> None:
+        fail_written(self, lambda _op: True)
+
+
+class ResendsReceipted(Producer):
+    """A resend begins one send too early, with the last one receipted."""
+
+    breaks = "resend.keeps-queue-order"
+    stands_for = "an operation taken off the queue only after the resend had begun"
+
+    def _units_to_resend(self) -> list[Op]:
+        last = self._receipts.last
+        return [*([] if last is None else [last]), *super()._units_to_resend()]
+
+
+def restamp(op: Op, unix_ms: int) -> None:
+    frame = decode(op.frame)
+    assert frame.payload is not None
+    metadata = frame.payload.metadata
+    metadata.publish_time = unix_ms
+    op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
+
+
+class RestampsResend(Producer):
+    """A resend carries a new publish time."""
+
+    breaks = "resend.same-unit"
+    stands_for = "metadata built when written, not when sent"
+
+    def _units_to_resend(self) -> list[Op]:
+        units = super()._units_to_resend()
+        for op in units:
+            if op.session is not None:
+                restamp(op, self.shared.unix_ms())
+        return units
+
+
+class SendsBeforeSuccess(Producer):
+    """On a reconnect the resend follows PRODUCER at once, not its answer."""
+
+    breaks = "resend.waits-for-producer-success"
+    stands_for = "a producer taken for ready once its connection is"
+
+    def _register(self, connection: Connection) -> None:
+        super()._register(connection)
+        if self.registrations > 0:
+            self._resend()
+
+    def _may_write(self) -> bool:
+        return super()._may_write() or (self.phase is Phase.REGISTERING and self.registrations > 0)
+
+    @property
+    def _session(self) -> int:
+        return self.registrations if self.ready else self.registrations + 1
+
+
+class ReturnsAfterClose(Producer):
+    """Close while waiting to reconnect leaves the retry running."""
+
+    breaks = "resend.closed-stays-closed"
+    stands_for = "pulsar-client-cpp#518 (for consumers): what was closed while it reconnected registers again"
+
+    def _cancel_retry(self) -> None:
+        if self.phase is not Phase.WAITING:
+            super()._cancel_retry()
+
+
+class LeavesProducerBehind(Producer):
+    """Close while PRODUCER has no answer yet does not tell the broker."""
+
+    breaks = "resend.closed-stays-closed"
+    stands_for = "pulsar-client-cpp#131, apache/pulsar#23853: an orphan producer stays at the broker"
+
+    def _close_unadmitted(self, connection: Connection) -> None:
+        pass
+
+
+class NeverTimesOut(Pending):
+    """No send ever times out."""
+
+    breaks = "resend.send-timeout"
+    stands_for = "DotPulsar: sends have no time-out"
+
+    def due_ns(self, created_ns: int) -> int | None:
+        return None
+
+
+class IdleBatchTimesOut(Batching):
+    """The time-out of a batch runs from the last batch before it."""
+
+    breaks = "resend.send-timeout"
+    stands_for = "apache/pulsar#21889: a message batched after an idle time times out at once"
+
+    _last_began_ns: int | None = None
+
+    def _first_ns(self) -> int:
+        before_ns, self._last_began_ns = self._last_began_ns, self._shared.now_ns
+        return super()._first_ns() if before_ns is None else before_ns
+
+
+class SendTimeoutLate(Pending):
+    """The send time-out fires late."""
+
+    breaks = "resend.send-timeout"
+    stands_for = "a timer that ticks coarsely"
+    lateness_ms = 600
+
+    def _age_ns(self) -> int:
+        return super()._age_ns() + late_ns(self._shared, SendTimeoutLate)
+
+
+class CountsReceipts(Receipts):
+    count = 0
+    """Of the present registration."""
+
+    def _complete(self, head: Op, body: pb.CommandSendReceipt) -> None:
+        self.count += 1
+        super()._complete(head, body)
+
+
+class LosesThirdSend(Producer):
+    """After a connection that ended between its second and third receipt the oldest pending send is not resent."""
+
+    breaks = "resend.unreceipted-again"
+    stands_for = "planted: it needs three sends and one cut inside a window of one frame"
+    also = (CountsReceipts,)
+
+    def _resend(self) -> None:
+        if self._receipt_count.count == 2:
+            head = self._pending.head
+            fail_written(self, lambda op: op is head)
+        super()._resend()
+
+    def _registered(self, answer: Frame) -> None:
+        super()._registered(answer)
+        self._receipt_count.count = 0
+
+    @property
+    def _receipt_count(self) -> CountsReceipts:
+        assert isinstance(self._receipts, CountsReceipts)
+        return self._receipts

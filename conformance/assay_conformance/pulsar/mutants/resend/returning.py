@@ -1,0 +1,104 @@
+"""Clients that come back to their topic wrongly, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.handler import Handler
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.wire import (
+    BaseCommand,
+    Frame,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class IgnoresCloseProducer(Connection):
+    """The broker's CLOSE_PRODUCER is ignored."""
+
+    breaks = "resend.comes-back-after-close-producer"
+    stands_for = "pulsar-rs: the command is filed under a request id nobody asked with; the next send hangs"
+
+    def _close_producer(self, frame: Frame) -> None:
+        pass
+
+
+class LeavesOnCloseProducer(Connection):
+    """The broker's CLOSE_PRODUCER closes the whole connection."""
+
+    breaks = "resend.comes-back-after-close-producer"
+    stands_for = "a producer and its connection taken for one"
+
+    def _close_producer(self, frame: Frame) -> None:
+        self.close(Cause.LOST, "the broker closed a producer")
+
+
+class EpochBeginsAnywhere(Producer):
+    """The first PRODUCER carries epoch 7."""
+
+    breaks = "resend.epoch-grows"
+    stands_for = "a counter that all producers of a client share"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._epoch = 7
+
+
+class EpochStays(Producer):
+    """Every PRODUCER carries epoch 0."""
+
+    breaks = "resend.epoch-grows"
+    stands_for = "pulsar-rs and DotPulsar: the epoch is never sent"
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        built.producer.epoch = 0
+        return built
+
+
+PASSING = (pb.ProducerBusy, pb.ServiceNotReady, pb.ProducerBlockedQuotaExceededError)
+"""Refusals of a registration that do not last."""
+
+
+class RefusedReturnIsFinal(Handler):
+    """A producer that comes back and is refused for now ends, and its sends with it."""
+
+    breaks = "resend.keeps-returning"
+    stands_for = "errors of the first registration and of a return looked up in one table"
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return (not self._opening and refusal.code in PASSING) or super()._is_final(refusal)
+
+
+class RefusedReturnWaits(Handler):
+    """A producer that comes back and is refused for now never asks again."""
+
+    breaks = "resend.keeps-returning"
+    stands_for = "a retry that is armed by the end of a connection alone"
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        if self._opening or refusal.code not in PASSING:
+            super()._wait(refusal, delay_ns)
+
+
+class BackoffStays(Handler):
+    """The wait between attempts does not grow."""
+
+    breaks = "resend.backs-off"
+    stands_for = "pulsar-client-go#1197: the backoff starts anew each time"
+
+    def _delay_ns(self) -> int:
+        self._backoff.reset()
+        return super()._delay_ns()
+
+
+class BackoffNeverResets(Handler):
+    """The wait between attempts stays long after a success."""
+
+    breaks = "resend.backs-off"
+    stands_for = "a backoff kept from one outage to the next"
+
+    def _reset_backoff(self) -> None:
+        pass

@@ -1,0 +1,159 @@
+"""Clients that mistreat what is malformed, odd or late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.client.arrivals import Arrivals, size_of
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Position
+from assay_conformance.client.handed import Inbound
+from assay_conformance.client.ops import OpBuilder, Sent
+from assay_conformance.client.pending import Pending
+from assay_conformance.client.refusal import Cause
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Result
+from assay_conformance.wire import (
+    CommandType,
+    Frame,
+    MessageMetadata,
+    Payload,
+    ProtocolError,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class ForeignCumulativeNeverEnds(Subscription):
+    """A cumulative acknowledgment of another topic's message never ends."""
+
+    breaks = "robustness.operations-end"
+    stands_for = "pulsar-client-cpp#492: where the topic is not found nobody calls back"
+
+    def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
+        if not cumulative:
+            super()._refuse_foreign(op, topic, cumulative=cumulative)
+
+
+class DeliversCorrupt(Arrivals):
+    """Message checksums are not verified."""
+
+    breaks = "robustness.damaged-message-reported"
+    stands_for = "trust in the network's own"
+
+    def _is_intact(self, payload: Payload) -> bool:
+        return True
+
+
+class CorruptClosesConnection(Arrivals):
+    """A checksum mismatch closes the connection."""
+
+    breaks = "robustness.damaged-message-reported"
+    stands_for = "pulsar-rs: the same entry comes back for ever"
+
+    def _corrupt(self, position: Position, connection: Connection) -> None:
+        connection.close(Cause.LOST, "checksum mismatch")
+
+
+class CorruptKeepsPermit(Arrivals):
+    """A corrupt message's permit is not returned."""
+
+    breaks = "robustness.damaged-message-reported"
+    stands_for = "an early return past the accounting"
+
+    def _corrupt(self, position: Position, connection: Connection) -> None:
+        self._discard(position, pb.CommandAck.ChecksumMismatch, 0)
+
+
+class LosesSplitLength(Connection):
+    """A piece too short for a frame's length, with nothing pending, is thrown away."""
+
+    breaks = "robustness.any-segmentation"
+    stands_for = "DotPulsar 1.0.1: protocol bytes misread in some segmentations"
+
+    def received(self, data: bytes) -> None:
+        if self.usable and len(data) < 4 and not self._splitter.pending_bytes:
+            self._keep_alive.heard()
+        else:
+            super().received(data)
+
+
+class FlushForgetsEarlier(Pending):
+    """A flush takes the place of an earlier one that waits, which then never ends."""
+
+    breaks = "robustness.operations-end"
+    stands_for = "pulsar-client-go#1409: of two flushes that wait for the same pending item only the last is completed"
+
+    def flush(self, flushed: Callable[[Result], None]) -> None:
+        self._flushes.clear()
+        super().flush(flushed)
+
+
+class BadBatchUnreported(Arrivals):
+    """A batch that cannot be taken apart is dropped without a word."""
+
+    breaks = "robustness.bad-batch-reported"
+    stands_for = "C++ client (read in its source): the result of parsing a batch member is not looked at"
+
+    def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
+        if reason == pb.CommandAck.BatchDeSerializeError:
+            self._permits.give_back(size_of(metadata))
+        else:
+            super()._unreadable(metadata, position, reason)
+
+
+class KeepsAfterUndecodable(Connection):
+    """A command that cannot be decoded is skipped."""
+
+    breaks = "robustness.bad-frame-ends-connection"
+    stands_for = "a decoder that trusts the length of the unreadable"
+
+    def _undecodable(self, error: ProtocolError) -> None:
+        pass
+
+
+class UnknownCommandCloses(Connection):
+    """A command of an unknown type closes the connection."""
+
+    breaks = "robustness.unknown-command-ignored"
+    stands_for = "Go and C++ clients (read in their source): an unknown type is an invalid state"
+
+    def _unhandled(self, frame: Frame) -> None:
+        if not isinstance(frame.type, CommandType):
+            self.close(Cause.LOST, f"unknown command {frame.type}")
+
+
+class BadMetadataCloses(Arrivals):
+    """Metadata that cannot be decoded closes the connection."""
+
+    breaks = "robustness.bad-metadata-discarded"
+    stands_for = "C++ client (read in its source): the same entry comes back for ever"
+
+    def _bad_metadata(self, position: Position, connection: Connection) -> None:
+        connection.close(Cause.LOST, "undecodable metadata")
+
+
+class EmptyPayloadDropped(Consumer):
+    """A message without payload is acknowledged and not handed over."""
+
+    breaks = "robustness.odd-messages-round-trip"
+    stands_for = "nothing taken for no message"
+
+    def _enqueue(self, inbound: Inbound) -> None:
+        if inbound.opened.payload:
+            super()._enqueue(inbound)
+        else:
+            self._permits.give_back(1)
+
+
+class LargePropertiesLost(OpBuilder):
+    """A message whose metadata are larger than 64 KiB leaves without its properties."""
+
+    breaks = "robustness.odd-metadata-round-trips"
+    stands_for = "pulsar-client-cpp#443: a buffer for metadata that has room for 64 KiB"
+
+    def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
+        metadata = super()._metadata(sent, unix_ms, whole=whole)
+        if metadata.ByteSize() > 65_536:
+            del metadata.properties[:]
+        return metadata

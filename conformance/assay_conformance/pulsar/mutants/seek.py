@@ -1,0 +1,144 @@
+"""Clients that seek to the wrong place, or mix up what came before and after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Position
+from assay_conformance.client.reader import ReadingPlace, position_of
+from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
+from assay_conformance.client.values import Result
+from assay_conformance.wire import pulsar_pb2 as pb
+
+
+class SeekRepeatsTarget(Seeking):
+    """A seek to a message hands that message out once more."""
+
+    breaks = "seek.starts-at-target"
+    stands_for = "the broker's place taken for the application's: it starts with the message sought, or with its batch"
+
+    def passes(self, position: Position, index: int | None) -> bool:
+        return True
+
+
+class SeekIgnoresInclusive(Seeking):
+    """A consumer that is to begin with the message it seeks begins behind it."""
+
+    breaks = "seek.starts-at-target"
+    stands_for = "an option that is looked at where a consumer opens, and not where it seeks"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._inclusive = False
+
+
+class SeekKeepsPrefetch(Consumer):
+    """What was prefetched before a seek is handed out behind it."""
+
+    breaks = "seek.forgets-what-was-before"
+    stands_for = "DotPulsar (read in its source): a seek clears its batch handling, and not the queue"
+
+    def _drop_prefetched(self) -> None:
+        if not self._seeking.drops:
+            super()._drop_prefetched()
+
+
+class SeekKeepsAcks(Consumer):
+    """Grouped acknowledgments from before a seek leave behind it."""
+
+    breaks = "seek.forgets-what-was-before"
+    stands_for = "an acknowledgment group that knows nothing of seeks: it acknowledges what is to be read again"
+
+    def _flush_before_seek(self) -> None:
+        pass
+
+    def _drop_acks_of_old_place(self) -> None:
+        pass
+
+
+class SeekEndsOnAnswer(Seeking):
+    """A seek ends with the broker's answer, while the consumer is away."""
+
+    breaks = "seek.ends-when-connected"
+    stands_for = "an answer taken for the whole: what is received next may still be from before"
+
+    def _is_over(self, pending: PendingSeek) -> bool:
+        return True
+
+
+class SeeksBesideAnother(Seeking):
+    """A seek that is called while another is under way is forgotten, and ends well with it."""
+
+    breaks = "seek.one-at-a-time"
+    stands_for = "one future for every seek that is under way"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._also: list[Sought] = []
+
+    def begin(self, place: Place, sought: Sought) -> None:
+        if self._pending is None:
+            super().begin(place, sought)
+        else:
+            self._also.append(sought)
+
+    def _end(self, pending: PendingSeek, result: Result) -> None:
+        also, self._also = self._also, []
+        super()._end(pending, result)
+        for sought in also:
+            sought(result)
+
+
+class SeeksWholeBatch(Seeking):
+    """A seek into a batch names the batch alone."""
+
+    breaks = "seek.into-batch-by-bits"
+    stands_for = (
+        "C++ (read in its source): what is before the message sought is taken from the whole batch by the client"
+    )
+
+    def _named(self, place: Place) -> Place:
+        return replace(place, size=0)
+
+
+class TimeSoughtHasMore(ReadingPlace):
+    """Behind a seek to a time a reader looks at the broker's cursor for good."""
+
+    breaks = "seek.knows-whether-more"
+    stands_for = "pulsar-client-cpp#498: read to the end, it still says that there is more"
+
+    _by_time = False
+
+    def moved(self, place: Place) -> ReadingPlace:
+        sought = super().moved(place)
+        assert isinstance(sought, TimeSoughtHasMore)
+        sought._by_time = not place.positions
+        return sought
+
+    def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
+        last = position_of(answer.last_message_id)
+        if self._by_time and last >= (0, 0):
+            return self._is_behind_cursor(last, position_of(answer.consumer_mark_delete_position))
+        return super().has_more(answer)
+
+
+class InclusiveTimeHasMore(ReadingPlace):
+    """A reader that is to begin with the message it names says that there is more, where its cursor is at the end."""
+
+    breaks = "seek.knows-whether-any"
+    stands_for = "pulsar-client-cpp#556, apache/pulsar#23501: the option is heeded behind a seek to a time, too"
+
+    def _is_behind_cursor(self, last: Position, cursor: Position) -> bool:
+        return last >= cursor if self._inclusive else super()._is_behind_cursor(last, cursor)
+
+
+class EmptyTopicHasMore(ReadingPlace):
+    """A reader takes -1, the last id of an empty topic, for a message."""
+
+    breaks = "seek.knows-whether-any"
+    stands_for = "-1 read without its sign"
+
+    def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
+        return position_of(answer.last_message_id) < (0, 0) or super().has_more(answer)

@@ -1,0 +1,108 @@
+"""Clients that break the rules of subscriptions to several topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.handed import Handed, Inbound
+from assay_conformance.client.handler import Phase
+from assay_conformance.client.reader import ReadingPlace
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.topic_patterns import Add, TopicPattern
+
+
+class ConsumerReturnsAfterClose(Consumer):
+    """Close while waiting to reconnect leaves the retry of a consumer running."""
+
+    breaks = "subscription.closed-stays-closed"
+    stands_for = "apache/pulsar#22958: what was closed while it reconnected subscribes again"
+
+    def _cancel_retry(self) -> None:
+        if self.phase is not Phase.WAITING:
+            super()._cancel_retry()
+
+
+class LeavesConsumerBehind(Consumer):
+    """Close while SUBSCRIBE has no answer yet does not tell the broker."""
+
+    breaks = "subscription.closed-stays-closed"
+    stands_for = "pulsar-client-cpp#518: an orphan consumer stays at the broker, with permits"
+
+    def _close_unadmitted(self, connection: Connection) -> None:
+        pass
+
+
+class PatternTakesAll(TopicPattern):
+    """A consumer of a pattern subscribes to every topic of the namespace."""
+
+    breaks = "subscription.pattern-follows-topics"
+    stands_for = "a broker's answer taken for filtered, whatever it says of that"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._pattern = f"persistent://{self._namespace}/.*"
+
+
+class PatternIsReadOnce(TopicPattern):
+    """Topics that match a pattern are looked for when the consumer opens, and never again."""
+
+    breaks = ("subscription.pattern-follows-topics", "subscription.hears-of-topics")
+    stands_for = "DotPulsar (read in its source): a pattern is resolved once"
+
+    def follow(self, known: Sequence[str], add: Add) -> None:
+        pass
+
+
+class IgnoresTopicUpdates(TopicPattern):
+    """Nobody watches for topics that come to be."""
+
+    breaks = "subscription.hears-of-topics"
+    stands_for = "C++, Go and pulsar-rs (read in their source): they ask once in a while"
+
+    def _keep_watch(self) -> None:
+        pass
+
+
+class FirstTopicFirst(Subscription):
+    """Of several topics the one named first is read to its end first."""
+
+    breaks = "subscription.no-topic-starves"
+    stands_for = "queues looked at in one order, always from the first"
+
+    def _next(self) -> Inbound:
+        first = min(self._queue, key=lambda inbound: self.consumers.index(inbound.consumer))
+        self._queue.remove(first)
+        return first
+
+
+class AcksOnFirstTopic(Subscription):
+    """Whatever topic a message came from, it is acknowledged on the consumer's first one."""
+
+    breaks = "subscription.acks-where-it-came"
+    stands_for = "one tracker of acknowledgments for all topics, and ids without theirs"
+
+    def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
+        super()._ack_on([self.consumers[0]] * len(handed), op, handed, cumulative=cumulative)
+
+
+class ReaderStartsOver(Consumer):
+    """A reader that comes back begins where it began at first."""
+
+    breaks = "subscription.reader-resumes-behind-last"
+    stands_for = "a start that is kept as it was configured, and told with every SUBSCRIBE"
+
+    def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
+        pass
+
+
+class ReaderForgetsIndex(Consumer):
+    """A reader remembers of the last message its entry alone, and comes back to the whole batch."""
+
+    breaks = "subscription.reader-resumes-behind-last"
+    stands_for = "Go client (read in its source): the id of a batch's message, told without its index"
+
+    def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
+        reading.handed_over(inbound.entry.position, None)
