@@ -122,4 +122,6 @@ def _now(after: Said) -> str:
 
 
 def _because(said: Said) -> str:
-    return f" ({said.reason})" if said.reason else ""
+    reasons = [said.reason] if said.reason else []
+    reasons += [f"{count} not judged: {reason}" for reason, count in said.not_judged.items()]
+    return f" ({'; '.join(reasons)})" if reasons else ""

@@ -10,7 +10,7 @@ Found = tuple[str, tuple[int, ...]]
 
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of one requirement in one history. `subjects`: the `seq` of the events that exercise it; `grades`: how many
-    findings of each evidence grade."""
+    findings of each evidence grade; `not_judged`: how many subjects of which too little was known, by reason."""
 
     verdict: str
     exercised: int = 0
@@ -18,6 +18,7 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     findings: tuple[Found, ...] = ()
     grades: dict[str, int] = {}
     reason: str = ""
+    not_judged: dict[str, int] = {}
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True, tag="judged", tag_field="type"):

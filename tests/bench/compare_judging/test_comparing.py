@@ -53,6 +53,11 @@ def test_fewer_occasions_are_reported_with_those_that_are_gone() -> None:
     assert (found.kind, found.detail) == (Kind.FEWER, "3 -> 1, no more: [1, 2]; now pass")
 
 
+def test_what_could_not_be_judged_of_them_is_named() -> None:
+    (found,) = differences(judged(exercised=3), judged(exercised=2, not_judged={"the end is not known": 1}), SAME)
+    assert found.detail == "3 -> 2, no more: [2]; now pass (1 not judged: the end is not known)"
+
+
 def test_more_occasions_are_no_difference() -> None:
     assert kinds(judged(exercised=1), judged(exercised=3)) == []
 
