@@ -101,9 +101,10 @@ def _turns(folder: Path, size: int) -> None:
 
 def _expectations(folder: Path, size: int) -> None:
     folder.mkdir()
-    head = 'schema = "1.0"\nagent = "reference"\ntested = "*"\n'
-    entry = '[[expect]]\nrequirement = "resend.keeps-order"\ncase = "resend/case-{0}"\ncode = "lost"\nversions = "*"\n'
-    text = "".join(entry.format(number) + f'reason = "it is known, number {number}"\n' for number in range(size))
+    head = 'schema = "2.0"\nagent = "reference"\ntested = "*"\n'
+    cause = '[[deviation]]\nid = "cause-{0}"\ntitle = "t"\nversions = "*"\nreason = "it is known, number {0}"\n'
+    seen = '[[deviation.seen]]\nrequirement = "resend.keeps-order"\ncode = "lost"\ncases = ["resend/case-{0}"]\n'
+    text = "".join((cause + seen).format(number) for number in range(size))
     (folder / "expectations.toml").write_text(head + text)
 
 

@@ -144,7 +144,7 @@ def large(requirements: int, cases: int) -> Report:
         started_unix_ms=0,
         ended_unix_ms=60_000,
     )
-    nothing = Expectations(agent="none", tested="*", entries=(), where="none")
+    nothing = Expectations(agent="none", tested="*", where="none")
     expected = [Known(nothing, "1.0")]
     standing = stand(fold(judged, known.requirements, names), judged, expected, date(2026, 1, 1), frozenset(names))
     told = outcome(standing, selected=len(names), strict=False)

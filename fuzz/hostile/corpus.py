@@ -18,16 +18,22 @@ HISTORY: Final = f"history/{CASE}/1.jsonl"
 MAPPING: Final = CHECKOUT / "docs/examples/production-logs"
 AGENTS: Final = CHECKOUT / "fixtures/agents"
 
-EXPECTATIONS: Final = b"""schema = "1.0"
+EXPECTATIONS: Final = b"""schema = "2.0"
 agent = "reference"
 tested = "*"
-[[expect]]
-requirement = "resend.same-unit"
-case = "resend/same-message"
-code = "changed"
+[[deviation]]
+id = "other-bytes"
+title = "A batch is sent again with other bytes"
+impact = "corrupted"
 versions = ">=0"
 reason = "known"
-evidence = "wire"
+expires = 2099-12-31
+[[deviation.seen]]
+requirement = "resend.same-unit"
+code = "changed"
+cases = ["resend/same-message"]
+occurs = "sometimes"
+leads_to = ["delivery.ok-is-stored: not-stored"]
 """
 
 FAULTS: Final = b"""[{"trigger": {"when": "frame", "command": "SEND_RECEIPT", "direction": "b2c", "k": 2},

@@ -16,7 +16,8 @@ import msgspec
 from assay_conformance.model.case import words_of
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, Judgement, RequirementVerdict, Verdict
-from assay_reports.expectations import Expectation, Known, Occurs
+from assay_reports.deviations import Occurs
+from assay_reports.expectations import Expectation, Known
 
 UNTESTABLE_CODE = Verdict.UNTESTABLE.value
 

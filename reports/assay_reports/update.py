@@ -1,8 +1,9 @@
-"""Bringing an expectations file to what a run showed: its text is edited, so that order, comments and reasons stay.
+"""Bringing a list of known deviations to what a run showed: its text is edited, so that order and comments stay.
 
-An entry that went stale is taken out where it was about this version alone; else its range learns that this version is
-better, since the run says nothing about the others. A failure that nobody listed becomes an entry without a reason,
-unless one is given: no reader takes the file until a person has written one.
+A failure that went stale is taken out where it was listed for this version alone; else its range learns that this
+version is better, since the run says nothing about the others. A failure that is not listed becomes a deviation without
+a reason, unless one is given: no reader takes the file until a person has written one. A list of schema 1 is written in
+schema 2 whenever something changes.
 """
 
 from __future__ import annotations
@@ -14,21 +15,30 @@ from types import MappingProxyType
 
 import msgspec
 
-from assay_conformance.model.doors import MalformedError, convert, parse_toml
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Expected, Finding
-from assay_reports.expectations import ANY_VERSION, Expectation, parse_expectations
+from assay_reports.deviations import ANY_CASE, ANY_VERSION, Deviation, Seen, new_id
+from assay_reports.expectations import Expectation, Expectations, parse_expectations, places
+from assay_reports.expectations_schema import SCHEMA_MAJOR
+from assay_reports.expectations_text import deviation_text, render
+from assay_reports.impact import Impact
 from assay_reports.standing import UNTESTABLE_CODE, EntryState
 from assay_reports.verdicts import Verdicts
 
 # With the comment right above it, which is about it.
-_HEAD = re.compile(r"(?:^#.*\n)*^\[\[expect\]\]", re.MULTILINE)
-_VERSIONS = re.compile(r"^(versions[ \t]*=[ \t]*).*$", re.MULTILINE)
+_HEAD = re.compile(r"(?:^#.*\n)*^\[\[deviation\]\]", re.MULTILINE)
+_COMMENT = re.compile(r"\A(?:#.*\n)+")
+_COMMENT_LINES = re.compile(r"^#.*\n", re.MULTILINE)
+_SCHEMA = re.compile(r"^schema[ \t]*=[ \t]*[\"']([0-9]+)", re.MULTILINE)
+_FILLER = "a reason is to be written here"
+
+Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The new text and what was done, one line each. `unreasoned` entries, of those `added`, wait for a person's
+    """The new text and what was done, one line each. `unreasoned` deviations, of those `added`, wait for a person's
     reason."""
 
     text: str
@@ -43,45 +53,41 @@ def update(
     run: Verdicts,
     reason: str = "",
     *,
+    impact: Impact | None = None,
     not_the_clients: Collection[str] = (),
     replays: Mapping[str, str] = MappingProxyType({}),
 ) -> Updated:
-    """The file's `text` after the run. UsageError for a file that is none, or of another agent.
+    """The file's `text` after the run.
 
     Failures of `not_the_clients`, requirements that a broker has to keep, are not added to what is known of a client.
     `replays`: by Case, the replay file beside the list that a new entry names.
+
+    Raises UsageError for a file that is none, or of another agent.
     """
     listed = parse_expectations(text, where)
     if listed.agent != run.subject.agent:
         raise UsageError(f"{where}: 'agent' is {listed.agent!r}, expected {run.subject.agent!r}, the agent of the run")
     version = run.subject.version
-    own = [entry for entry in run.expectations if not entry.broker]
-    stale = {_key(entry.expectation) for entry in own if entry.state is EntryState.STALE}
-    head, blocks = _split(text)
-    if len(blocks) != len(listed.entries):
-        raise UsageError(f"{where}: cannot be edited safely; expected each entry under a [[expect]] of its own")
-    expected: list[Expectation] = []
-    done: list[str] = []
-    for index, entry in enumerate(listed.entries):
-        after = _without(entry, version) if _key(entry) in stale else entry
-        if after is None:
-            blocks[index] = ""
-            done.append(f"pruned    {_named(entry)}")
-            continue
-        if after != entry:
-            blocks[index] = _VERSIONS.sub(lambda m, v=after.versions: f"{m[1]}{_quoted(v)}", blocks[index], count=1)  # type: ignore[misc]
-            done.append(f"narrowed  {_named(entry)}: {after.versions}")
-        expected.append(after)
-    unlisted = _unlisted(run, listed.entries, version, reason, replays)
-    added = tuple(entry for entry in unlisted if entry.requirement not in not_the_clients)
+    stale = {_key(one.expectation) for one in run.expectations if not one.broker and one.state is EntryState.STALE}
+    kept = {one.id: _without(one, stale, version) for one in listed.deviations}
+    done = [line for one in listed.deviations for line in _told(one, stale, version)]
+    unlisted = (one for one in _unlisted(run, listed.entries, version, replays) if one[0] not in not_the_clients)
+    new = tuple(_new(list(unlisted), version, reason or _FILLER, impact, {one.id for one in listed.deviations}))
+    added = tuple(entry for one in new for entry in places(one))
     done += [f"added     {_named(entry)}" for entry in added]
-    body = "".join([head, *blocks]).rstrip("\n") + "\n"
-    after_text = body + "".join(f"\n{_written(entry)}" for entry in added)
-    _verify(after_text, where, [*expected, *added])
-    return Updated(after_text if done else text, tuple(done), 0 if reason else len(added), added)
+    if not done:
+        return Updated(text, (), 0)
+    wanted = [*(one for one in kept.values() if one is not None), *new]
+    after = _edited(_of_this_schema(text, listed), where, listed, kept) + "".join(
+        f"\n{deviation_text(one)}" for one in new
+    )
+    _verify(after, where, wanted)
+    if not reason:
+        after = _waiting(after)
+    return Updated(after, tuple(done), 0 if reason else len(new), added)
 
 
-def _key(entry: Expectation) -> tuple[str, str, str, str]:
+def _key(entry: Expectation) -> Key:
     return (entry.requirement, entry.case, entry.code, entry.versions)
 
 
@@ -89,26 +95,100 @@ def _named(entry: Expectation) -> str:
     return f"{entry.requirement} in {entry.case}: {entry.code}"
 
 
-def _without(entry: Expectation, version: str) -> Expectation | None:
-    """The entry without this version; None when it was about no other."""
-    if entry.versions == f"=={version}":
+def _told(deviation: Deviation, stale: Collection[Key], version: str) -> Iterator[str]:
+    for entry in places(deviation):
+        if _key(entry) in stale:
+            after = _narrowed(entry.versions, version)
+            yield f"pruned    {_named(entry)}" if after is None else f"narrowed  {_named(entry)}: {after}"
+
+
+def _narrowed(versions: str, version: str) -> str | None:
+    """The range without this version; None when it was about no other."""
+    if versions == f"=={version}":
         return None
-    other = f"!={version}"
-    return msgspec.structs.replace(
-        entry, versions=other if entry.versions == ANY_VERSION else f"{entry.versions},{other}"
-    )
+    return f"!={version}" if versions == ANY_VERSION else f"{versions},!={version}"
+
+
+def _without(deviation: Deviation, stale: Collection[Key], version: str) -> Deviation | None:
+    """The deviation as it is known after the run; None when it was about this version alone."""
+    if not any(_key(entry) in stale for entry in places(deviation)):
+        return deviation
+    if all(_key(entry) in stale for entry in places(deviation)) and not any(one.versions for one in deviation.seen):
+        after = _narrowed(deviation.versions, version)
+        return None if after is None else msgspec.structs.replace(deviation, versions=after)
+    seen = tuple(part for one in deviation.seen for part in _parts(one, deviation, stale, version))
+    return msgspec.structs.replace(deviation, seen=seen) if seen else None
+
+
+def _parts(seen: Seen, deviation: Deviation, stale: Collection[Key], version: str) -> Iterator[Seen]:
+    """A place as it was, without the Cases that went stale; and, if other versions have those, a place of theirs."""
+    versions = seen.versions or deviation.versions
+    gone = tuple(case for case in seen.cases if (seen.requirement, case, seen.code, versions) in stale)
+    if left := tuple(case for case in seen.cases if case not in gone):
+        yield msgspec.structs.replace(seen, cases=left)
+    if gone and (after := _narrowed(versions, version)) is not None:
+        yield msgspec.structs.replace(seen, cases=gone, versions=after)
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _of_this_schema(text: str, listed: Expectations) -> str:
+    match = _SCHEMA.search(text)
+    if match is None or int(match[1]) == SCHEMA_MAJOR:
+        return text
+    comment = _COMMENT.match(text)
+    return render(listed, comment[0] if comment else "")
+
+
+def _edited(text: str, where: str, listed: Expectations, kept: Mapping[str, Deviation | None]) -> str:
+    """The text with each deviation that changed written anew, below the comments that it had."""
+    head, blocks = _split(text)
+    if len(blocks) != len(listed.deviations):
+        raise UsageError(f"{where}: cannot be edited safely; expected each cause under a [[deviation]] of its own")
+    for index, before in enumerate(listed.deviations):
+        after = kept[before.id]
+        if after != before:
+            blocks[index] = "" if after is None else _rewritten(blocks[index], after)
+    return "".join([head, *blocks]).rstrip("\n") + "\n"
+
+
+def _rewritten(block: str, after: Deviation) -> str:
+    return f"{''.join(_COMMENT_LINES.findall(block))}{deviation_text(after)}\n"
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """What stands before the first entry, and the text of each."""
+    """What stands before the first deviation, and the text of each."""
     starts = [match.start() for match in _HEAD.finditer(text)]
     ends = [*starts[1:], len(text)] if starts else []
     return text[: starts[0]] if starts else text, [text[a:b] for a, b in zip(starts, ends, strict=True)]
 
 
+def _waiting(text: str) -> str:
+    """The text with the reasons left empty, for a person to write."""
+    return text.replace(f'reason = "{_FILLER}"', 'reason = ""')
+
+
+def _verify(text: str, where: str, wanted: Sequence[Deviation]) -> None:
+    """The edited text says exactly what was meant; a file of unusual form must not be spoilt."""
+    try:
+        found = parse_expectations(text, where).deviations
+    except UsageError as error:
+        raise UsageError(f"{where}: cannot be edited safely: {error}") from error
+    if found != tuple(wanted):
+        raise UsageError(f"{where}: cannot be edited safely; expected one [[deviation]] a cause, keys on lines")
+
+
+# --- what is not listed -----------------------------------------------------------------------------------------------
+
+
+Unlisted = tuple[RequirementId, str, str, str, str]
+"""Requirement, finding code, Case, what shows, replay file."""
+
+
 def _unlisted(
-    run: Verdicts, listed: Sequence[Expectation], version: str, reason: str, replays: Mapping[str, str]
-) -> Iterator[Expectation]:
+    run: Verdicts, listed: Sequence[Expectation], version: str, replays: Mapping[str, str]
+) -> Iterator[Unlisted]:
     known = {(entry.requirement, entry.case, entry.code) for entry in listed if entry.applies_to(version)}
     for cell in run.cells:
         if cell.expected is not Expected.UNEXPECTED:
@@ -118,37 +198,37 @@ def _unlisted(
             first.setdefault(finding.code, finding)
         for code in first or (UNTESTABLE_CODE,):
             if (cell.requirement, cell.case, code) not in known:
-                yield Expectation(
-                    requirement=cell.requirement,
-                    case=cell.case,
-                    code=code,
-                    versions=f"=={version}",
-                    reason=reason,
-                    excerpt=first[code].sentence if code in first else "",
-                    replay=replays.get(cell.case, "") if code in first else "",
-                )
+                excerpt, replay = ("", "")
+                if code in first:
+                    excerpt, replay = first[code].sentence, replays.get(cell.case, "")
+                yield (cell.requirement, code, cell.case, excerpt, replay)
 
 
-def _written(entry: Expectation) -> str:
-    lines = ["[[expect]]"]
-    for key in ("requirement", "case", "code", "versions", "reason", "excerpt", "replay"):
-        value = getattr(entry, key)
-        if value or key == "reason":
-            lines.append(f"{key} = {_quoted(value)}")
-    return "\n".join(lines) + "\n"
+def _new(
+    found: Sequence[Unlisted], version: str, reason: str, impact: Impact | None, taken: set[str]
+) -> Iterator[Deviation]:
+    """One deviation a requirement and code: whether they are one cause, or share it with others, a person says."""
+    grouped: dict[tuple[RequirementId, str], list[Unlisted]] = {}
+    for one in found:
+        grouped.setdefault((one[0], one[1]), []).append(one)
+    for (requirement, code), group in grouped.items():
+        yield Deviation(
+            id=new_id(f"{requirement}-{code}", taken),
+            title=f"{requirement}: {code}",
+            versions=f"=={version}",
+            reason=reason,
+            impact=impact,
+            excerpt=group[0][3],
+            seen=tuple(_seen(requirement, code, group)),
+        )
 
 
-def _quoted(text: str) -> str:
-    # JSON's strings are TOML's basic strings, but for DEL.
-    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
-
-
-def _verify(text: str, where: str, expected: Sequence[Expectation]) -> None:
-    """The edited text says exactly what was meant; a file of unusual form must not be spoilt."""
-    try:
-        tables = parse_toml(text.encode()).get("expect", [])
-        found = [convert(table, Expectation) for table in tables]
-    except MalformedError as error:
-        raise UsageError(f"{where}: cannot be edited safely: {error}") from error
-    if found != list(expected):
-        raise UsageError(f"{where}: cannot be edited safely; expected one [[expect]] table an entry, keys on lines")
+def _seen(requirement: RequirementId, code: str, group: Sequence[Unlisted]) -> Iterator[Seen]:
+    """Cases whose replay files have the usual names are one place, others one each."""
+    usual = f"replays/{ANY_CASE}.json"
+    by_replay: dict[str, list[str]] = {}
+    for _, _, case, _, replay in group:
+        expected = Seen(requirement=requirement, code=code, cases=(), replay=usual).replay_of(case)
+        by_replay.setdefault(usual if replay == expected else replay, []).append(case)
+    for replay, cases in by_replay.items():
+        yield Seen(requirement=requirement, code=code, cases=tuple(cases), replay=replay)

@@ -8,7 +8,8 @@ from assay_conformance.model.requirement import Disposition
 from assay_fixtures.agents import manifest
 from assay_fixtures.packs import load_packs
 from assay_fixtures.runner.selection import select
-from assay_reports.expectations import Expectation, Occurs
+from assay_reports.deviations import Occurs
+from assay_reports.expectations import Expectation
 
 ENTRY = Expectation(requirement="chunking.permits-return", case="generated/x", code="stuck", versions="*", reason="r")  # type: ignore[arg-type]
 

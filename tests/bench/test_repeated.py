@@ -7,7 +7,8 @@ from bench.repeated import again
 
 from assay_conformance.model.requirement import RequirementId
 from assay_reports.compare import CellDifference, Comparison
-from assay_reports.expectations import Expectation, Occurs
+from assay_reports.deviations import Occurs
+from assay_reports.expectations import Expectation
 
 
 def told(before: str, after: str, only_after: tuple[str, ...] = (), case: str = "resend/cut") -> Comparison:

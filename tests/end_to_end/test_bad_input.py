@@ -94,15 +94,19 @@ class Place:
 
 
 EXPECTATIONS = """
-schema = "1.0"
+schema = "2.0"
 agent = "reference"
 tested = "*"
-[[expect]]
-requirement = "resend.same-unit"
-case = "resend/same-message"
-code = "changed"
+[[deviation]]
+id = "other-bytes"
+title = "known"
 versions = ">=0"
 reason = "known"
+
+[[deviation.seen]]
+requirement = "resend.same-unit"
+code = "changed"
+cases = ["resend/same-message"]
 """
 
 CASE = "nack/one-of-three"
@@ -171,28 +175,28 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "expectations with a wrong key": (
         lambda place: place.expectations("reason =", "because ="),
-        r"{base}/expectations\.toml: \[\[expect\]\] number 1: unknown key 'because', expected one of .*reason.*",
+        r"{base}/expectations\.toml: deviation other-bytes: unknown key 'because', expected one of .*reason.*",
     ),
     "expectations with a bad range": (
         lambda place: place.expectations('versions = ">=0"', 'versions = "3 or so"'),
-        r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'versions' is '3 or so', expected a PEP 440 .*",
+        r"{base}/expectations\.toml: deviation other-bytes: 'versions' is '3 or so', expected a PEP 440 .*",
     ),
     "expectations of an unknown requirement": (
         lambda place: place.expectations("resend.same-unit", "resend.same-units"),
-        r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'requirement' is 'resend\.same-units', expected the id "
+        r"{base}/expectations\.toml: deviation other-bytes: 'requirement' is 'resend\.same-units', expected the id "
         r"of a requirement .*did you mean 'resend\.same-unit'\?",
     ),
     "expectations of an unknown Case": (
         lambda place: place.expectations("resend/same-message", "resend/some-message"),
-        r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'case' is 'resend/some-message', expected the id .*",
+        r"{base}/expectations\.toml: deviation other-bytes: 'cases' is 'resend/some-message', expected the id .*",
     ),
     "expectations of another agent": (
         lambda place: place.expectations('agent = "reference"', 'agent = "cooked"'),
         r"{base}/expectations\.toml: 'agent' is 'cooked', expected 'reference', the agent to be certified",
     ),
     "expectations of a newer schema": (
-        lambda place: place.expectations('schema = "1.0"', 'schema = "2.0"'),
-        r"{base}/expectations\.toml: 'schema' is '2\.0', expected 1\.x, which this assay reads",
+        lambda place: place.expectations('schema = "2.0"', 'schema = "3.0"'),
+        r"{base}/expectations\.toml: 'schema' is '3\.0', expected at most 2\.x; use a newer assay",
     ),
     "unknown requirement": (
         lambda _: ["certify", "reference", "--select", "resend.keeps-orders"],

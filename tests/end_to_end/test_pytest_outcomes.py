@@ -15,21 +15,29 @@ from tests.end_to_end.running import HERE, agent_toml
 from assay_fixtures.runner.folder import StoredRun
 
 EXPECTATIONS = """
-schema = "1.0"
+schema = "2.0"
 agent = "reference"
 tested = "*"
-[[expect]]
-requirement = "told.aside"
-case = "told/pass"
-code = "told-aside"
+[[deviation]]
+id = "told.aside-told-aside"
+title = "it is known to do that"
 versions = "*"
 reason = "it is known to do that"
-[[expect]]
-requirement = "told.fail"
-case = "told/warn"
-code = "never-seen"
+
+[[deviation.seen]]
+requirement = "told.aside"
+code = "told-aside"
+cases = ["told/pass"]
+[[deviation]]
+id = "told.fail-never-seen"
+title = "it was known to do that"
 versions = "*"
 reason = "it was known to do that"
+
+[[deviation.seen]]
+requirement = "told.fail"
+code = "never-seen"
+cases = ["told/warn"]
 """
 
 
@@ -128,7 +136,7 @@ def test_items_of_a_case_take_as_long_as_the_case(told: Session) -> None:
 
 def test_session_that_exercised_nothing_fails(tmp_path: Path) -> None:
     told = session(
-        tmp_path, "-k", "told.unsupported", expectations='schema = "1.0"\nagent = "reference"\ntested = "*"\n'
+        tmp_path, "-k", "told.unsupported", expectations='schema = "2.0"\nagent = "reference"\ntested = "*"\n'
     )
     assert told.code == pytest.ExitCode.TESTS_FAILED
     assert "1 skipped" in told.text

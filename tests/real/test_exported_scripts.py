@@ -17,7 +17,8 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_fixtures.agents.manifest import find
-from assay_reports.expectations import Occurs, read_expectations
+from assay_reports.deviations import Occurs
+from assay_reports.expectations import read_expectations
 from assay_reports.export import Exported, export
 from assay_reports.export.pieces import RUNTIME, pieces
 from assay_reports.replay import Replay, read_replay

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from tests.listing import listing
 
 from assay_conformance.catalogue import Catalogue, parse
 from assay_conformance.model.case import Case
@@ -49,7 +50,8 @@ from assay_conformance.model.verdict import (
     RequirementVerdict,
     Verdict,
 )
-from assay_reports.expectations import Expectation, Expectations, Known, Occurs
+from assay_reports.deviations import Occurs
+from assay_reports.expectations import Expectation, Known
 from assay_reports.outcome import outcome
 from assay_reports.report import Report
 from assay_reports.standing import Standing, stand
@@ -203,7 +205,7 @@ class Sample:
         selected: Iterable[str] = CASES,
         brokers: Sequence[Known] = (),
     ) -> Standing:
-        listed = Expectations(agent="pulsar-python", tested="*", entries=tuple(entries), where="expectations.toml")
+        listed = listing(entries, agent="pulsar-python")
         known = [Known(listed, version), *brokers]
         return stand(self.rows(judgements), judgements, known, today, frozenset(selected))
 

@@ -6,9 +6,10 @@ from datetime import date
 from typing import Any
 
 import pytest
+from tests.listing import listing
 
 from assay_conformance.model.verdict import Expected, Verdict
-from assay_reports.expectations import Expectations, Known
+from assay_reports.expectations import Known
 from assay_reports.outcome import outcome
 from assay_reports.standing import EntryState
 
@@ -150,7 +151,7 @@ def test_row_takes_the_worst_state_of_its_cells(sample: Sample) -> None:
 
 
 def _of_pulsar(*entries: Any) -> list[Known]:
-    return [Known(Expectations(broker="Apache Pulsar", tested="*", entries=entries), "4.0.8")]
+    return [Known(listing(entries, broker="Apache Pulsar"), "4.0.8")]
 
 
 KEPT = {"requirement": "ack.broker-keeps", "case": "ack/close-flushes"}

@@ -9,30 +9,41 @@ import pytest
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.verdict import Verdict
 from assay_reports.expectations import Expectations, parse_expectations
+from assay_reports.impact import Impact
 from assay_reports.update import Updated, update
 from assay_reports.verdicts import Verdicts
 
 Sample = Any
 
-HEAD = '# A comment.\nschema = "1.0"\nagent = "pulsar-python"\ntested = "*"\n'
+OTHER_CASE = "ack/close-flushes"
+HEAD = '# A comment.\nschema = "2.0"\nagent = "pulsar-python"\ntested = "*"\n'
 ENTRY = """
-# About this entry.
-[[expect]]
-requirement = "resend.keeps-order"
-case = "resend/cut-after-second-receipt"
-code = "out-of-order"
+# About this cause.
+[[deviation]]
+id = "hash-order"
+title = "Messages are sent again by hash order"
 versions = "{versions}"  # measured
 reason = "resends by hash order"
+
+[[deviation.seen]]
+requirement = "resend.keeps-order"
+code = "out-of-order"
+cases = ["resend/cut-after-second-receipt"]
 """
 OTHER = """
-[[expect]]
-requirement = "ack.flush-on-close"
-case = "ack/close-flushes"
-code = "lost"
+[[deviation]]
+id = "race"
+title = "A race"
 versions = "*"
-occurs = "sometimes"
 reason = "a race"
+
+[[deviation.seen]]
+requirement = "ack.flush-on-close"
+code = "lost"
+cases = ["ack/close-flushes"]
+occurs = "sometimes"
 """
+TWO_PLACES = ENTRY.replace('cut-after-second-receipt"', 'cut-after-second-receipt", "resend/other"')
 
 
 def ran(sample: Sample, text: str, *judgements: Any) -> Verdicts:
@@ -66,7 +77,7 @@ def test_stale_entry_of_more_versions_does_without_this_one(sample: Sample, vers
     told = brought(sample, HEAD + ENTRY.format(versions=versions), sample.judged())
     (entry,) = entries(told).entries
     assert (entry.versions, entry.reason) == (after, "resends by hash order")
-    assert "# About this entry." in told.text
+    assert "# About this cause." in told.text
 
 
 def test_listed_failure_that_stayed_away_stays_listed(sample: Sample) -> None:
@@ -77,7 +88,7 @@ def test_listed_failure_that_stayed_away_stays_listed(sample: Sample) -> None:
 def test_unlisted_failure_is_added_without_a_reason_and_no_reader_takes_that(sample: Sample) -> None:
     told = brought(sample, HEAD, sample.judged(Verdict.FAIL, "out-of-order"))
     assert told.unreasoned == 1
-    with pytest.raises(UsageError, match=r"number 1: 'reason' is '', expected a sentence that says why"):
+    with pytest.raises(UsageError, match=r"'reason' is '', expected a sentence that says why"):
         entries(told)
 
 
@@ -121,10 +132,60 @@ def test_file_of_another_agent_is_refused(sample: Sample) -> None:
 
 
 def test_file_of_unusual_form_is_left_alone(sample: Sample) -> None:
-    entry = 'requirement = "resend.keeps-order", case = "resend/cut-after-second-receipt", code = "out-of-order"'
-    text = f'{HEAD}expect = [{{ {entry}, versions = "==3.13.0", reason = "known" }}]\n'
+    seen = 'requirement = "resend.keeps-order", code = "out-of-order", cases = ["resend/cut-after-second-receipt"]'
+    cause = 'id = "a", title = "a", versions = "==3.13.0", reason = "known"'
+    text = f"{HEAD}deviation = [{{ {cause}, seen = [{{ {seen} }}] }}]\n"
     with pytest.raises(UsageError, match=r"^e\.toml: cannot be edited safely"):
         brought(sample, text, sample.judged())
+
+
+def test_stale_case_goes_and_the_other_cases_of_its_cause_stay(sample: Sample) -> None:
+    told = brought(sample, HEAD + TWO_PLACES.format(versions="==3.13.0"), sample.judged())
+    assert [entry.case for entry in entries(told).entries] == ["resend/other"]
+
+
+def test_stale_case_of_more_versions_becomes_a_place_of_its_own(sample: Sample) -> None:
+    told = brought(sample, HEAD + TWO_PLACES.format(versions="*"), sample.judged())
+    assert {entry.case: entry.versions for entry in entries(told).entries} == {
+        "resend/other": "*",
+        "resend/cut-after-second-receipt": "!=3.13.0",
+    }
+    assert [one.id for one in entries(told).deviations] == ["hash-order"]
+
+
+def test_new_failures_of_one_code_are_one_deviation_with_the_impact_given(sample: Sample) -> None:
+    both = [
+        sample.judged(Verdict.FAIL, "out-of-order", case=case)
+        for case in ("resend/cut-after-second-receipt", OTHER_CASE)
+    ]
+    told = update(HEAD, "e.toml", ran(sample, HEAD, *both), "known", impact=Impact.LOST)
+    (added,) = entries(told).deviations
+    assert (added.id, added.impact) == ("resend.keeps-order-out-of-order", Impact.LOST)
+    assert [len(one.cases) for one in added.seen] == [2]
+
+
+def test_file_of_schema_1_is_written_in_schema_2(sample: Sample) -> None:
+    old = """# A comment.
+schema = "1.0"
+agent = "pulsar-python"
+tested = "*"
+
+[[expect]]
+requirement = "resend.keeps-order"
+case = "resend/cut-after-second-receipt"
+code = "out-of-order"
+versions = ">=3.4"
+reason = "resends by hash order"
+"""
+    told = brought(sample, old, sample.judged())
+    assert told.text.startswith('# A comment.\nschema = "2.0"\n')
+    (entry,) = entries(told).entries
+    assert (entry.case, entry.versions) == ("resend/cut-after-second-receipt", ">=3.4,!=3.13.0")
+
+
+def test_file_of_schema_1_that_is_as_the_run_is_not_touched(sample: Sample) -> None:
+    old = HEAD.replace("2.0", "1.0")
+    assert brought(sample, old, sample.judged()).text == old
 
 
 def test_failure_of_a_broker_is_no_clients(sample: Sample) -> None:

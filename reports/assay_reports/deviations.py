@@ -1,0 +1,105 @@
+"""Known deviations: what a client, or a broker, does otherwise than it should, by cause.
+
+A deviation is one cause. The places where it is seen are `Seen`: a finding code of a requirement, in the Cases named.
+How bad it is for an application is its `impact`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from enum import StrEnum
+
+import msgspec
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from assay_conformance.model.requirement import RequirementId
+from assay_reports.impact import Impact
+
+ANY_VERSION = "*"
+ANY_CASE = "*"
+"""In the name of a replay file: the Case, with `--` for `/`."""
+
+
+class Occurs(StrEnum):
+    """`sometimes` is for races the bench cannot force: such a failure may stay away without being stale."""
+
+    ALWAYS = "always"
+    SOMETIMES = "sometimes"
+
+
+class Seen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a deviation is seen: finding `code` of `requirement`, in each of `cases`.
+
+    A Case is one of the suite, where the failure has to show, and in whose permutations it may; or `CASE@WORD+...` or
+    `@WORD+...`, permutations of one Case, or of any, with these circumstances; or a generated one.
+
+    `replay` is the name of the replay file beside the list; in it `*` stands for the Case, with `--` for `/`. `trigger`
+    is the name of a replay file with the part of a Case that brings the failure about: a drawn Case without it has
+    another cause. `leads_to` is what else breaks in Cases where this shows, each as `REQUIREMENT: CODE`. `note` says
+    what is special about these Cases. `versions`, `excerpt` and `stands_still` are those of the deviation unless
+    given here.
+    """
+
+    requirement: RequirementId
+    code: str
+    cases: tuple[str, ...]
+    occurs: Occurs = Occurs.ALWAYS
+    note: str = ""
+    excerpt: str = ""
+    versions: str = ""
+    replay: str = ""
+    trigger: str = ""
+    leads_to: tuple[str, ...] = ()
+    stands_still: bool | None = None
+
+    def replay_of(self, case: str) -> str:
+        """The name of the replay file for one of the Cases; empty without one."""
+        return self.replay.replace(ANY_CASE, case.replace("/", "--"))
+
+
+class Deviation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """One cause, for the versions of its owner in the PEP 440 range `versions`, or `*`.
+
+    `reason` tells the cause, `effect` in one sentence what the owner of an application meets. `impact` is None where
+    nobody has rated it. `excerpt` is what shows on the wire, `link` leads upstream, `disputable` says whether the
+    client may be right. `expires` is the last day the entry holds. With `stands_still` the client does nothing any
+    more where it shows. `security` names who is to be told before anybody else: such a deviation is not published
+    unless asked for by its id.
+    """
+
+    id: str
+    title: str
+    versions: str
+    reason: str
+    impact: Impact | None = None
+    effect: str = ""
+    excerpt: str = ""
+    disputable: str = ""
+    link: str = ""
+    expires: date | None = None
+    stands_still: bool = False
+    security: str = ""
+    seen: tuple[Seen, ...] = ()
+
+
+def in_range(version: str, versions: str) -> bool:
+    """Whether `version` lies in a PEP 440 range; pre-releases count. A version that is none lies in `*` alone."""
+    if versions == ANY_VERSION:
+        return True
+    try:
+        return SpecifierSet(versions).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def new_id(words: str, taken: set[str]) -> str:
+    """An id made of these words that is not `taken` yet; it is added to those."""
+    name = found = re.sub(r"[^a-z0-9.-]+", "-", words.lower()).strip("-.") or "deviation"
+    number = 1
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    taken.add(found)
+    return found
