@@ -1,9 +1,10 @@
-"""Which released version of the Python client shows what: the last section of docs/findings.md.
+"""docs/findings.md: what is known of the Python client, and which released version shows what.
 
-    python -m bench.by_version 3.12.0 3.13.0 ... [--runs FOLDER]
+    python -m bench.by_version 3.12.0 3.13.0 ... [--runs FOLDER] [--disclose ID ...]
 
-Certifies the versions named that FOLDER has no run of, keeps how many Cases of each showed what, and writes the section
-from all that is kept. Expectations play no part in what is counted: what is listed counts too.
+Certifies the versions named that FOLDER has no run of, keeps how many Cases of each showed what, and writes the page
+from the list of known deviations and all that is kept. What is listed counts, too. Deviations with consequences for
+security are left out, except those whose ids are named.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +23,25 @@ from bench.versions import COUNTS_AGAINST
 from packaging.version import Version
 
 from assay_fixtures.agents import manifest
-from assay_reports.expectations import Expectation, read_expectations
+from assay_reports.expectations import Expectation, Expectations, read_expectations
+from assay_reports.findings import causes, meets, only_withheld
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "findings.md"
 FOLDER: Final = ROOT / "fixtures" / "golden" / "by_version"
 TITLE: Final = "## By version\n"
+
+_INTRO = """# Findings
+
+<!-- generated: python -m bench.by_version -->
+
+What `assay certify pulsar-python` found in released versions of the Apache Pulsar Python client (`pulsar-client`, which
+wraps the C++ client). Each deviation was seen on the wire; the reference client passes the same Case on the same
+broker. The list is `fixtures/agents/pulsar-python/expectations.toml`, and the replay files are in
+`fixtures/agents/pulsar-python/replays`: `assay replay FILE` runs one again, `--agent pulsar-python@latest` asks whether
+it is repaired. Which version shows what stands in the [tables](#by-version) at the end.
+
+"""
 
 Deviation = tuple[str, str]
 """Requirement and finding code."""
@@ -91,8 +105,36 @@ def rows(found: Iterable[Shown]) -> list[Deviation]:
     return sorted({(one, code) for version in found for one, codes in version.cases.items() for code in codes})
 
 
-def listed() -> tuple[Expectation, ...]:
-    return read_expectations(manifest.find(AGENT).path.parent / "expectations.toml").entries
+def listed() -> Expectations:
+    return read_expectations(manifest.find(AGENT).path.parent / "expectations.toml")
+
+
+def page(found: list[Shown], known: Expectations, disclosed: Collection[str] = ()) -> str:
+    """The whole page."""
+    hidden = only_withheld(known, disclosed)
+    shown_entries = [entry for entry in known.entries if (str(entry.requirement), entry.code) not in hidden]
+    return (
+        _INTRO
+        + meets(known, disclosed)
+        + "\n## The causes\n\n"
+        + causes(known, disclosed)
+        + "\n"
+        + section(_without(found, hidden), shown_entries)
+    )
+
+
+def _without(found: Iterable[Shown], hidden: Collection[Deviation]) -> list[Shown]:
+    """What is shown of each version, without what is not to be published."""
+    return [
+        msgspec.structs.replace(
+            one,
+            cases={
+                requirement: {code: count for code, count in codes.items() if (requirement, code) not in hidden}
+                for requirement, codes in one.cases.items()
+            },
+        )
+        for one in found
+    ]
 
 
 def section(found: list[Shown], entries: Iterable[Expectation]) -> str:
@@ -140,11 +182,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("versions", nargs="*")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "past_bugs")
+    parser.add_argument("--disclose", metavar="ID", nargs="*", default=())
     said = parser.parse_args()
     for version in said.versions:
         keep(shown(version, certified(version, said.runs)[0]))
-    before = PAGE.read_text("utf-8").partition(TITLE)[0]
-    PAGE.write_text(before + section(kept(), listed()), "utf-8")
+    PAGE.write_text(page(kept(), listed(), said.disclose), "utf-8")
 
 
 if __name__ == "__main__":

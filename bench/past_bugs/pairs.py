@@ -48,7 +48,7 @@ PAIRS: dict[str, Pair] = {
         ("flow.full-queue-answers", "flow.bounded-pending"),
         remains={
             "flow.full-queue-answers": (
-                "[a batch that is too large keeps its room](findings.md#a-batch-that-is-too-large-keeps-its-room)"
+                "[a batch that is too large keeps its room](findings.md#oversize-batch-keeps-its-places)"
             ),
         },
     ),
@@ -60,11 +60,10 @@ PAIRS: dict[str, Pair] = {
         ("batching.goes-by-lowest-id", "dedup.resumes-after-last-id", "ordering.sequence-ids-step-by-one"),
         remains={
             "dedup.resumes-after-last-id": (
-                "[`initial_sequence_id=0` is ignored](findings.md#initial_sequence_id0-is-ignored)"
+                "[`initial_sequence_id=0` is ignored](findings.md#initial-sequence-id-zero)"
             ),
             "ordering.sequence-ids-step-by-one": (
-                "[a reconnect before the first receipt]"
-                "(findings.md#a-reconnect-before-the-first-receipt-sets-the-numbering-back)"
+                "[a reconnect before the first receipt](findings.md#numbering-set-back)"
             ),
         },
     ),
@@ -119,7 +118,7 @@ PAIRS: dict[str, Pair] = {
         remains={
             "robustness.operations-end": (
                 "CPP-14, [chunks that wait for room]"
-                "(findings.md#a-chunked-message-that-waits-for-room-stops-the-client), and what else never ends"
+                "(findings.md#blocked-chunks-stop-the-client), and what else never ends"
             ),
         },
     ),
@@ -187,7 +186,7 @@ PAIRS: dict[str, Pair] = {
         remains={
             "robustness.operations-end": (
                 "CPP-01, [a message that is not allowed]"
-                "(findings.md#a-message-that-is-not-allowed-blocks-its-producer-for-ever), and what else ends 3.1.0"
+                "(findings.md#not-allowed-is-sent-again), and what else ends 3.1.0"
             ),
         },
         codes=("operation-never-ended",),

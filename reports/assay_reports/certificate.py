@@ -58,7 +58,8 @@ class Certificate(Header, frozen=True, kw_only=True):
     """The whole file. `build` is the client's digest, `run_digest` that of run.json, plan, histories and expectations,
     `rules` that of the code that judged: the same rules make the same certificate of the same run.
 
-    `complete` is false for a run that ended early: it claims nothing.
+    `complete` is false for a run that ended early: it claims nothing. `withheld`: so many listed deviations with
+    consequences for security are behind verdicts, and nothing else is said of them here.
     """
 
     run: str
@@ -74,6 +75,7 @@ class Certificate(Header, frozen=True, kw_only=True):
     broker_side: tuple[Row, ...]
     left_out: tuple[LeftOut, ...]
     rules: str = ""
+    withheld: int = 0
 
 
 def certificate(
@@ -85,8 +87,9 @@ def certificate(
     run_digest: str,
     complete: bool,
     rules: str = "",
+    withheld: int = 0,
 ) -> Certificate:
-    """The certificate of a judged run."""
+    """The certificate of a judged run, of which `document` is what may be published."""
     stated = catalogue.requirements
     cells: dict[str, list[Cell]] = {}
     for cell in document.cells:
@@ -113,6 +116,7 @@ def certificate(
         broker_side=tuple(row for row in rows.values() if row.side is Side.BROKER),
         left_out=document.left_out,
         rules=rules,
+        withheld=withheld,
     )
 
 

@@ -5,6 +5,7 @@ Everything is built from `rich.text.Text`, never from markup strings: texts of a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
@@ -15,6 +16,7 @@ from rich.text import Text
 
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
+from assay_reports.impact import Impact, impact_words
 from assay_reports.outcome import WORDS
 from assay_reports.report import Failure, Report
 from assay_reports.terminal import LEAN, Trimmed, folded
@@ -53,8 +55,17 @@ _CASES_FROM = 64
 """Columns of the terminal from which the last two of a table are worth their room."""
 
 
-_MOST_REASONS = 10
-"""Of an exit code, told at the end of the terminal's report."""
+_MOST_WORDS = 200
+"""Characters of what an application may meet: two lines of a terminal."""
+
+_MOST_IMPACTS = 5
+_MOST_REASONS = 6
+_MOST_LEFT_OUT = 5
+"""Impacts, reasons of an exit code, and reasons why Cases were left out: the summary fits on one screen, which is
+`SCREEN`."""
+
+SCREEN = (120, 40)
+"""Columns and lines of a terminal in which the summary is read as a whole."""
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -169,12 +180,14 @@ def _facts(failure: Failure, folder: str) -> Iterator[tuple[str, Text]]:
 
 
 def summary(report: Report) -> RenderableType:
-    """Who was judged, the counts, the exit code with its reasons, what was left out, and where everything lies."""
+    """Who was judged, what an application may meet, the counts, what was left out, the exit code with its reasons, and
+    where everything lies. All of it fits on one screen."""
     document = report.verdicts
     subject = document.subject
     lines = [Text.assemble((clean(f"{subject.client} {subject.version}"), "bold"), clean(f" through {subject.agent}"))]
     if not subject.tested:
         lines.append(Text("This version is outside the range its expectations were tested with.", style="yellow"))
+    lines += _meets(report)
     lines.append(Text(_counted(report)))
     if broker_side := counts(document.requirements, report.catalogue.requirements, broker_side=True):
         lines.append(Text("broker side, not counted for the client: " + _list(broker_side)))
@@ -182,7 +195,7 @@ def summary(report: Report) -> RenderableType:
     if report.run.left_out:
         lines += _left_out(report)
     lines.append(_exit(document.exit_code))
-    lines += [Text(f"  {one_line(reason.sentence)}") for reason in document.reasons[:_MOST_REASONS]]
+    lines += [_one_line(f"  {one_line(reason.sentence)}") for reason in document.reasons[:_MOST_REASONS]]
     if (more := len(document.reasons) - _MOST_REASONS) > 0:
         lines.append(Text(f"  and {more} more, in verdicts.json and on the page"))
     # Never folded: whoever wants it copies it.
@@ -218,11 +231,38 @@ def _list(found: dict[str, int]) -> str:
 
 
 def _left_out(report: Report) -> list[Text]:
-    """One line a reason: a tier can leave out many Cases for the same one."""
-    by_reason: dict[str, list[str]] = {}
-    for left in report.run.left_out:
-        by_reason.setdefault(left.reason, []).append(left.case)
-    return [Text(clean(f"left out: {', '.join(cases)} ({reason})")) for reason, cases in by_reason.items()]
+    """How many Cases for each reason, which names the option that brings them; their names stand on the page."""
+    by_reason = Counter(left.reason for left in report.run.left_out).most_common()
+    lines = [f"left out: {counted(count, 'Case')}: {reason}" for reason, count in by_reason[:_MOST_LEFT_OUT]]
+    if more := by_reason[_MOST_LEFT_OUT:]:
+        cases = counted(sum(count for _, count in more), "Case")
+        lines.append(f"left out: {cases} for {counted(len(more), 'other reason')}; the page has them all")
+    return [_one_line(one_line(line)) for line in lines]
+
+
+def _meets(report: Report) -> list[Text]:
+    """Of each of the worst impacts how many listed deviations have it, and what one of them does to an application."""
+    listed = [one for one in report.verdicts.deviations if not one.broker]
+    by_impact = [(impact, [one for one in listed if one.impact is impact]) for impact in (None, *Impact)]
+    found = [(impact, group) for impact, group in by_impact if group]
+    lines = []
+    if found:
+        lines.append(Text("what your application may meet, worst first:", style="bold"))
+    for impact, group in found[:_MOST_IMPACTS]:
+        count = Text(f"  {impact_words(impact)} ({len(group)}): ", style="bold")
+        lines.append(Text.assemble(count, one_line(group[0].effect or group[0].title, _MOST_WORDS)))
+    if more := found[_MOST_IMPACTS:]:
+        lines.append(Text("  and " + ", ".join(f"{impact_words(impact)} ({len(group)})" for impact, group in more)))
+    if report.withheld:
+        lines.append(
+            Text(f"  {counted(report.withheld, 'deviation')} with consequences for security not shown: --disclose ID")
+        )
+    return lines
+
+
+def _one_line(text: str) -> Text:
+    """Cut at the edge of the terminal: it stands in full on the page."""
+    return Text(text, no_wrap=True, overflow="ellipsis")
 
 
 def _exit(code: int) -> Text:

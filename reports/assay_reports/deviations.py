@@ -71,12 +71,12 @@ class Deviation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, f
 
     id: str
     title: str
-    versions: str
-    reason: str
     impact: Impact | None = None
     effect: str = ""
+    reason: str
     excerpt: str = ""
     disputable: str = ""
+    versions: str
     link: str = ""
     expires: date | None = None
     stands_still: bool = False

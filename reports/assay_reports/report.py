@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from assay_conformance.catalogue import Catalogue
@@ -18,6 +18,7 @@ from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, Requ
 from assay_reports.certificate import Claim
 from assay_reports.expectations import Expectation
 from assay_reports.plots import Plot
+from assay_reports.published import count_withheld, published
 from assay_reports.standing import Cell, EntryState
 from assay_reports.timeline import EMPTY, Row, Timeline, timeline
 from assay_reports.verdicts import Verdicts
@@ -53,6 +54,16 @@ class Report:
     plots: Sequence[Plot] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     """What else had a part in the run of a ledger, by its name."""
+    disclosed: Collection[str] = ()
+    """Ids of the security deviations that are not left out of what is published."""
+    withheld: int = 0
+    """How many were left out."""
+
+    @cached_property
+    def public(self) -> Report:
+        """What may be shown to everybody."""
+        withheld = count_withheld(self.verdicts, self.disclosed)
+        return replace(self, verdicts=published(self.verdicts, self.disclosed), withheld=withheld)
 
     @property
     def page(self) -> str:

@@ -118,6 +118,19 @@ def stand(
     return Standing(rows=stated, cells=cells, entries=entries)
 
 
+def is_listed(judgement: Judgement, known: Iterable[Known]) -> bool:
+    """Whether something went wrong there, and all of it is listed for the versions that were met."""
+    left = set(_codes(judgement))
+    if not left:
+        return False
+    for one in known:
+        for entry in one.expectations.entries:
+            is_its = entry.requirement == judgement.requirement and entry.code in left
+            if is_its and entry.excuses(judgement.case) and entry.applies_to(one.version):
+                left.discard(entry.code)
+    return not left
+
+
 def _state(
     entry: Expectation,
     version: str,

@@ -7,7 +7,7 @@ began), so judging a stored run again gives the same bytes. Keys are only ever a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,10 @@ from assay_conformance.model.requirement import Requirement, Side
 from assay_conformance.model.run import LeftOut, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
 from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
+from assay_reports.expectations import Known
+from assay_reports.impact import Impact, severity
 from assay_reports.outcome import Outcome, Reason
-from assay_reports.standing import Cell, Entry, Standing
+from assay_reports.standing import Cell, Entry, EntryState, Standing
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,8 +32,25 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the version lies in the range of the expectations file; outside it, new failures are likelier."""
 
 
+class Met(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A listed deviation that is in force for the version of the run, and in how many Cases of the run it showed.
+
+    `security` names who is to be told first: such a deviation is no matter for everybody. `broker`: whose it is, where
+    it is not the client's.
+    """
+
+    id: str
+    title: str
+    impact: Impact | None = None
+    effect: str = ""
+    cases: int = 0
+    security: str = ""
+    broker: str = ""
+
+
 class Verdicts(Header, frozen=True, kw_only=True):
-    """The whole file. `requirements` are folded over their Cases, `cells` are one requirement in one Case each."""
+    """The whole file. `requirements` are folded over their Cases, `cells` are one requirement in one Case each, and
+    `deviations` what an application may meet, worst first."""
 
     run: str
     suite: str
@@ -44,10 +63,14 @@ class Verdicts(Header, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]
     expectations: tuple[Entry, ...]
     left_out: tuple[LeftOut, ...]
+    deviations: tuple[Met, ...] = ()
 
 
-def verdicts(run: RunInfo, standing: Standing, outcome: Outcome, *, catalogue: str, tested: bool) -> Verdicts:
-    """The document of a run judged by the catalogue of that revision, which may be newer than the run."""
+def verdicts(
+    run: RunInfo, standing: Standing, outcome: Outcome, *, catalogue: str, tested: bool, known: Sequence[Known] = ()
+) -> Verdicts:
+    """The document of a run judged by the catalogue of that revision, which may be newer than the run. `known` are the
+    lists that the standing was made with."""
     return Verdicts(
         schema=str(CURRENT[FileKind.VERDICTS]),
         file=FileKind.VERDICTS,
@@ -62,7 +85,47 @@ def verdicts(run: RunInfo, standing: Standing, outcome: Outcome, *, catalogue: s
         cells=standing.cells,
         expectations=standing.entries,
         left_out=run.left_out,
+        deviations=met(standing, known),
     )
+
+
+_IN_FORCE = frozenset(EntryState) - {EntryState.OTHER_VERSION, EntryState.STALE}
+
+
+def met(standing: Standing, known: Sequence[Known]) -> tuple[Met, ...]:
+    """The deviations in force, worst first, of one impact those that showed in most Cases first."""
+    cases = _cases_of(standing)
+    found = [
+        Met(
+            id=deviation.id,
+            title=deviation.title,
+            impact=deviation.impact,
+            effect=deviation.effect,
+            cases=len(cases[key]),
+            security=deviation.security,
+            broker=one.expectations.broker,
+        )
+        for one in known
+        for deviation in one.expectations.deviations
+        if (key := (one.expectations.broker, deviation.id)) in cases
+    ]
+    return tuple(sorted(found, key=lambda one: (severity(one.impact), -one.cases)))
+
+
+def _cases_of(standing: Standing) -> dict[tuple[str, str], set[str]]:
+    """(broker, deviation) of those in force -> the Cases in which it showed."""
+    entries: dict[tuple[str, str], list[Entry]] = {}
+    found: dict[tuple[str, str], set[str]] = {}
+    for entry in standing.entries:
+        if entry.state in _IN_FORCE:
+            entries.setdefault((entry.expectation.requirement, entry.expectation.code), []).append(entry)
+            found.setdefault((entry.broker, entry.expectation.deviation), set())
+    for cell in standing.cells:
+        for finding in cell.findings:
+            for entry in entries.get((finding.requirement, finding.code), ()):
+                if entry.expectation.excuses(finding.case):
+                    found[entry.broker, entry.expectation.deviation].add(finding.case)
+    return found
 
 
 def render(document: Verdicts) -> bytes:

@@ -1,8 +1,8 @@
-"""The last section of docs/findings.md has whatever is listed, and certify shows what it says that certify shows."""
+"""docs/findings.md has whatever is listed and may be published, and certify shows what it says that certify shows."""
 
 from __future__ import annotations
 
-from bench.by_version import PAGE, TITLE, Shown, kept, listed, rows, section
+from bench.by_version import PAGE, Shown, kept, listed, page, rows, section
 
 from assay_conformance.model.requirement import Disposition
 from assay_fixtures.agents import manifest
@@ -34,7 +34,7 @@ def test_whatever_certify_always_shows_has_a_row() -> None:
     run = {case.id for case in select(packs.cases, facts, packs.catalogue).run}
     always = {
         (str(entry.requirement), entry.code)
-        for entry in listed()
+        for entry in listed().entries
         if entry.occurs is Occurs.ALWAYS
         and (entry.case in run or entry.case.startswith("@"))
         # What is observed counts against nobody, and has no row.
@@ -43,7 +43,35 @@ def test_whatever_certify_always_shows_has_a_row() -> None:
     assert always - set(rows(kept())) == set()
 
 
-def test_the_section_says_what_is_kept() -> None:
-    page = PAGE.read_text("utf-8")
-    assert page.endswith(section(kept(), listed())), "python -m bench.by_version writes it anew"
-    assert page.count(TITLE) == 1
+def test_the_page_says_what_is_listed_and_kept() -> None:
+    assert PAGE.read_text("utf-8") == page(kept(), listed()), "python -m bench.by_version writes it"
+
+
+def test_the_page_begins_with_what_an_application_may_meet() -> None:
+    heads = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("## ")]
+    assert heads == ["## What your application may meet", "## The causes", "## By version"]
+
+
+SECURITY = [one for one in listed().deviations if one.security]
+
+
+def test_security_deviations_are_not_on_the_page() -> None:
+    text = PAGE.read_text("utf-8")
+    words = [word for one in SECURITY for word in (one.title, one.id, one.reason[:60])]
+    assert SECURITY
+    assert [word for word in words if word in text] == []
+
+
+def test_what_only_a_security_deviation_shows_has_no_row() -> None:
+    open_ones = {(seen.requirement, seen.code) for one in listed().deviations if not one.security for seen in one.seen}
+    hidden = {(seen.requirement, seen.code) for one in SECURITY for seen in one.seen} - open_ones
+    text = PAGE.read_text("utf-8")
+    assert hidden
+    assert [pair for pair in hidden if f"| `{pair[0]}` | `{pair[1]}` |" in text] == []
+
+
+def test_a_security_deviation_is_on_the_page_when_its_id_is_named() -> None:
+    one, *others = SECURITY
+    text = page(kept(), listed(), {one.id})
+    assert f"### {one.title}" in text
+    assert [other.title for other in others if other.title in text] == []

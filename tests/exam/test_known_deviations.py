@@ -12,6 +12,7 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents.manifest import find
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import ReferenceTrial
+from assay_reports.deviations import Deviation
 from assay_reports.expectations import Expectation, check_known, read_expectations
 from assay_reports.replay import read_replay
 
@@ -49,6 +50,13 @@ def test_an_honest_client_passes_the_replayed_case(path: Path) -> None:
     assert {requirement: verdicts[requirement] for requirement in asked} == dict.fromkeys(asked, Verdict.PASS)
 
 
+@pytest.mark.parametrize("deviation", LISTED.deviations, ids=lambda one: one.id)
+def test_a_deviation_says_what_an_application_meets(deviation: Deviation) -> None:
+    assert deviation.impact is not None
+    assert deviation.effect.endswith(".")
+    assert deviation.disputable
+
+
 def test_every_entry_names_what_exists() -> None:
     check_known(LISTED, PACK.catalogue.requirements, {case.id for case in PACK.cases})
 
@@ -57,7 +65,7 @@ def test_every_entry_names_what_exists() -> None:
 def test_a_replay_records_what_is_listed_by_it_and_nothing_else(path: Path) -> None:
     listed = [(entry.requirement, entry.code) for entry in LISTED.entries if entry.replay == f"replays/{path.name}"]
     replay = read_replay(path.read_bytes(), str(path))
-    assert [(breach.requirement, breach.code) for breach in replay.breaches] == listed
+    assert sorted((breach.requirement, breach.code) for breach in replay.breaches) == sorted(listed)
 
 
 def test_no_replay_is_left_over() -> None:

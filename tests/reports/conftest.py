@@ -247,13 +247,14 @@ class Sample:
         strict: bool = False,
     ) -> Report:
         standing = self.standing(*judgements, entries=entries)
+        known = [Known(listing(entries, agent="pulsar-python"), "3.13.0")]
         run = run or self.run()
         told = outcome(standing, selected=len(CASES), strict=strict)
         history = self.history() if events is None else events
         return Report(
             run=run,
             catalogue=self.catalogue,
-            verdicts=verdicts(run, standing, told, catalogue=self.catalogue.revision, tested=True),
+            verdicts=verdicts(run, standing, told, catalogue=self.catalogue.revision, tested=True, known=known),
             cases={id: self.case(id) for id in CASES},
             folder="runs/2026-06-01-101500",
             events=lambda _case, _attempt: history,

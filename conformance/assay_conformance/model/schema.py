@@ -45,8 +45,10 @@ CURRENT: dict[FileKind, Version] = {
     **dict.fromkeys(FileKind, FIRST),
     # 1.1: the digest of the client's build.
     FileKind.RUN: Version(1, 1),
-    # 1.1: the digest of the rules that judged.
-    FileKind.CERTIFICATE: Version(1, 1),
+    # 1.1: the causes behind listed failures.
+    FileKind.VERDICTS: Version(1, 1),
+    # 1.1: the digest of the rules that judged. 1.2: how many security deviations are left out.
+    FileKind.CERTIFICATE: Version(1, 2),
     # 1.1: how applications acknowledged; whose process was killed.
     FileKind.LEDGER: Version(1, 1),
     # 1.1: what showed beside other Cases only, and how often.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,11 +21,12 @@ from markupsafe import Markup
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import plots
+from assay_reports.impact import IMPACT_MEANS, Impact, impact_words
 from assay_reports.outcome import WORDS
 from assay_reports.page import axis, chart, facts, overview, room
 from assay_reports.report import Failure, Report
 from assay_reports.text import clean, counted
-from assay_reports.verdicts import counts, shown
+from assay_reports.verdicts import Met, counts, shown
 
 TONE: dict[Verdict, str] = {
     Verdict.PASS: "good",
@@ -78,6 +80,7 @@ def page(report: Report) -> str:
             expected=expected,
             most_unfolded=MOST_UNFOLDED,
             reasons=room.part(report.verdicts.reasons, room.MOST_REASONS),
+            met=list(_met(report)),
             left_out=list(room.by_reason((left.case, left.reason) for left in report.run.left_out)),
             filters=overview.filters(report),
             cells=overview.cells(report),
@@ -87,6 +90,14 @@ def page(report: Report) -> str:
             day=facts.moment(report.run.started_unix_ms),
         )
     )
+
+
+def _met(report: Report) -> Iterator[tuple[str, str, list[Met]]]:
+    """(impact, what it means, the listed deviations that have it), worst first; the broker's are not the client's."""
+    listed = [one for one in report.verdicts.deviations if not one.broker]
+    for impact in (None, *Impact):
+        if found := [one for one in listed if one.impact is impact]:
+            yield impact_words(impact), IMPACT_MEANS[impact] if impact else "nobody has rated these yet", found
 
 
 def _article(failure: Failure) -> Markup:

@@ -9,7 +9,7 @@ import pytest
 from tests.end_to_end.running import command_line
 
 from assay_fixtures.brokers.pulsar.site import EXPECTATIONS
-from assay_fixtures.cli.settle import BROKER_EXPECTATIONS
+from assay_fixtures.cli.known_lists import BROKER_EXPECTATIONS
 from assay_fixtures.runner.folder import StoredRun
 from assay_reports.exploration import EXPLORATION, read_exploration
 

@@ -30,7 +30,7 @@ def test_first_keys_say_what_the_file_is(sample: Sample) -> None:
 
 
 def test_newer_major_is_refused_in_one_sentence(sample: Sample) -> None:
-    data = render(sample.report(sample.judged()).verdicts).replace(b'"schema": "1.0"', b'"schema": "2.0"')
+    data = render(sample.report(sample.judged()).verdicts).replace(b'"schema": "1.1"', b'"schema": "2.0"')
     with pytest.raises(UsageError, match=r"verdicts.json: written in schema 2\.0"):
         read_verdicts(data, "verdicts.json")
 

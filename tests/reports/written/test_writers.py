@@ -14,6 +14,7 @@ from rich.console import Console
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Event, Note
+from assay_conformance.model.run import LeftOut
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import junit as junit_module
 from assay_reports.certificate import Claim
@@ -99,13 +100,17 @@ def test_of_many_reasons_the_first_are_told_and_the_others_counted(sample: Sampl
     (reason,) = report.verdicts.reasons
     many = replace(report, verdicts=msgspec.structs.replace(report.verdicts, reasons=(reason,) * 13))
     text = printed(many)
-    assert text.count(reason.sentence) == 10
-    assert "and 3 more" in text
+    assert text.count(reason.sentence) == 6
+    assert "and 7 more" in text
     assert "<summary>and 5 more</summary>" in page(many)
 
 
-def test_left_out_cases_are_printed(sample: Sample) -> None:
-    assert "left out: connection/idle-keeps-alive (tier full)" in printed(sample.report(sample.judged()))
+def test_left_out_cases_are_counted_by_reason(sample: Sample) -> None:
+    left_out = [LeftOut(f"connection/case-{number}", "only in --tier full") for number in range(25)]
+    left_out.append(LeftOut("resend/x", "--deselect resend"))
+    text = printed(sample.report(sample.judged(), run=sample.run(left_out=tuple(left_out))))
+    assert "left out: 25 Cases: only in --tier full\nleft out: 1 Case: --deselect resend\n" in text
+    assert "connection/case" not in text
 
 
 def test_without_terminal_there_is_no_escape_sequence(sample: Sample) -> None:
