@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.verdict import Judgement, Verdict
 
-REQUIREMENT = "ack.survives-load"
+REQUIREMENT = "ack.survives-unload"
 CODE = "acked-again"
 _FAILED_ACK = re.compile(
     r"PersistentSubscription - \[persistent://(?P<topic>\S+)\]\[(?P<subscription>[^]]+)\] "

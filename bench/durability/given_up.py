@@ -16,10 +16,10 @@ from assay_conformance.model.verdict import Judgement, Verdict
 from assay_fixtures.agents import manifest
 from assay_reports.expectations import read_expectations
 
-KNOWN_AS = "chunking.filters-repeated-chunk"
+KNOWN_AS = "chunking.repeated-chunk-dropped"
 CODES = {
     "chunking.survives-reconnect": {"not-delivered"},
-    "topics.moves-lose-nothing": {"lost", "reordered"},
+    "topics.ownership-change-loses-nothing": {"lost", "reordered"},
 }
 _AGAIN = (ChunkFate.RESTARTED, ChunkFate.REDELIVERED, ChunkFate.REPEATED)
 

@@ -38,16 +38,16 @@ PAIRS: dict[str, Pair] = {
         "metadata of more than 64 KiB overflows a buffer, and the process dies",
         "3.5.0",
         "3.6.1",
-        ("robustness.odd-metadata-round-trips",),
+        ("robustness.edge-case-metadata-round-trip",),
     ),
     "CPP-02": Pair(
         f"{CPP}392",
         "a message that is too large gives back its place twice; later sends are refused for a full queue",
         "3.4.0",
         "3.5.0",
-        ("flow.full-queue-answers", "flow.bounded-pending"),
+        ("flow.full-queue-blocks-or-fails", "flow.max-pending-messages"),
         remains={
-            "flow.full-queue-answers": (
+            "flow.full-queue-blocks-or-fails": (
                 "[a batch that is too large keeps its room](findings.md#oversize-batch-keeps-its-places)"
             ),
         },
@@ -57,12 +57,16 @@ PAIRS: dict[str, Pair] = {
         "the last sequence id is too high after a batch, which carries its last id instead of its first",
         "3.10.0",
         "3.11.0",
-        ("batching.goes-by-lowest-id", "dedup.resumes-after-last-id", "ordering.sequence-ids-step-by-one"),
+        (
+            "batching.lowest-sequence-id",
+            "dedup.resumes-after-last-sequence-id",
+            "ordering.sequence-ids-increase-by-one",
+        ),
         remains={
-            "dedup.resumes-after-last-id": (
+            "dedup.resumes-after-last-sequence-id": (
                 "[`initial_sequence_id=0` is ignored](findings.md#initial-sequence-id-zero)"
             ),
-            "ordering.sequence-ids-step-by-one": (
+            "ordering.sequence-ids-increase-by-one": (
                 "[a reconnect before the first receipt](findings.md#numbering-set-back)"
             ),
         },
@@ -79,7 +83,7 @@ PAIRS: dict[str, Pair] = {
         "a negative acknowledgment by message id does nothing",
         "3.3.0",
         "3.4.0",
-        ("nack.redelivered-in-window",),
+        ("nack.redelivery-requested-in-time",),
     ),
     "CPP-13": Pair(
         f"{CPP}518",
@@ -93,30 +97,30 @@ PAIRS: dict[str, Pair] = {
         "a seek never ends when it is answered before the consumer is back",
         "3.9.0",
         "3.10.0",
-        ("seek.ends-when-connected",),
+        ("seek.completes-after-resubscribe",),
     ),
     "CPP-15": Pair(
         f"{CPP}438",
         "a connection lost just before the time-out of creation: the consumer never comes back",
         "3.5.0",
         "3.6.1",
-        ("delivery.flows-after-heal",),
+        ("delivery.resumes-after-fault",),
     ),
     "CPP-18": Pair(
         f"{CPP}498",
         "behind a seek by time, at the end of the topic, more messages are announced for ever",
         "3.8.0",
         "3.9.0",
-        ("seek.knows-whether-more",),
+        ("seek.has-message-available-after-read",),
     ),
     "CPP-19": Pair(
         f"{CPP}492",
         "a cumulative acknowledgment of another topic's message, by a consumer of several, never ends",
         "3.7.0",
         "3.8.0",
-        ("robustness.operations-end", "ack.foreign-refused"),
+        ("robustness.calls-do-not-hang", "ack.other-topic-rejected"),
         remains={
-            "robustness.operations-end": (
+            "robustness.calls-do-not-hang": (
                 "CPP-14, [chunks that wait for room]"
                 "(findings.md#blocked-chunks-stop-the-client), and what else never ends"
             ),
@@ -127,21 +131,21 @@ PAIRS: dict[str, Pair] = {
         "a passing error to the first SUBSCRIBE is not retried, and the dead consumer is handed out",
         "3.2.0",
         "3.3.0",
-        ("connection.retries-not-ready",),
+        ("connection.retries-service-not-ready",),
     ),
     "CPP-21": Pair(
         f"{CPP}396",
         "a connection that fails while a producer or consumer is created is not tried again",
         "3.4.0",
         "3.5.0",
-        ("connection.keeps-opening",),
+        ("connection.reconnects-while-opening",),
     ),
     "CPP-24": Pair(
         f"{CPP}310",
         "a consumer closed by its broker just before its connection ends comes back twice, and is forgotten",
         "3.3.0",
         "3.4.0",
-        ("delivery.flows-after-heal", "flow.restarts-after-reconnect", "flow.permits-within-queue"),
+        ("delivery.resumes-after-fault", "flow.permits-reset-on-reconnect", "flow.permits-within-queue"),
         reproduced=False,
     ),
     "CPP-28": Pair(
@@ -149,8 +153,8 @@ PAIRS: dict[str, Pair] = {
         "behind a seek to the end or by time, whether there is more is told from where the reader began",
         "3.4.0",
         "3.5.0",
-        ("seek.knows-whether-any",),
-        remains={"seek.knows-whether-any": "CPP-29"},
+        ("seek.has-message-available-before-read",),
+        remains={"seek.has-message-available-before-read": "CPP-29"},
         reproduced=False,
     ),
     "CPP-29": Pair(
@@ -158,7 +162,7 @@ PAIRS: dict[str, Pair] = {
         "behind a seek past the last message, more messages are announced to a reader that begins with what it names",
         "3.10.0",
         "3.11.0",
-        ("seek.knows-whether-any",),
+        ("seek.has-message-available-before-read",),
         reproduced=False,
     ),
     "CPP-33": Pair(
@@ -182,9 +186,9 @@ PAIRS: dict[str, Pair] = {
         "sends of several threads wait for each other's locks",
         "3.0.0",
         "3.1.0",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         remains={
-            "robustness.operations-end": (
+            "robustness.calls-do-not-hang": (
                 "CPP-01, [a message that is not allowed]"
                 "(findings.md#not-allowed-is-sent-again), and what else ends 3.1.0"
             ),

@@ -29,11 +29,11 @@ versions = ">=0"
 reason = "known"
 expires = 2099-12-31
 [[deviation.seen]]
-requirement = "resend.same-unit"
+requirement = "resend.identical-bytes"
 code = "changed"
 cases = ["resend/same-message"]
 occurs = "sometimes"
-leads_to = ["delivery.ok-is-stored: not-stored"]
+leads_to = ["delivery.successful-send-is-stored: not-stored"]
 """
 
 FAULTS: Final = b"""[{"trigger": {"when": "frame", "command": "SEND_RECEIPT", "direction": "b2c", "k": 2},

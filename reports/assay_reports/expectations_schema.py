@@ -13,6 +13,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from assay_conformance.model.case import PERMUTED
 from assay_conformance.model.doors import shown
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.renamed import current
 from assay_reports.deviations import ANY_VERSION, Deviation, Occurs, Seen
 from assay_reports.impact import Impact
 
@@ -111,7 +112,7 @@ def _matching(pattern: re.Pattern[str], meaning: str) -> Reader:
         value = text(table, key, where, meaning)
         if not pattern.match(value):
             raise UsageError(f"{where}: {key!r} is {shown(value)}, expected {meaning}; wildcards are for versions")
-        return value
+        return current(value)
 
     return read
 
@@ -127,7 +128,7 @@ def _texts(pattern: re.Pattern[str], meaning: str) -> Reader:
             raise UsageError(f"{where}: {key!r} {came}, expected a list of {meaning}; wildcards are for versions")
         if len(set(value)) < len(value):
             raise UsageError(f"{where}: {key!r} is {shown(value)}, expected each of them once")
-        return tuple(value)
+        return tuple(map(current, value))
 
     return read
 
@@ -197,7 +198,7 @@ _SEEN: Mapping[str, Reader] = {
     "versions": _range,
     "replay": _text("text"),
     "trigger": _text("text"),
-    "leads_to": _texts(re.compile(LEADS_TO), 'failures such as "delivery.ok-is-stored: not-stored"'),
+    "leads_to": _texts(re.compile(LEADS_TO), 'failures such as "delivery.successful-send-is-stored: not-stored"'),
     "stands_still": _flag,
 }
 

@@ -9,6 +9,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from assay_conformance.model.renamed import hint
+
 # C0 and C1 controls but the line feed, what breaks lines unasked, bidirectional overrides and isolates (they can make
 # a line read backwards), zero-width characters, lone surrogates and the two code points XML refuses.
 _UNFIT = re.compile(
@@ -49,7 +51,9 @@ _LONGEST_WORD = 200
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'that'?`, or nothing when nothing is close."""
+    """What to write instead of `word`: the name it has now, or the nearest of those that are known; "" for neither."""
+    if called := hint(word):
+        return called
     # Its time grows with the square of a word.
     near = difflib.get_close_matches(word, list(known), n=1) if len(word) <= _LONGEST_WORD else ()
     return f"; did you mean {near[0]!r}?" if near else ""

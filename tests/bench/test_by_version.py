@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from bench.by_version import PAGE, Shown, kept, listed, page, rows, section
 
-from assay_conformance.model.requirement import Disposition
+from assay_conformance.model.requirement import Disposition, RequirementId
 from assay_fixtures.agents import manifest
 from assay_fixtures.packs import load_packs
 from assay_fixtures.runner.selection import select
 from assay_reports.deviations import Occurs
 from assay_reports.expectations import Expectation
 
-ENTRY = Expectation(requirement="chunking.permits-return", case="generated/x", code="stuck", versions="*", reason="r")  # type: ignore[arg-type]
+ENTRY = Expectation(
+    requirement=RequirementId("chunking.releases-queue-and-memory"),
+    case="generated/x",
+    code="stuck",
+    versions="*",
+    reason="r",
+)
 
 
 def test_versions_stand_beside_each_other_from_the_oldest_on() -> None:
@@ -20,13 +26,13 @@ def test_versions_stand_beside_each_other_from_the_oldest_on() -> None:
 
 
 def test_a_version_that_shows_nothing_of_it_has_an_empty_place() -> None:
-    found = [Shown("1.0", {"flow.across-partitions": {"late": 2}}), Shown("1.1", {})]
-    assert "| `flow.across-partitions` | `late` | 2 |  |" in section(found, ())
+    found = [Shown("1.0", {"flow.max-pending-across-partitions": {"late": 2}}), Shown("1.1", {})]
+    assert "| `flow.max-pending-across-partitions` | `late` | 2 |  |" in section(found, ())
 
 
 def test_what_no_run_showed_stands_in_a_table_of_its_own() -> None:
-    assert "| `chunking.permits-return` | `stuck` | `*` | a generated Case |" in section([], [ENTRY])
-    assert "`*`" not in section([Shown("1.0", {"chunking.permits-return": {"stuck": 1}})], [ENTRY])
+    assert "| `chunking.releases-queue-and-memory` | `stuck` | `*` | a generated Case |" in section([], [ENTRY])
+    assert "`*`" not in section([Shown("1.0", {"chunking.releases-queue-and-memory": {"stuck": 1}})], [ENTRY])
 
 
 def test_whatever_certify_always_shows_has_a_row() -> None:

@@ -15,7 +15,7 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
 
-ACKS = RequirementId("ack.survives-load")
+ACKS = RequirementId("ack.survives-unload")
 TOPIC = "assay/c0-1/t"
 LOST = (
     "2026-01-02T03:04:05.678 WARN  [worker-0] PersistentSubscription - [persistent://assay/c0-1/t][s] Failed to delete "
@@ -97,7 +97,10 @@ def test_log_without_that_line_excuses_nothing() -> None:
 def test_other_requirements_are_not_excused() -> None:
     judged, events = _again((4, 10))
     judged = Judgement(
-        requirement=RequirementId("topics.moves-lose-nothing"), case="c", verdict=Verdict.FAIL, findings=judged.findings
+        requirement=RequirementId("topics.ownership-change-loses-nothing"),
+        case="c",
+        verdict=Verdict.FAIL,
+        findings=judged.findings,
     )
     assert not is_forgotten(judged, TOPIC, forgotten([LOST]), events)
 
@@ -113,7 +116,7 @@ def _chunked(*chunks: int) -> Story:
     return story
 
 
-def _found(code: str, *events: Event, requirement: str = "topics.moves-lose-nothing") -> Judgement:
+def _found(code: str, *events: Event, requirement: str = "topics.ownership-change-loses-nothing") -> Judgement:
     id = RequirementId(requirement)
     seqs = tuple(event.seq for event in events)
     finding = Finding(requirement=id, code=code, case="c", sentence="", events=seqs, grade=Grade.A)
@@ -172,17 +175,18 @@ def test_table_counts_kills_and_judgements_apart() -> None:
     kills = [kill for count in (600, 400, 9) for kill in kills_seen(_killed(count).done(), KINDS["both"])]
     verdicts = (Verdict.PASS, Verdict.PASS, Verdict.UNTESTABLE, Verdict.INVALID)
     judged = [
-        Judgement(requirement=RequirementId("ordering.ids-grow"), case="c", verdict=v, reason="so") for v in verdicts
+        Judgement(requirement=RequirementId("ordering.message-ids-increase"), case="c", verdict=v, reason="so")
+        for v in verdicts
     ]
     excused = [Excused(_again((4, 10))[0], "so it is")]
     result = CaseResult("topics/kill-both-chunked-7", 9, kills, judged, excused)
     tallies = {Row("reference", "both", 3): Tally([result])}
     assert list(table(tallies))[-1] == "| reference | 3 | both | 3 | 2 | 500.0 | 9 | 2 | 1 | 1 | 1 |"
     assert list(remarks(tallies)) == [
-        "reference, write quorum 3, both: c, ordering.ids-grow: invalid: so",
-        "reference, write quorum 3, both: c, ack.survives-load: excused, so it is",
+        "reference, write quorum 3, both: c, ordering.message-ids-increase: invalid: so",
+        "reference, write quorum 3, both: c, ack.survives-unload: excused, so it is",
         "reference, write quorum 3, both: what was under way: chunked 2",
-        "reference, write quorum 3, both: 1 x ordering.ids-grow undecided: so",
+        "reference, write quorum 3, both: 1 x ordering.message-ids-increase undecided: so",
         "reference, write quorum 3, both: 1 x a kill that does not count: fewer than 100 SENDs were under way",
     ]
 
@@ -197,7 +201,7 @@ def test_case_that_the_bench_cut_short_is_told_and_not_done() -> None:
 
 
 def test_last_attempt_decides_and_hides_no_earlier_failure() -> None:
-    id = RequirementId("ordering.ids-grow")
+    id = RequirementId("ordering.message-ids-increase")
     failed, unknown, passed = (
         Judgement(requirement=id, case="c", verdict=verdict)
         for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)

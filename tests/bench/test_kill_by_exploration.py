@@ -9,7 +9,7 @@ from tests.exam.test_both_ways import named
 from assay_conformance.model.case import PERMUTED, Case
 from assay_fixtures.packs import load_packs
 
-MUTANT = "epoch-stays"
+MUTANT = "epoch-never-increases"
 REQUIREMENT = named(MUTANT)
 CASES = [case for case in load_packs().cases if REQUIREMENT in case.requirements and PERMUTED not in case.id]
 

@@ -9,7 +9,7 @@ from assay_conformance.model.case import Case, Step, Who
 from assay_conformance.model.fault import Cut, Direction, Fault, OnFrame
 from assay_reports.exploration import Found
 
-LOST = "resend.unreceipted-again"
+LOST = "resend.pending-sends-resent"
 CUT = Fault(trigger=OnFrame(command="SEND", direction=Direction.TO_BROKER), action=Cut())
 
 

@@ -22,7 +22,7 @@ from assay_reports.compare import compare
 from assay_reports.standing import Cell
 from assay_reports.verdicts import Subject, Verdicts
 
-LATENESS = RequirementId("nack.redelivered-in-window")
+LATENESS = RequirementId("nack.redelivery-requested-in-time")
 
 
 def verdicts(**cases: Verdict) -> Verdicts:

@@ -23,7 +23,7 @@ CASES = (
     "ack/close-with-pending-acks",
     "dedup/effectively-once",
     "nack/one-of-three",
-    "resend/unreceipted-sends",
+    "resend/pending-sends",
 )
 KEPT = ("run.json", "plan.jsonl", "history", "findings.jsonl", "verdicts.json", "certificate.json")
 

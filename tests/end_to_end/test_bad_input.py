@@ -54,7 +54,7 @@ class Place:
 
     def of_a_newer_schema(self, name: str) -> list[str]:
         """A stored run of which one file is from the future."""
-        return self.of_another_schema(name, "2.0")
+        return self.of_another_schema(name, "3.0")
 
     def of_another_schema(self, name: str, version: str) -> list[str]:
         folder = self.golden()
@@ -104,7 +104,7 @@ versions = ">=0"
 reason = "known"
 
 [[deviation.seen]]
-requirement = "resend.same-unit"
+requirement = "resend.identical-bytes"
 code = "changed"
 cases = ["resend/same-message"]
 """
@@ -182,9 +182,9 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/expectations\.toml: deviation other-bytes: 'versions' is '3 or so', expected a PEP 440 .*",
     ),
     "expectations of an unknown requirement": (
-        lambda place: place.expectations("resend.same-unit", "resend.same-units"),
-        r"{base}/expectations\.toml: deviation other-bytes: 'requirement' is 'resend\.same-units', expected the id "
-        r"of a requirement .*did you mean 'resend\.same-unit'\?",
+        lambda place: place.expectations("resend.identical-bytes", "resend.identical-byte"),
+        r"{base}/expectations\.toml: deviation other-bytes: 'requirement' is 'resend\.identical-byte', expected the id "
+        r"of a requirement .*did you mean 'resend\.identical-bytes'\?",
     ),
     "expectations of an unknown Case": (
         lambda place: place.expectations("resend/same-message", "resend/some-message"),
@@ -262,7 +262,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "verdicts of a newer schema to compare": (
         lambda place: ["compare", *(2 * place.of_a_newer_schema("verdicts.json")[1:])],
-        r"{base}/golden/verdicts\.json: written in schema 2\.0 of verdicts files, this assay reads up to 1\.x; .*",
+        r"{base}/golden/verdicts\.json: written in schema 3\.0 of verdicts files, this assay reads up to 2\.x; .*",
     ),
     "run to update from that is none": (
         lambda place: ["expectations", "update", str(place.base)],
@@ -293,19 +293,19 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "run of a newer schema": (
         lambda place: place.of_a_newer_schema("run.json"),
-        r"{base}/golden/run\.json: written in schema 2\.0 of run files, this assay reads up to 1\.x; use a newer assay",
+        r"{base}/golden/run\.json: written in schema 3\.0 of run files, this assay reads up to 2\.x; use a newer assay",
     ),
     "plan of a newer schema": (
         lambda place: place.of_a_newer_schema("plan.jsonl"),
-        r"{base}/golden/plan\.jsonl: written in schema 2\.0 of plan files, this assay reads up to 1\.x; .*",
+        r"{base}/golden/plan\.jsonl: written in schema 3\.0 of plan files, this assay reads up to 2\.x; .*",
     ),
     "history of a newer schema": (
         lambda place: place.of_a_newer_schema(HISTORY),
-        rf"{{base}}/golden/{re.escape(HISTORY)}: written in schema 2\.0 of history files, this assay reads .*",
+        rf"{{base}}/golden/{re.escape(HISTORY)}: written in schema 3\.0 of history files, this assay reads .*",
     ),
     "verdicts of a newer schema": (
         lambda place: place.of_a_newer_schema("verdicts.json"),
-        r"{base}/golden/verdicts\.json: written in schema 2\.0 of verdicts files, this assay reads up to 1\.x; .*",
+        r"{base}/golden/verdicts\.json: written in schema 3\.0 of verdicts files, this assay reads up to 2\.x; .*",
     ),
     "run without a plan": (
         lambda place: place.without("plan.jsonl"),
@@ -328,7 +328,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/replay\.json: Case id '{base}/elsewhere', expected words such as resend/queue-order",
     ),
     "replay of an unknown requirement": (
-        lambda place: place.replay('"chunking.filters-repeated-chunk"', '"chunking.gone"'),
+        lambda place: place.replay('"chunking.repeated-chunk-dropped"', '"chunking.gone"'),
         r"{base}/replay\.json: Case 'chunking/chunk-redelivered' names requirement 'chunking\.gone', which this "
         r"catalogue does not state; .*",
     ),
@@ -341,7 +341,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/x\.json: cannot be read: No such file or directory; expected a replay file",
     ),
     "replay of an older schema": (
-        lambda place: place.replay('"schema": "1.0"', '"schema": "0.9"'),
+        lambda place: place.replay('"schema": "2.0"', '"schema": "0.9"'),
         r"{base}/replay\.json: schema 0\.9 of replay files is no longer read; re-run or use an older assay",
     ),
     "plan of an older schema": (
@@ -349,8 +349,8 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/golden/plan\.jsonl: schema 0\.9 of plan files is no longer read; re-run or use an older assay",
     ),
     "replay of a newer schema": (
-        lambda place: ["replay", place.file("x.json", '{"schema": "2.0", "file": "replay"}')],
-        r"{base}/x\.json: written in schema 2\.0 of replay files, this assay reads up to 1\.x; use a newer assay",
+        lambda place: ["replay", place.file("x.json", '{"schema": "3.0", "file": "replay"}')],
+        r"{base}/x\.json: written in schema 3\.0 of replay files, this assay reads up to 2\.x; use a newer assay",
     ),
 }
 """What is wrong -> the arguments, and the sentence; `{base}` is the test's folder."""
@@ -419,7 +419,7 @@ main(sys.argv[2:])
 SENTENCE = re.compile(r"assay: (\S+): cannot be written: File too large; what came before it is kept")
 
 
-ALONE = "resend/unreceipted-sends@lz4"
+ALONE = "resend/pending-sends@lz4"
 """A permutation brings no others along."""
 
 
@@ -439,7 +439,7 @@ def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, lis
         (400, ALONE, "plan.jsonl"),
         (2_000, ALONE, "run.json"),
         (8_000, ALONE, f"history/{ALONE}/1.jsonl"),
-        (62_000, "throttling/backlog-at-the-dispatch-rate", "history/throttling/backlog-at-the-dispatch-rate/1.jsonl"),
+        (62_000, "throttling/dispatch-rate", "history/throttling/dispatch-rate/1.jsonl"),
         (30_000, ALONE, "report.html"),
     ],
 )
@@ -466,12 +466,12 @@ def test_whole_files_stay_whole_when_the_disk_is_full(tmp_path: Path) -> None:
 
 
 def test_run_that_met_a_full_disk_says_that_it_is_partial(tmp_path: Path) -> None:
-    without_room(8_000, "certify", "reference", "--select", "resend/unreceipted-sends", cwd=tmp_path)
+    without_room(8_000, "certify", "reference", "--select", "resend/pending-sends", cwd=tmp_path)
     (folder,) = (tmp_path / "runs").iterdir()
     told = subprocess.run(command_line("check", str(folder)), capture_output=True, check=False, timeout=60)
     assert told.returncode == 130
     assert json.loads((folder / "verdicts.json").read_text())["reasons"][0]["cause"] == "broken-off"
-    assert os.listdir(folder / "history/resend/unreceipted-sends") == ["1.jsonl"]
+    assert os.listdir(folder / "history/resend/pending-sends") == ["1.jsonl"]
 
 
 def test_exploration_that_meets_a_full_disk_keeps_what_came_before(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def too_long() -> Case:
     return plan.case(
         "end-to-end/too-long",
         "A receive in a Case that ends before it",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         limits=Limits(operation_ms=5_000, case_ms=CASE_MS, quiet_ms=20),
     )
 

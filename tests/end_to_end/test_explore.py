@@ -29,7 +29,7 @@ from assay_reports.exploration import EXPLORATION, Once, read_exploration, rende
 from assay_reports.replay import read_replay
 
 PLANTED = "fails-pending-on-loss"
-BROKEN = "resend.unreceipted-again"
+BROKEN = "resend.pending-sends-resent"
 SEED, RUN = 6, 2
 """Of this seed a connection ends over a send in the first of so many Cases. What takes long is to reduce a
 cause, and one of them shows what all would."""

@@ -125,7 +125,7 @@ def lied_about(topic: Topic, config: Config | None = None) -> Case:
     return three_sends("lied-about", topic=topic, config=config)
 
 
-IN_ROWS = "delivery.ok-is-stored"
+IN_ROWS = "delivery.successful-send-is-stored"
 LIES: dict[str, tuple[Case, set[str]]] = {
     "plain": (lied_about(TRAP_TOPIC), {"ordering.keeps-send-order", IN_ROWS}),
     "batched": (lied_about(TRAP_TOPIC, {"batching": True}), {"ordering.keeps-send-order", IN_ROWS}),

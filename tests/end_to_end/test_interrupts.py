@@ -136,7 +136,7 @@ def _long_replay(path: Path) -> Path:
     plan = Schedule()
     plan.client()
     plan.wait_ms(30_000)
-    requirement = RequirementId("robustness.operations-end")
+    requirement = RequirementId("robustness.calls-do-not-hang")
     breach = Breach(requirement=requirement, clause="c", code="operation-never-ended", sentence="s")
     failure = Replay(
         schema="1.0",
@@ -180,7 +180,7 @@ def test_run_killed_while_its_agent_starts_can_be_read(tmp_path: Path) -> None:
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run folder that its writer was killed over, with at least one Case judged."""
     base = tmp_path_factory.mktemp("killed")
-    agent = mutant(base, "restamps-resend")
+    agent = mutant(base, "resend-changes-publish-time")
     with certifying(base / "runs", str(agent), *SELECTED) as running:
         eventually(lambda: b"resend" in findings(running), "a finding", 30)
         running.signal(signal.SIGKILL)

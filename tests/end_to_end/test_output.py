@@ -80,7 +80,7 @@ def test_lines_fit_the_terminal_and_end_with_their_text(
     assert max(map(len, shown)) <= columns
 
 
-CERTIFIES = ("certify", "reference", "--select", "delivery/flows-again", "--run-dir")
+CERTIFIES = ("certify", "reference", "--select", "delivery/sends-after-outage", "--run-dir")
 
 
 @pytest.mark.parametrize("redirected", [">/dev/full 2>&1", "2>/dev/full", ">/dev/full", "<&- >&- 2>&-", "<&-", "2>&-"])

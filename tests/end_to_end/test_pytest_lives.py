@@ -16,7 +16,7 @@ from assay_reports.replay import read_replay
 pytest_plugins = ["pytester"]
 
 LIVES = ("--pyargs", "assay_conformance.suite.test_lives", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
-BROKEN = "resend.same-unit"
+BROKEN = "resend.identical-bytes"
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_honest_client_lives_through_an_area(pytester: pytest.Pytester) -> None:
 
 
 def test_broken_client_fails_and_its_replay_file_is_named(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "restamps-resend")
+    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
     told = live(pytester, "--assay-agent", agent, "--assay-lives", "ci", "-k", "test_lives and resend")
     told.assert_outcomes(failed=1, deselected=len(Area) - 1)
     told.stdout.fnmatch_lines([f"{BROKEN}: *", f"  assay replay runs/*/replay/generated/{BROKEN}-*.json"])

@@ -24,7 +24,7 @@ pytest_plugins = ["pytester"]
 SUITE = ("--pyargs", "assay_conformance.suite", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
 """Neither what pytest remembers nor Hypothesis, whose plugin takes a second to begin, has a part in what is tried."""
 
-RESEND_AND_ACK = "resend/same-message or resend/queue-order or ack/steady-acks"
+RESEND_AND_ACK = "resend/same-message or resend/queue-order or ack/continuous-acks"
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_client_that_keeps_everything_passes_every_item(pytester: pytest.Pyteste
 def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK)
     stored = only_run(pytester)
-    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/steady-acks"}
+    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/continuous-acks"}
     spans_ms = []
     for case in stored.plan:
         first, *_, last = stored.history(case, 1)
@@ -92,12 +92,12 @@ def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: py
 
 
 def test_broken_client_fails_wherever_it_shows(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "restamps-resend")
+    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
     told = certify(pytester, "--assay-agent", agent, "-k", RESEND_AND_ACK, "-rf")
     told.assert_outcomes(passed=4, failed=2, deselected=items() - 6)
     told.stdout.fnmatch_lines(
         [
-            "FAILED *test_requirement[[]resend.same-unit in resend/same-message]*",
+            "FAILED *test_requirement[[]resend.identical-bytes in resend/same-message]*",
             "FAILED *test_other_requirements[[]others in resend/queue-order]*",
         ]
     )
@@ -115,10 +115,10 @@ def test_cases_start_when_the_first_item_is_set_up_and_not_before(pytester: pyte
             assert not Path("runs").exists()
         """
     )
-    words = ("--assay-agent", "reference", "-k", "somebody or ack/steady-acks")
+    words = ("--assay-agent", "reference", "-k", "somebody or ack/continuous-acks")
     told = pytester.runpytest_subprocess(before, *SUITE, *words, timeout=120)
     told.assert_outcomes(passed=3, deselected=items() - 2)
-    assert set(only_run(pytester).plan) == {"ack/steady-acks"}
+    assert set(only_run(pytester).plan) == {"ack/continuous-acks"}
 
 
 def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> None:
@@ -131,8 +131,8 @@ def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> No
 
 
 def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "restamps-resend")
-    chosen = "resend/same-message or ack/steady-acks"
+    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
+    chosen = "resend/same-message or ack/continuous-acks"
     words = ("--pyargs", "assay_conformance.suite", "--assay-agent", agent, "-k", chosen)
     pytester.runpytest_subprocess(*words, "--assay-run-dir", "first", timeout=120).assert_outcomes(
         passed=3, failed=1, deselected=items() - 4
@@ -144,7 +144,7 @@ def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester)
 
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
 def test_first_failure_cancels_the_rest_of_the_run(option: str, pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "restamps-resend")
+    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
     # The second of them takes some seconds, and its items come later.
     words = ("-k", "resend/same-message or throttling/overshoot-is-repaid", option)
     told = certify(pytester, "--assay-agent", agent, *words)
@@ -155,28 +155,28 @@ def test_first_failure_cancels_the_rest_of_the_run(option: str, pytester: pytest
 
 
 def test_session_that_ends_in_good_order_does_not_interrupt_its_run(pytester: pytest.Pytester) -> None:
-    certify(pytester, "--assay-agent", "reference", "-k", "ack/steady-acks")
+    certify(pytester, "--assay-agent", "reference", "-k", "ack/continuous-acks")
     stored = only_run(pytester)
     assert (stored.info.interrupted, stored.info.ended_unix_ms is None) == (False, False)
 
 
 def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "restamps-resend")
+    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
     words = ("--assay-agent", agent, "-k", RESEND_AND_ACK, "-n", "2", "--junitxml", "junit.xml")
     told = certify(pytester, *words)
     told.assert_outcomes(passed=4, failed=2)
     stored = only_run(pytester)
-    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/steady-acks"}
+    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/continuous-acks"}
     # One that a busy machine left open is run again, and then the second attempt counts alone.
     counted = {(told.case, told.attempt) for told in stored.judgements() if not told.superseded}
     assert sorted(case for case, _ in counted) == sorted(stored.plan)
     failed = {name for name, end in junit(pytester).items() if end == "failure"}
-    assert failed == {"resend.same-unit in resend/same-message", "others in resend/queue-order"}
+    assert failed == {"resend.identical-bytes in resend/same-message", "others in resend/queue-order"}
     told.stdout.fnmatch_lines([f"assay: run runs/{stored.path.name}, page *"])
 
 
 def test_session_of_xdist_that_exercised_nothing_fails(pytester: pytest.Pytester) -> None:
-    words = ("--assay-agent", agent_that_only_sends(pytester.path), "-k", "ack/steady-acks", "-n", "2")
+    words = ("--assay-agent", agent_that_only_sends(pytester.path), "-k", "ack/continuous-acks", "-n", "2")
     told = certify(pytester, *words)
     told.assert_outcomes(skipped=1)
     assert told.ret is pytest.ExitCode.TESTS_FAILED
@@ -193,9 +193,11 @@ def agent_that_only_sends(folder: Path) -> Path:
 
 def test_agent_that_does_not_come_up_is_an_error_with_its_sentence(pytester: pytest.Pytester) -> None:
     agent = agent_toml(pytester.path / "agent", "false")
-    told = certify(pytester, "--assay-agent", agent, "-k", "ack/steady-acks")
+    told = certify(pytester, "--assay-agent", agent, "-k", "ack/continuous-acks")
     told.assert_outcomes(errors=2, deselected=items() - 2)
-    told.stdout.fnmatch_lines(["ack/steady-acks was not judged: no Case was run, since the agent did not come up: *"])
+    told.stdout.fnmatch_lines(
+        ["ack/continuous-acks was not judged: no Case was run, since the agent did not come up: *"]
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)

@@ -16,11 +16,12 @@ import msgspec
 import pytest
 from tests.end_to_end.running import GOLDEN, command_line, mutant
 
+from assay_conformance.model.renamed import renamed
 from assay_conformance.model.requirement import Level
-from assay_conformance.model.schema import CURRENT, FileKind
+from assay_conformance.model.schema import CURRENT, RENAMED, FileKind
 from assay_fixtures.cli import _run
 from assay_fixtures.packs import Pack, load_packs
-from assay_fixtures.runner.folder import StoredRun
+from assay_fixtures.runner.folder import StoredRun, history_path
 
 Event = dict[str, Any]
 Printed = pytest.CaptureFixture[str]
@@ -61,8 +62,8 @@ class Moved:
 def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
     base = tmp_path_factory.mktemp("moved")
     here, there = base / "here", base / "there"
-    agent = mutant(here / "agent", "restamps-resend")
-    arguments = ("certify", str(agent), "--select", "resend/same-message", "--select", "ack/one-interval")
+    agent = mutant(here / "agent", "resend-changes-publish-time")
+    arguments = ("certify", str(agent), "--select", "resend/same-message", "--select", "ack/within-one-group-time")
     ran = subprocess.run(command_line(*arguments), cwd=here, capture_output=True, check=False)
     (folder,) = (here / "runs").iterdir()
     before = {name: (folder / name).read_bytes() for name in COMPARED}
@@ -101,12 +102,23 @@ def golden(tmp_path: Path, version: str = "1.0") -> Path:
     return shutil.copytree(GOLDEN / version, tmp_path / "golden")
 
 
+def _unjudged(tmp_path: Path, version: str) -> Path:
+    """A copy without what was made by judging it."""
+    folder = golden(tmp_path, version)
+    for name in ("findings.jsonl", "verdicts.json", "certificate.json"):
+        (folder / name).unlink(missing_ok=True)
+    return folder
+
+
+def _then(version: str, name: str) -> dict[str, Any]:
+    """A document of a golden run, with the ids of today."""
+    return renamed(json.loads((GOLDEN / version / name).read_bytes())) | {"schema": str(RENAMED)}
+
+
 def _pack_of_then(version: str) -> Pack:
     """Ours, without requirements that a golden run knows nothing of: one added since is listed as a difference."""
     pack = load_packs()
-    judged = {
-        row["requirement"] for row in json.loads((GOLDEN / version / "verdicts.json").read_text())["requirements"]
-    }
+    judged = {row["requirement"] for row in _then(version, "verdicts.json")["requirements"]}
     known = {name: stated for name, stated in pack.catalogue.requirements.items() if name in judged}
     checks = {name: check for name, check in pack.checks.items() if name in judged}
     return replace(pack, catalogue=replace(pack.catalogue, requirements=known), checks=checks)
@@ -128,27 +140,30 @@ def test_schema_of_today_has_a_golden_run() -> None:
 @pytest.mark.parametrize("version", RELEASED)
 @pytest.mark.usefixtures("pack_of_then")
 def test_golden_run_is_judged_to_the_same_findings(version: str, tmp_path: Path) -> None:
-    folder = golden(tmp_path, version)
-    (folder / "findings.jsonl").unlink()
+    folder = _unjudged(tmp_path, version)
     assert _run(["check", str(folder)]) == 1
-    then, now = ((where / "findings.jsonl").read_text().splitlines() for where in (GOLDEN / version, folder))
+    then, now = (_records(where / "findings.jsonl") for where in (GOLDEN / version, folder))
     # Where a check stands among the others is no part of what it says.
-    assert sorted(now) == sorted(then)
+    assert sorted(now, key=str) == sorted(map(renamed, then), key=str)
 
 
 @pytest.mark.parametrize("version", RELEASED)
 @pytest.mark.usefixtures("pack_of_then")
 def test_golden_run_comes_to_the_same_verdicts(version: str, tmp_path: Path) -> None:
-    folder = golden(tmp_path, version)
-    (folder / "verdicts.json").unlink()
+    folder = _unjudged(tmp_path, version)
     _run(["check", str(folder)])
-    then, now = (json.loads((where / "verdicts.json").read_bytes()) for where in (GOLDEN / version, folder))
+    then, now = _then(version, "verdicts.json"), json.loads((folder / "verdicts.json").read_bytes())
     for document in (then, now):
         # The wording of a clause may improve, and with it the catalogue's revision.
         del document["catalogue"], document["schema"]
         document["cells"].sort(key=lambda cell: (cell["requirement"], cell["case"]))
     # Keys may be added.
     assert {key: now[key] for key in then} == then
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Of a file of JSON lines, without its header."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
 
 
 def _checked(tmp_path: Path) -> Path:
@@ -232,10 +247,9 @@ CERTIFIED = [version for version in RELEASED if (GOLDEN / version / "certificate
 
 @pytest.mark.parametrize("version", CERTIFIED)
 def test_golden_run_comes_to_the_same_certificate(version: str, tmp_path: Path) -> None:
-    folder = golden(tmp_path, version)
-    (folder / "certificate.json").unlink()
+    folder = _unjudged(tmp_path, version)
     _run(["check", str(folder)])
-    then, now = (json.loads((where / "certificate.json").read_bytes()) for where in (GOLDEN / version, folder))
+    then, now = _then(version, "certificate.json"), json.loads((folder / "certificate.json").read_bytes())
     claimed = [{claim["profile"]: claim for claim in one.pop("profiles")} for one in (then, now)]
     # Requirements and profiles may be added, and clauses reworded; what was certified stays.
     for rows in ("requirements", "broker_side"):
@@ -271,7 +285,7 @@ HistoryChange = Callable[[list[Event]], list[Event]]
 
 def change(folder: Path, case: str, changed: HistoryChange) -> None:
     """Rewrite the first history of a Case."""
-    path = folder / "history" / case / "1.jsonl"
+    path = history_path(folder, case, 1)
     head, *events = (json.loads(line) for line in path.read_text().splitlines())
     after = changed([*events])
     assert after != events
@@ -313,11 +327,11 @@ def with_an_early_redelivery_request(events: list[Event]) -> list[Event]:
 
 
 CHANGES: dict[str, tuple[str, HistoryChange, str, str]] = {
-    "resend": ("resend/unreceipted-sends", without_one_resend, "resend.ignores-stale-receipt", "fail"),
+    "resend": ("resend/pending-sends", without_one_resend, "resend.ignores-stale-receipt", "fail"),
     "outcome": ("dedup/effectively-once", with_a_failed_send, "dedup.effectively-once", "fail"),
     "entry": ("dedup/effectively-once", with_a_lost_entry, "dedup.effectively-once", "fail"),
-    "time": ("nack/one-of-three", with_an_early_redelivery_request, "nack.redelivered-in-window", "fail"),
-    "end": ("nack/one-of-three", lambda events: events[:-1], "nack.redelivered-in-window", "harness-error"),
+    "time": ("nack/one-of-three", with_an_early_redelivery_request, "nack.redelivery-requested-in-time", "fail"),
+    "end": ("nack/one-of-three", lambda events: events[:-1], "nack.redelivery-requested-in-time", "harness-error"),
 }
 """What is changed -> the Case, how, the requirement that notices, and what it comes to."""
 
@@ -341,7 +355,7 @@ def test_a_run_without_one_of_its_histories_is_invalid(tmp_path: Path) -> None:
     folder = golden(tmp_path)
     shutil.rmtree(folder / "history" / "nack")
     assert _run(["check", str(folder)]) != 0
-    assert verdicts(folder)["nack.redelivered-in-window"] == "invalid"
+    assert verdicts(folder)["nack.redelivery-requested-in-time"] == "invalid"
 
 
 # --- a newer catalogue ------------------------------------------------------------------------------------------------
@@ -366,7 +380,7 @@ def test_newer_catalogue_lists_what_it_sees_differently(
 
 def test_requirement_added_since_is_listed_as_a_difference(tmp_path: Path, capsys: Printed) -> None:
     _run(["check", str(golden(tmp_path))])
-    assert "changed  robustness.operations-end: not judged -> pass" in capsys.readouterr().out
+    assert "changed  robustness.calls-do-not-hang: not judged -> pass" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("pack_of_then")

@@ -28,7 +28,7 @@ def time_out(send_timeout_ms: int) -> Case:
     return plan.case(
         "end-to-end/time-out",
         "A cut, no receipts, and a send time-out",
-        ("resend.send-timeout", "resend.unreceipted-again"),
+        ("resend.send-timeout", "resend.pending-sends-resent"),
         producer={"send_timeout_ms": send_timeout_ms},
         faults=(
             Fault(trigger=up("SEND", k=2), action=Cut()),
@@ -43,7 +43,7 @@ LATE = ReferenceTrial(mutants=frozenset({"send-timeout-late"}))
 """Misses the time-out by more than is tolerated, so that there is something to find."""
 
 
-OF_ITS_TIME = "delivery.fault-windows"
+OF_ITS_TIME = "delivery.statistics-per-fault"
 """Where no time passes, what is sent at once is sent while the fault lasts."""
 
 

@@ -29,18 +29,18 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what overtakes a resend breaks its order and the topic's",
     ),
     "renumbers-on-reconnect": (
-        frozenset({"ordering.sequence-ids-step-by-one"}),
+        frozenset({"ordering.sequence-ids-increase-by-one"}),
         "ids that follow the broker's word do not step by one",
     ),
     "ignores-last-sequence-id": (
-        frozenset({"dedup.effectively-once", "delivery.ok-is-stored"}),
+        frozenset({"dedup.effectively-once", "delivery.successful-send-is-stored"}),
         "ids used twice are dropped as duplicates, and lost",
     ),
     "acks-on-first-topic": (
         frozenset({"ack.flushed-in-time"}),
         "where an acknowledgment was to be sent, none is",
     ),
-    "seek-keeps-prefetch": (
+    "seek-keeps-prefetched": (
         frozenset({"seek.starts-at-target"}),
         "what was left in the queue is handed out first",
     ),
@@ -49,10 +49,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what a stale acknowledgment takes away does not come first",
     ),
     "appends-repeated-chunk": (
-        frozenset({"delivery.as-sent", "delivery.nothing-invented"}),
+        frozenset({"delivery.payload-unchanged", "delivery.no-phantom-messages"}),
         "a message with a chunk too much is not the one sent",
     ),
-    "one-chunk-buffer": (
+    "assembles-one-message-at-a-time": (
         frozenset({"chunking.delivers-whole-only"}),
         "a message that is discarded is not handed over either",
     ),
@@ -60,92 +60,94 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"flow.permits-within-queue"}),
         "a permit too many at first is one too many ever after",
     ),
-    "loses-split-length": (
-        frozenset({"robustness.operations-end"}),
+    "loses-split-frame-length": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "requests whose answers are thrown away do not end in time",
     ),
     "redelivers-acked": (
-        frozenset({"ack.settles-what-it-names"}),
+        frozenset({"ack.applies-to-named-messages"}),
         "what an ACK settled comes again",
     ),
     "acks-named-message-only": (
-        frozenset({"subscription.resumes-after-acked"}),
+        frozenset({"subscription.resumes-at-first-unacked"}),
         "what is settled in part is sent again to who comes back",
     ),
-    "cumulative-takes-several": (
-        frozenset({"subscription.resumes-after-acked"}),
+    "cumulative-accepts-several-ids": (
+        frozenset({"subscription.resumes-at-first-unacked"}),
         "what is settled wrongly does not come again",
     ),
     "loses-receipted-append": (
-        frozenset({"delivery.acked-is-delivered", "delivery.fault-windows", "ordering.keeps-send-order"}),
+        frozenset(
+            {"delivery.successful-send-is-delivered", "delivery.statistics-per-fault", "ordering.keeps-send-order"}
+        ),
         "what is lost is delivered to nobody, and the topic lacks it",
     ),
     "dedup-stores-duplicates": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "receipts for nothing that is pending make the client connect again and again, and its sends never end",
     ),
-    "refused-return-is-final": (
-        frozenset({"resend.unreceipted-again"}),
+    "rejected-reconnect-is-final": (
+        frozenset({"resend.pending-sends-resent"}),
         "what fails with its producer is not sent again",
     ),
-    "batch-goes-by-highest-id": (
-        frozenset({"dedup.resumes-after-last-id"}),
+    "batch-sequence-id-is-highest": (
+        frozenset({"dedup.resumes-after-last-sequence-id"}),
         "a first batch does not go by the first id",
     ),
-    "opens-for-ever": (
-        frozenset({"robustness.operations-end"}),
+    "opens-beyond-timeout": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "an opening that goes on does not end",
     ),
-    "receipt-ends-one-call": (
-        frozenset({"robustness.operations-end"}),
+    "ack-response-ends-one-call": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "the calls behind it do not end",
     ),
-    "awaits-old-broker": (
-        frozenset({"robustness.operations-end"}),
+    "awaits-ack-response-of-old-broker": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "what waits for an answer that never comes does not end",
     ),
     "empty-payload-dropped": (
-        frozenset({"compression.common-format"}),
+        frozenset({"compression.interoperable-format"}),
         "an empty message that is compressed is not read either",
     ),
-    "permits-twice": (
-        frozenset({"flow.filtered-earn-nothing"}),
+    "returns-permit-twice": (
+        frozenset({"flow.no-permit-for-ack-set-filtered"}),
         "of permits too many nobody sees what they were granted for",
     ),
-    "acked-again-keeps-permit": (
-        frozenset({"flow.dropped-return-permits"}),
+    "filtered-redelivery-keeps-permit": (
+        frozenset({"flow.dropped-message-returns-permit"}),
         "what is dropped is dropped, whatever for",
     ),
-    "bad-body-keeps-permit": (
-        frozenset({"flow.dropped-return-permits"}),
+    "decompression-error-keeps-permit": (
+        frozenset({"flow.dropped-message-returns-permit"}),
         "what is dropped is dropped, whatever for",
     ),
-    "corrupt-keeps-permit": (
-        frozenset({"flow.dropped-return-permits"}),
+    "checksum-mismatch-keeps-permit": (
+        frozenset({"flow.dropped-message-returns-permit"}),
         "what is dropped is dropped, whatever for",
     ),
     "ignores-close-producer": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "what goes to a broker that does not listen never ends",
     ),
     "forgets-waiting-producer": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "what is never answered does not end",
     ),
     "pending-outlives-close": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "what a close leaves pending never ends",
     ),
     "full-queue-stops-batch-timer": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "a batch that never leaves ends no send",
     ),
-    "batch-delay-unread": (
-        frozenset({"batching.wider-limits-save"}),
+    "batch-ignores-delay": (
+        frozenset({"batching.wider-limits-fill-batches"}),
         "a delay that nobody reads gathers nothing",
     ),
-    "never-times-out": (
-        frozenset({"robustness.operations-end"}),
+    "send-never-times-out": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "a send that never times out never ends",
     ),
     "sync-send-returns-at-once": (
@@ -156,24 +158,26 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"ordering.callbacks-in-send-order"}),
         "what is sent first is receipted first",
     ),
-    "batch-size-of-payloads": (
+    "uncompressed-size-without-headers": (
         frozenset({"ordering.keeps-send-order"}),
         "what nobody can take apart is not on the topic",
     ),
-    "compresses-members-too": (
-        frozenset({"delivery.nothing-invented", "delivery.ok-is-stored", "ordering.keeps-send-order"}),
+    "compresses-each-message-too": (
+        frozenset({"delivery.no-phantom-messages", "delivery.successful-send-is-stored", "ordering.keeps-send-order"}),
         "what nobody can take apart is not on the topic",
     ),
-    "keyed-batch-tells-range": (
-        frozenset({"delivery.ok-is-stored"}),
+    "key-based-batch-sends-id-range": (
+        frozenset({"delivery.successful-send-is-stored"}),
         "what is dropped as a duplicate is reported as sent",
     ),
-    "keyed-batches-unsorted": (
-        frozenset({"delivery.ok-is-stored"}),
+    "key-based-batches-unsorted": (
+        frozenset({"delivery.successful-send-is-stored"}),
         "what is dropped as a duplicate is reported as sent",
     ),
-    "batch-of-one-unopened": (
-        frozenset({"delivery.as-sent", "delivery.nothing-invented", "robustness.odd-messages-round-trip"}),
+    "batch-of-one-not-unpacked": (
+        frozenset(
+            {"delivery.payload-unchanged", "delivery.no-phantom-messages", "robustness.edge-case-payloads-round-trip"}
+        ),
         "a message with a header in front is another",
     ),
     "default-hash-is-murmur3": (
@@ -181,18 +185,18 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "the default it declares is not what it does",
     ),
     "snappy-framed": (
-        frozenset({"compression.garbled-message-reported", "ordering.keeps-send-order"}),
+        frozenset({"compression.decompression-error-reported", "ordering.keeps-send-order"}),
         "what nobody can decompress is not on the topic, and who hands it over hands over what is garbled",
     ),
     "omits-uncompressed-size": (
         frozenset({"ordering.keeps-send-order"}),
         "what nobody can decompress is not on the topic",
     ),
-    "window-of-one-never-ends": (
-        frozenset({"routing.batches-fill-in-windows"}),
+    "batching-window-of-one-never-ends": (
+        frozenset({"routing.round-robin-batching-window"}),
         "a window that never ends is no window",
     ),
-    "single-ignores-keys": (
+    "single-partition-ignores-keys": (
         frozenset({"routing.declared-default-hash", "routing.default-hash", "routing.java-string-hash"}),
         "a key that is not hashed is not where its hash says",
     ),
@@ -204,16 +208,16 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"throttling.dispatch-rate-holds"}),
         "a read of a hundred is more than a period allows",
     ),
-    "redelivery-is-free": (
+    "redelivery-not-charged": (
         frozenset({"throttling.dispatch-rate-holds", "throttling.replay-overshoots-once"}),
         "what is free leaves beyond the rate",
     ),
     "deletes-unacked": (
-        frozenset({"ack.survives-load", "subscription.resumes-after-acked"}),
+        frozenset({"ack.survives-unload", "subscription.resumes-at-first-unacked"}),
         "what is gone is not there for who comes back",
     ),
     "replay-has-own-rate": (
-        frozenset({"throttling.dispatch-rate-holds", "throttling.redelivered-count-again"}),
+        frozenset({"throttling.dispatch-rate-holds", "throttling.redelivery-is-charged"}),
         "what comes again and is charged to a rate of its own leaves beyond the one that is set",
     ),
     "dispatch-limits-are-alternatives": (
@@ -221,27 +225,29 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "with tokens used up that do not count a read has any size",
     ),
     "dedup-records-lowest": (
-        frozenset({"dedup.tells-last-id"}),
+        frozenset({"dedup.reports-last-sequence-id"}),
         "what is remembered is what a producer is told",
     ),
     "dedup-checks-early-chunks": (
-        frozenset({"chunking.survives-reconnect", "dedup.effectively-once", "delivery.ok-is-stored"}),
+        frozenset({"chunking.survives-reconnect", "dedup.effectively-once", "delivery.successful-send-is-stored"}),
         "chunks that are dropped as duplicates take their message with them",
     ),
-    "dedup-keeps-unwritten": (
-        frozenset({"robustness.operations-end"}),
+    "dedup-remembers-failed-write": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "what is refused for ever never ends",
     ),
     "reorders-appends": (
-        frozenset({"ordering.ids-grow"}),
+        frozenset({"ordering.message-ids-increase"}),
         "a receipt names the place that another message got",
     ),
     "receipts-out-of-order": (
-        frozenset({"ordering.ids-grow"}),
+        frozenset({"ordering.message-ids-increase"}),
         "their ids come out of order with them",
     ),
-    "ledger-begins-anew": (
-        frozenset({"delivery.as-sent", "ordering.keeps-send-order", "robustness.odd-messages-round-trip"}),
+    "entry-ids-restart-after-load": (
+        frozenset(
+            {"delivery.payload-unchanged", "ordering.keeps-send-order", "robustness.edge-case-payloads-round-trip"}
+        ),
         "an id that two messages have is answered with either, and says nothing of their order",
     ),
     "key-shared-ignores-keys": (
@@ -249,83 +255,83 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is not kept together is out at two",
     ),
     "crash-loses-last-entry": (
-        frozenset({"ack.survives-load", "subscription.resumes-after-acked"}),
+        frozenset({"ack.survives-unload", "subscription.resumes-at-first-unacked"}),
         "what is gone does not come again",
     ),
     "cursor-fills-holes": (
-        frozenset({"subscription.shared-gives-to-one"}),
+        frozenset({"subscription.shared-entry-at-one-consumer"}),
         "what is lost at a load was left behind by somebody",
     ),
     "loses-chunk": (
-        frozenset({"dedup.effectively-once", "delivery.ok-is-stored"}),
+        frozenset({"dedup.effectively-once", "delivery.successful-send-is-stored"}),
         "a chunk that is gone takes its message, deduplicated or not",
     ),
     "ignores-migration": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "who looks for a topic where it is not finds neither its messages nor an end",
     ),
-    "repeats-credentials": (
-        frozenset({"robustness.operations-end"}),
+    "answers-with-old-credentials": (
+        frozenset({"robustness.calls-do-not-hang"}),
         "whom the broker does not know any more it does not serve",
     ),
     "retries-fenced": (
-        frozenset({"robustness.operations-end"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "what waits for a producer that never comes in does not end",
     ),
     "retry-letter-loses-keys": (
-        frozenset({"letters.dead-letter-is-whole"}),
+        frozenset({"dead-letter.copy-is-complete"}),
         "what a retry letter has lost its dead letter lacks",
     ),
-    "hands-over-beyond-maximum": (
-        frozenset({"letters.buried-then-acked"}),
+    "delivers-beyond-max-redeliver-count": (
+        frozenset({"dead-letter.original-acked-after-receipt"}),
         "what is not buried when it is due is asked for again",
     ),
-    "loses-behind-reconnect": (
-        frozenset({"delivery.fault-windows"}),
+    "loses-messages-after-reconnect": (
+        frozenset({"delivery.statistics-per-fault"}),
         "what is lost is lost to those who count it, too",
     ),
-    "blanks-resend": (
+    "resend-loses-payload": (
         frozenset(
             {
-                "compression.exact-size",
-                "delivery.acked-is-delivered",
-                "delivery.fault-windows",
-                "delivery.ok-is-stored",
+                "compression.uncompressed-size-exact",
+                "delivery.successful-send-is-delivered",
+                "delivery.statistics-per-fault",
+                "delivery.successful-send-is-stored",
                 "ordering.keeps-send-order",
             }
         ),
         "what comes in place of a message is not the message",
     ),
-    "return-names-no-topic": (
-        frozenset({"delivery.acked-is-delivered", "delivery.fault-windows"}),
+    "wrong-topic-name-after-reconnect": (
+        frozenset({"delivery.successful-send-is-delivered", "delivery.statistics-per-fault"}),
         "a message under the name of another topic is missing where it was sent",
     ),
-    "sends-what-it-refused": (
-        frozenset({"flow.full-queue-answers"}),
+    "sends-rejected-message": (
+        frozenset({"flow.full-queue-blocks-or-fails"}),
         "what is refused because of a full queue is not sent",
     ),
-    "hands-out-acked-again": (
-        frozenset({"ordering.delivers-in-id-order"}),
+    "delivers-acked-message-again": (
+        frozenset({"ordering.delivers-in-message-id-order"}),
         "what comes a second time comes behind what was sent later",
     ),
-    "hands-over-old-bytes": (
-        frozenset({"delivery.nothing-invented", "robustness.odd-messages-round-trip"}),
+    "redelivery-changes-last-byte": (
+        frozenset({"delivery.no-phantom-messages", "robustness.edge-case-payloads-round-trip"}),
         "what is not the message that was sent does not make the round either, and no witness knows it",
     ),
-    "silent-after-reconnect": (
-        frozenset({"flow.restarts-after-reconnect"}),
+    "no-permits-after-reconnect": (
+        frozenset({"flow.permits-reset-on-reconnect"}),
         "a consumer without permits gets nothing",
     ),
     "delivers-fragments": (
-        frozenset({"delivery.acked-is-delivered"}),
+        frozenset({"delivery.successful-send-is-delivered"}),
         "what is handed over in part is not handed over",
     ),
     "publish-throttle-drops": (
-        frozenset({"delivery.ok-is-stored", "ordering.keeps-send-order"}),
+        frozenset({"delivery.successful-send-is-stored", "ordering.keeps-send-order"}),
         "what is dropped is not stored, whatever its receipt says",
     ),
-    "delayed-lost-on-load": (
-        frozenset({"delivery.acked-is-delivered", "delivery.fault-windows"}),
+    "delayed-lost-on-unload": (
+        frozenset({"delivery.successful-send-is-delivered", "delivery.statistics-per-fault"}),
         "what is never delivered is lost",
     ),
 }
@@ -333,8 +339,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
 
 
 WITHOUT_A_MUTANT: dict[str, str] = {
-    "delivery.fault-windows": "it counts what other requirements of delivery find, by the fault that brought it about",
-    "batching.wider-limits-save": "it compares two producers, and what one of them does wrong is a rule of batching",
+    "delivery.statistics-per-fault": "it counts by fault what other requirements of delivery find",
+    "batching.wider-limits-fill-batches": "it compares two producers; a mistake of one breaks a rule of batching",
 }
 """Requirement -> why no mutant breaks it: one that does breaks another first, and is that one's."""
 
@@ -397,7 +403,7 @@ def test_no_admission_is_left_over() -> None:
     assert {name: also - failed[name] for name, (also, _) in ALSO.items() if also - failed[name]} == {}
 
 
-WIDE = ("blanks-resend",)
+WIDE = ("resend-loses-payload",)
 """The mutants that broke most, over all Cases."""
 
 

@@ -22,7 +22,7 @@ from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
 SEED = 24
 LIVES, MACHINE_LIVES = 150, 12
-LOST = "resend.unreceipted-again"
+LOST = "resend.pending-sends-resent"
 
 
 @cache

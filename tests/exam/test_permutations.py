@@ -18,4 +18,4 @@ def test_what_a_consumer_made_active_late_withholds_shows(case_id: str) -> None:
     gives_up = ReferenceTrial(mutants=frozenset({"drops-message-on-repeated-chunk"}))
     told = gives_up.in_virtual_time(permuted(CASES[case_id], ("failover",))).judgements
     verdicts = {judgement.requirement: judgement.verdict for judgement in told}
-    assert verdicts[RequirementId("chunking.filters-repeated-chunk")] is Verdict.FAIL
+    assert verdicts[RequirementId("chunking.repeated-chunk-dropped")] is Verdict.FAIL

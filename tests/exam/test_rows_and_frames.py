@@ -17,8 +17,8 @@ CASES = {case.id: case for case in load_packs().cases}
 
 AGREED: list[tuple[str, str, str]] = [
     ("reorders-appends", "ordering/pipelined-sends", clauses.ORDER),
-    ("delay-ignored", "delayed/strictly-due", clauses.DUE),
-    ("redelivery-uncounted", "nack/refused-three-times", clauses.COUNTED),
+    ("delay-ignored", "delayed/strict-delivery-time", clauses.DUE),
+    ("redelivery-count-stays-zero", "nack/nacked-three-times", clauses.COUNTED),
 ]
 
 

@@ -14,20 +14,20 @@ from assay_conformance.machines.kinds import KINDS
 LIVES, SEED = 25, 1
 
 SHOWN = (
-    ("finds its topic full", "quota-keeps-pending"),
+    ("finds its topic full", "quota-exceeded-keeps-pending"),
     ("leaves without receipts", "pending-outlives-close"),
-    ("waits for its turn", "waits-no-longer-than-others"),
-    ("has one name of many", "dedup-writes-every-name"),
+    ("waits for its turn", "waiting-producer-times-out"),
+    ("has one name of many", "dedup-snapshot-unbounded"),
     ("dies with what it sends", "ignores-last-sequence-id"),
     ("dies with what it has", "resubscribe-starts-over"),
-    ("has little memory", "memory-per-producer"),
-    ("is told limits that differ", "limit-of-last-connection"),
-    ("fills a broker's buffer", "reads-on-full-buffer"),
-    ("refuses at a rate", "redelivery-is-free"),
+    ("has little memory", "memory-limit-per-producer"),
+    ("is told limits that differ", "max-message-size-of-last-connection"),
+    ("fills a broker's buffer", "publish-buffer-limit-ignored"),
+    ("refuses at a rate", "redelivery-not-charged"),
     ("refuses at a rate", "replay-has-own-rate"),
-    ("publishes at a rate", "brokers-publish-rate-is-ignored"),
+    ("publishes at a rate", "broker-publish-rate-ignored"),
     ("publishes at a rate", "publish-throttle-answers-error"),
-    ("reads at once or never", "transient-waits-for-rate"),
+    ("reads at once or never", "non-persistent-waits-for-rate"),
 )
 
 

@@ -83,11 +83,11 @@ def _made_up() -> Replay:
     case = plan.case(
         "batching/made-up",
         "Three messages of a batch",
-        (RequirementId("batching.names-all-ids"),),
+        (RequirementId("batching.highest-sequence-id"),),
         producer={"batching": True, "batching_max_publish_delay_ms": 500},
     )
-    breach = next(one for one in FAILURES["batching--names-all-ids"].breaches if one.code == "no-highest-id")
-    return msgspec.structs.replace(FAILURES["batching--names-all-ids"], case=case, breaches=(breach,))
+    breach = next(one for one in FAILURES["batching--sequence-ids-of-batches"].breaches if one.code == "no-highest-id")
+    return msgspec.structs.replace(FAILURES["batching--sequence-ids-of-batches"], case=case, breaches=(breach,))
 
 
 def test_every_helper_is_used_by_a_script_that_is_run() -> None:

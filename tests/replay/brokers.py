@@ -30,26 +30,30 @@ _FORGETS = (
 )
 
 EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
-    ("pulsar-python", "chunking.permits-return"): "the Case that fails, chunking/chunks-that-find-no-room, holds the "
-    "store and was not run there",
-    ("pulsar-python", "connection.limit-of-each"): "the Case that fails, connection/limits-that-differ, needs two "
-    "brokers and was not run there",
     (
         "pulsar-python",
-        "flow.full-queue-answers",
+        "chunking.releases-queue-and-memory",
+    ): "the Case that fails, chunking/full-queue-fails-chunks, holds the store and was not run there",
+    (
+        "pulsar-python",
+        "connection.max-message-size-per-connection",
+    ): "the Case that fails, connection/max-message-size-differs, needs two brokers and was not run there",
+    (
+        "pulsar-python",
+        "flow.full-queue-blocks-or-fails",
     ): "the Case that fails, flow/room-after-failed-batches, holds the store and was not run there",
-    ("pulsar-python", "producer.close-settles-pending"): "the Case that fails, producer/close-with-sends-in-flight, "
+    ("pulsar-python", "producer.close-ends-pending-sends"): "the Case that fails, producer/close-with-sends-in-flight, "
     "holds the store and was not run there",
     ("pulsar-python", "resend.send-timeout"): "the client's own: sends behind one that is not allowed are sent again "
     "before their receipts come, and each reconnect starts their time-out anew; receipts of a real broker come when "
     "BookKeeper has written (PersistentTopic.addComplete), those of the embedded one at once",
-    ("pulsar-python", "seek.forgets-what-was-before"): "the client's own: acknowledgments that are being grouped leave "
+    ("pulsar-python", "seek.discards-prefetched"): "the client's own: acknowledgments that are being grouped leave "
     "behind SEEK when its answer takes longer than the group's interval, as where Pulsar moves the cursor "
     "(PersistentSubscription.resetCursor); the embedded broker answers at once",
-    ("pulsar-python", "subscription.keeps-what-is-unacked"): _FORGETS,
-    ("pulsar-python", "subscription.resumes-after-acked"): _FORGETS,
-    ("reference", "subscription.keeps-what-is-unacked"): _FORGETS,
-    ("reference", "subscription.resumes-after-acked"): _FORGETS,
+    ("pulsar-python", "subscription.retains-until-acked"): _FORGETS,
+    ("pulsar-python", "subscription.resumes-at-first-unacked"): _FORGETS,
+    ("reference", "subscription.retains-until-acked"): _FORGETS,
+    ("reference", "subscription.resumes-at-first-unacked"): _FORGETS,
 }
 """(client, requirement) -> why a real broker brings about another verdict."""
 

@@ -58,7 +58,7 @@ from assay_reports.standing import Standing, stand
 from assay_reports.verdicts import verdicts
 
 KEEPS_ORDER = RequirementId("resend.keeps-order")
-AGAIN = RequirementId("resend.unreceipted-again")
+AGAIN = RequirementId("resend.pending-sends-resent")
 FLUSHES = RequirementId("ack.flush-on-close")
 BROKER_KEEPS = RequirementId("ack.broker-keeps")
 

@@ -17,7 +17,7 @@ from assay_reports.report import Report
 from assay_reports.spark.report import Judged, report
 
 PASSED = RequirementVerdict(
-    requirement=RequirementId("delivery.as-sent"), verdict=Verdict.PASS, exercised=9, cases=("ledger",)
+    requirement=RequirementId("delivery.payload-unchanged"), verdict=Verdict.PASS, exercised=9, cases=("ledger",)
 )
 
 

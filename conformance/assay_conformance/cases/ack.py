@@ -30,7 +30,7 @@ STEADY_MS = 60
 """Less than a group interval: a timer that every ack arms anew never fires."""
 
 
-def one_interval() -> Case:
+def within_one_group_time() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(10)), receives=10)
     plan.ack(consumer, numbers=range(5))
@@ -40,29 +40,29 @@ def one_interval() -> Case:
         plan.wait_ms(MOMENT_MS)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/one-interval",
+        "ack/within-one-group-time",
         "Five acks at once, then five within one group interval",
-        ("ack.flushed-in-time", "ack.one-command-a-flush"),
+        ("ack.flushed-in-time", "ack.flush-sends-one-command"),
         consumer=GROUPED,
     )
 
 
-def both_kinds_in_one_interval() -> Case:
+def cumulative_and_individual_in_one_group() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(6)), receives=6)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.ack(consumer, numbers=[3, 5])
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/both-kinds-in-one-interval",
+        "ack/cumulative-and-individual-in-one-group",
         "A cumulative acknowledgment and two individual ones wait together",
-        ("ack.cumulative-names-one", "ack.flushed-in-time"),
+        ("ack.cumulative-has-one-message-id", "ack.flushed-in-time"),
         capabilities=("cumulative_ack",),
         consumer=GROUPED,
     )
 
 
-def steady_acks() -> Case:
+def continuous_acks() -> Case:
     """An ack more than once in every interval must not put off those before it."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(8)), receives=8)
@@ -71,7 +71,7 @@ def steady_acks() -> Case:
         plan.wait_ms(STEADY_MS)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/steady-acks",
+        "ack/continuous-acks",
         "Eight acks, 60 ms apart, with a group interval of 100 ms",
         ("ack.flushed-in-time",),
         consumer=GROUPED,
@@ -121,14 +121,14 @@ def full_group() -> Case:
     return plan.case(
         "ack/full-group",
         "2200 messages are acknowledged at once, a group takes 1000",
-        ("ack.full-group-at-once",),
+        ("ack.full-group-flushed-at-once",),
         consumer={**GROUPED, "ack_group_ms": 1_000},
         # So many messages at once would keep others' timers waiting.
         isolation=Isolation.EXCLUSIVE,
     )
 
 
-def no_interval() -> Case:
+def zero_group_time() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(6)), receives=6)
     plan.ack(consumer, numbers=[0])
@@ -138,14 +138,14 @@ def no_interval() -> Case:
     plan.ack(consumer, numbers=[5], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/no-interval",
+        "ack/zero-group-time",
         "Three acknowledgments, one of them cumulative, with a group interval of 0",
-        ("ack.immediate-without-interval",),
+        ("ack.zero-group-time-is-immediate",),
         consumer={**GROUPED, "ack_group_ms": 0},
     )
 
 
-def while_away() -> Case:
+def while_disconnected() -> Case:
     """The second registration is answered so late that a flush falls into the outage."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(4)), receives=4)
@@ -160,9 +160,9 @@ def while_away() -> Case:
     plan.wait_frame("FLOW", Direction.TO_BROKER, count=2)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/while-away",
+        "ack/while-disconnected",
         "Three messages are acknowledged while the connection is gone",
-        ("ack.kept-while-away",),
+        ("ack.kept-while-disconnected",),
         consumer={**GROUPED, "subscription_type": "shared"},
         faults=(
             Fault(trigger=AfterStep(step=lost), action=Cut()),
@@ -171,7 +171,7 @@ def while_away() -> Case:
     )
 
 
-def redelivered_while_held() -> Case:
+def redelivered_while_ack_grouped() -> Case:
     """Refused, then acknowledged at once: the redelivery comes long before the group's interval is over."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
@@ -181,9 +181,9 @@ def redelivered_while_held() -> Case:
     plan.receive(consumer, 1, timeout_ms=100)
     plan.wait_ops()
     return plan.case(
-        "ack/redelivered-while-held",
+        "ack/redelivered-while-ack-grouped",
         "A refused message is acknowledged, and comes again before its ACK has left",
-        ("ack.held-not-delivered",),
+        ("ack.grouped-ack-filters-redelivery",),
         consumer=HOLDING,
         # Which says that the interval can be set.
         capabilities=("immediate_ack",),
@@ -202,13 +202,13 @@ def redelivered_after_lost_ack() -> Case:
     return plan.case(
         "ack/redelivered-after-lost-ack",
         "The connection dies when a cumulative ACK is sent, before the broker has it",
-        ("ack.held-not-delivered",),
+        ("ack.grouped-ack-filters-redelivery",),
         consumer=GROUPED,
         faults=(Fault(trigger=up("ACK"), action=Cut(before=True)),),
     )
 
 
-def permits_of_what_was_dropped() -> Case:
+def dropped_redelivery_returns_permit() -> Case:
     """With a queue of one, a permit that is not returned leaves none."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(4)), receives=2)
@@ -217,9 +217,9 @@ def permits_of_what_was_dropped() -> Case:
     plan.receive(consumer, 2, timeout_ms=STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "ack/permits-of-what-was-dropped",
+        "ack/dropped-redelivery-returns-permit",
         "The connection dies when a cumulative ACK is sent; the consumer's queue is one message",
-        ("ack.held-not-delivered",),
+        ("ack.grouped-ack-filters-redelivery",),
         consumer={**GROUPED, "receiver_queue_size": 1},
         faults=(Fault(trigger=up("ACK"), action=Cut(before=True)),),
     )
@@ -240,16 +240,16 @@ def cumulative_on_shared() -> Case:
 
 
 CASES = (
-    both_kinds_in_one_interval(),
-    one_interval(),
-    steady_acks(),
+    cumulative_and_individual_in_one_group(),
+    within_one_group_time(),
+    continuous_acks(),
     full_group(),
-    no_interval(),
+    zero_group_time(),
     cumulative_out_of_order(),
     close_with_pending_acks(),
-    while_away(),
-    redelivered_while_held(),
+    while_disconnected(),
+    redelivered_while_ack_grouped(),
     redelivered_after_lost_ack(),
-    permits_of_what_was_dropped(),
+    dropped_redelivery_returns_permit(),
     cumulative_on_shared(),
 )

@@ -12,7 +12,7 @@ WHOLE_BATCHES: Config = {**GROUPED, "batch_index_ack": False}
 BY_INDEX: Config = {**GROUPED, "batch_index_ack": True, "subscription_type": "shared"}
 
 
-def batch_half_settled() -> Case:
+def batch_partly_acked() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
@@ -20,14 +20,14 @@ def batch_half_settled() -> Case:
     plan.ack(consumer, numbers=[3])
     plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
     return plan.case(
-        "ack/batch-half-settled",
+        "ack/batch-partly-acked",
         "Three messages of a batch of four are acknowledged, the last one later",
         ("ack.whole-batch-only",),
         consumer=WHOLE_BATCHES,
     )
 
 
-def half_settled_batch_redelivered() -> Case:
+def partly_acked_batch_redelivered() -> Case:
     """What is at stake: the message that was not acknowledged must come again."""
     plan = Schedule()
     consumer = plan.consumer_of([batch(range(4))], receives=4)
@@ -40,7 +40,7 @@ def half_settled_batch_redelivered() -> Case:
     plan.ack(consumer)
     plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
     return plan.case(
-        "ack/half-settled-batch-redelivered",
+        "ack/partly-acked-batch-redelivered",
         "The connection dies when three messages of a batch of four are acknowledged",
         ("ack.whole-batch-only",),
         consumer=WHOLE_BATCHES,
@@ -66,30 +66,30 @@ def cumulative_inside_batch() -> Case:
     )
 
 
-def one_by_one_by_index() -> Case:
+def batch_index_one_by_one() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of([batch(range(4))], receives=4)
     for numbers in ([1], [0, 3], [2]):
         plan.ack(consumer, numbers=numbers)
         plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/one-by-one-by-index",
+        "ack/batch-index-one-by-one",
         "The messages of a batch are acknowledged in three steps, with batch-index acknowledgment",
-        ("ack.batch-index-bits",),
+        ("ack.batch-index-ack-set",),
         consumer=BY_INDEX,
     )
 
 
-def up_to_inside_by_index() -> Case:
+def cumulative_inside_batch_by_index() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of([*plains([0]), batch(range(1, 5)), *plains([5])], receives=6)
     for number in (2, 3, 4):
         plan.ack(consumer, numbers=[number], cumulative=True)
         plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/up-to-inside-by-index",
+        "ack/cumulative-inside-batch-by-index",
         "Cumulative acknowledgments of the second, third and last message of a batch of four, by index",
-        ("ack.batch-index-bits",),
+        ("ack.batch-index-ack-set",),
         capabilities=("cumulative_ack",),
         consumer={**GROUPED, "batch_index_ack": True},
     )
@@ -110,17 +110,17 @@ def rest_of_batch_redelivered() -> Case:
     return plan.case(
         "ack/rest-of-batch-redelivered",
         "The connection dies when two messages of a batch of four are acknowledged by index",
-        ("ack.filtered-not-delivered", "ack.batch-index-bits"),
+        ("ack.ack-set-filters-delivery", "ack.batch-index-ack-set"),
         consumer=BY_INDEX,
         faults=(Fault(trigger=AfterStep(step=lost), action=Cut()),),
     )
 
 
 CASES = (
-    batch_half_settled(),
-    half_settled_batch_redelivered(),
+    batch_partly_acked(),
+    partly_acked_batch_redelivered(),
     cumulative_inside_batch(),
-    one_by_one_by_index(),
+    batch_index_one_by_one(),
     rest_of_batch_redelivered(),
-    up_to_inside_by_index(),
+    cumulative_inside_batch_by_index(),
 )

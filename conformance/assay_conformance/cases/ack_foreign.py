@@ -30,7 +30,7 @@ def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = Fals
     return plan.case(
         f"ack/{words}",
         title,
-        ("ack.foreign-refused", "robustness.operations-end"),
+        ("ack.other-topic-rejected", "robustness.calls-do-not-hang"),
         capabilities=("consumer", *capabilities),
         topology=THREE,
         consumer=GROUPED,
@@ -39,9 +39,9 @@ def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = Fals
 
 
 CASES = (
-    _foreign("of-another-topic", "A consumer of two topics is told to acknowledge a message of a third one"),
+    _foreign("message-of-another-topic", "A consumer of two topics is told to acknowledge a message of a third one"),
     _foreign(
-        "up-to-another-topic",
+        "cumulative-to-another-topic",
         "A consumer of two topics is told to acknowledge everything up to a message of a third one",
         "cumulative_ack",
         cumulative=True,

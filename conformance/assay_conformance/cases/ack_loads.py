@@ -38,44 +38,44 @@ def _back(plan: Schedule, consumer: int, count: int) -> None:
     plan.wait_ms(SETTLED_MS)
 
 
-def holes_after_an_unload() -> Case:
+def individual_acks_after_unload() -> Case:
     """The second acknowledgment comes too soon behind the first one to be written for itself."""
     plan, consumer = _half_acknowledged([0, 2], [4, 5])
     plan.broker("unload", topic="t")
     _back(plan, consumer, 4)
     return plan.case(
-        "ack/holes-after-an-unload",
+        "ack/individual-acks-after-unload",
         "Four of eight messages are acknowledged here and there, and their topic is unloaded",
-        ("ack.survives-load",),
+        ("ack.survives-unload",),
         consumer={"subscription_type": "shared"},
     )
 
 
-def holes_after_a_crash() -> Case:
+def individual_acks_after_crash() -> Case:
     """The last acknowledgment shows that those before it are written; itself it may be lost."""
     plan, consumer = _half_acknowledged([0, 2, 4], [6], pause_ms=2 * SETTLED_MS)
     plan.broker("restart")
     _back(plan, consumer, 5)
     return plan.case(
-        "ack/holes-after-a-crash",
+        "ack/individual-acks-after-crash",
         "Four of eight messages are acknowledged here and there, and the broker dies",
-        ("ack.survives-load",),
+        ("ack.survives-unload",),
         consumer={"subscription_type": "shared"},
         limits=AROUND_RESTARTS,
         topology=Topology(settings=BrokerSettings(cursor_persist_ms=PERIOD_MS)),
     )
 
 
-def stopped_broker() -> Case:
+def graceful_broker_stop() -> Case:
     plan, consumer = _half_acknowledged([0], [1, 2])
     plan.broker("restart", graceful=True)
     _back(plan, consumer, 5)
     return plan.case(
-        "ack/stopped-broker",
+        "ack/graceful-broker-stop",
         "Three of eight messages are acknowledged, and the broker stops in order",
-        ("ack.survives-load",),
+        ("ack.survives-unload",),
         limits=AROUND_RESTARTS,
     )
 
 
-CASES = (holes_after_an_unload(), holes_after_a_crash(), stopped_broker())
+CASES = (individual_acks_after_unload(), individual_acks_after_crash(), graceful_broker_stop())

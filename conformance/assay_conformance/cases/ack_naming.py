@@ -32,83 +32,83 @@ def _rewritten(k: int, **fields: FieldValue) -> Fault:
     return Fault(trigger=up("ACK", k=k), action=Rewrite({name.replace("__", "."): fields[name] for name in fields}))
 
 
-def entry_named_by_one_message() -> Case:
+def batch_acked_by_one_index() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of([batch(range(4)), plain(4)], receives=5)
     lost = _acked(plan, consumer, [0, 1, 2, 3])
     _again(plan, consumer, 1, 3)
     return plan.case(
-        "ack/entry-named-by-one-message",
+        "ack/batch-acked-by-one-index",
         "The ACK of a whole batch names its second message; the connection dies",
-        ("ack.settles-what-it-names",),
+        ("ack.applies-to-named-messages",),
         consumer={**GROUPED, "batch_index_ack": False},
         faults=(_rewritten(1, message_id__batch_index=1), Fault(trigger=AfterStep(lost), action=Cut())),
     )
 
 
-def sets_that_join() -> Case:
+def ack_sets_combine() -> Case:
     """Clients tell all that is settled; one that tells only what is new has as much settled."""
     plan = Schedule()
     consumer = plan.consumer_of([batch(range(4))], receives=4)
     lost = _acked(plan, consumer, [0], [1])
     _again(plan, consumer, 2, 2)
     return plan.case(
-        "ack/sets-that-join",
+        "ack/ack-sets-combine",
         "Two ACKs of a batch of four each settle one message, and name no other; the connection dies",
-        ("ack.settles-what-it-names",),
+        ("ack.applies-to-named-messages",),
         consumer=BY_INDEX,
         capabilities=("batch_index_ack",),
         faults=(_rewritten(2, message_id__ack_set=0b1101), Fault(trigger=AfterStep(lost), action=Cut())),
     )
 
 
-def sets_that_leave_nothing() -> Case:
+def ack_sets_complete_batch() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of([batch(range(4)), plain(4)], receives=5)
     lost = _acked(plan, consumer, [0, 1], [2, 3])
     _again(plan, consumer, 1, 3)
     return plan.case(
-        "ack/sets-that-leave-nothing",
+        "ack/ack-sets-complete-batch",
         "Of two ACKs of a batch of four one settles the first half, and one the other; the connection dies",
-        ("ack.settles-what-it-names",),
+        ("ack.applies-to-named-messages",),
         consumer=BY_INDEX,
         capabilities=("batch_index_ack",),
         faults=(_rewritten(2, message_id__ack_set=0b0011), Fault(trigger=AfterStep(lost), action=Cut())),
     )
 
 
-def cumulative_from_one_of_several() -> Case:
+def cumulative_command_on_shared() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(4)), receives=4)
     lost = _acked(plan, consumer, [2])
     _again(plan, consumer, 3, 8)
     return plan.case(
-        "ack/cumulative-from-one-of-several",
+        "ack/cumulative-command-on-shared",
         "A cumulative ACK of the third of four messages comes on a shared subscription; the connection dies",
-        ("ack.settles-what-it-names",),
+        ("ack.applies-to-named-messages",),
         consumer=SHARED,
         faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
     )
 
 
-def cumulative_of_several() -> Case:
+def cumulative_with_two_message_ids() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(4)), receives=4)
     lost = _acked(plan, consumer, [1, 2])
     _again(plan, consumer, 4, 8)
     return plan.case(
-        "ack/cumulative-of-several",
+        "ack/cumulative-with-two-message-ids",
         "A cumulative ACK names the second and the third of four messages; the connection dies",
-        ("ack.settles-what-it-names",),
+        ("ack.applies-to-named-messages",),
         consumer={**GROUPED, "subscription_type": "exclusive"},
         faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
     )
 
 
 CASES = (
-    entry_named_by_one_message(),
-    sets_that_join(),
-    sets_that_leave_nothing(),
-    cumulative_from_one_of_several(),
-    cumulative_of_several(),
+    batch_acked_by_one_index(),
+    ack_sets_combine(),
+    ack_sets_complete_batch(),
+    cumulative_command_on_shared(),
+    cumulative_with_two_message_ids(),
 )

@@ -38,11 +38,11 @@ def _three_acks(words: str, title: str, requirements: tuple[str, ...], *faults: 
     )
 
 
-def answered_late() -> Case:
+def response_late() -> Case:
     return _three_acks(
-        "answered-late",
+        "response-late",
         "The broker's answer to two acknowledgments is held up",
-        ("ack.receipt-ends-call",),
+        ("ack.call-waits-for-response",),
         held_up=True,
     )
 
@@ -52,12 +52,12 @@ def refused(words: str, title: str, text: str) -> Case:
     return _three_acks(
         words,
         title,
-        ("ack.receipt-tells-failure", "ack.receipt-ends-call"),
+        ("ack.error-response-is-no-success", "ack.call-waits-for-response"),
         Fault(trigger=down("ACK_RESPONSE"), action=Rewrite(fields)),
     )
 
 
-def answer_lost() -> Case:
+def response_lost() -> Case:
     """The acknowledgments are with the broker; the client cannot know, and must not say so."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
@@ -66,16 +66,16 @@ def answer_lost() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.ack(consumer, messages=[4]))
     return plan.case(
-        "ack/answer-lost",
+        "ack/response-lost",
         "The connection is lost right ahead of the broker's answer to two acknowledgments",
-        ("ack.receipt-tells-failure",),
+        ("ack.error-response-is-no-success",),
         capabilities=("ack_receipt",),
         consumer=AWAITED,
         faults=(Fault(trigger=down("ACK_RESPONSE"), action=Cut(before=True)),),
     )
 
 
-def covered_while_it_waits() -> Case:
+def covered_by_pending_cumulative() -> Case:
     """Two calls of one flush; then calls for what is with the broker already, and not answered."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(4)), receives=4)
@@ -88,9 +88,9 @@ def covered_while_it_waits() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.ack(consumer, numbers=[3]))
     return plan.case(
-        "ack/covered-while-it-waits",
+        "ack/covered-by-pending-cumulative",
         "Two cumulative acknowledgments leave together and are answered late; what they cover is asked for meanwhile",
-        ("ack.receipt-ends-call",),
+        ("ack.call-waits-for-response",),
         capabilities=("ack_receipt", "cumulative_ack"),
         consumer=AWAITED,
         faults=(held_up,),
@@ -98,21 +98,21 @@ def covered_while_it_waits() -> Case:
     )
 
 
-def acknowledged_twice() -> Case:
+def acked_twice() -> Case:
     """The broker gets the first ACK a second time: its client lost the answer, and asks again."""
     return _three_acks(
-        "acknowledged-twice",
+        "acked-twice",
         "Of three messages two are acknowledged twice, with the same command",
-        ("ack.takes-what-is-settled",),
+        ("ack.repeated-ack-accepted",),
         Fault(trigger=up("ACK"), action=Duplicate()),
     )
 
 
 CASES = (
-    acknowledged_twice(),
-    covered_while_it_waits(),
-    answered_late(),
-    refused("answered-with-error", "The broker refuses two acknowledgments", "refused"),
-    refused("answered-with-error-without-text", "The broker refuses two acknowledgments without a word of why", ""),
-    answer_lost(),
+    acked_twice(),
+    covered_by_pending_cumulative(),
+    response_late(),
+    refused("response-with-error", "The broker refuses two acknowledgments", "refused"),
+    refused("response-with-error-without-message", "The broker refuses two acknowledgments without a word of why", ""),
+    response_lost(),
 )

@@ -46,7 +46,7 @@ class Pace:
 
 SHORT = Pace("", 400, 50, {"capabilities": ("short_ack_timeout",), "limits": Limits(least_wall_ms=400)})
 LEAST = Pace(
-    "-of-10-s",
+    "-10-s",
     10_000,
     1_000,
     {"tier": Tier.FULL, "limits": Limits(operation_ms=40_000, case_ms=60_000, least_wall_ms=10_000)},
@@ -63,12 +63,14 @@ def _comes_again(plan: Schedule, consumer: int, count: int, deadline_ms: int) ->
     plan.wait_ms(200)
 
 
-def held_too_long(pace: Pace) -> Case:
+def unacked_beyond_timeout(pace: Pace) -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[1])
     _comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
-    return pace.case(plan, "held-too-long", "Two messages of three are held", "ack-timeout.asked-for-in-window")
+    return pace.case(
+        plan, "unacked-beyond-timeout", "Two messages of three are held", "ack-timeout.redelivery-requested-in-time"
+    )
 
 
 def held_by_type(pace: Pace, type: str) -> Case:
@@ -80,9 +82,9 @@ def held_by_type(pace: Pace, type: str) -> Case:
     _comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     return pace.case(
         plan,
-        f"held-while-{type.replace('_', '-')}",
+        f"unacked-on-{type.replace('_', '-')}",
         f"Of two messages on a subscription of type {type} one is held for the time-out",
-        "ack-timeout.asked-for-by-type",
+        "ack-timeout.request-fits-subscription-type",
         subscription_type=type,
     )
 
@@ -101,11 +103,11 @@ def slow_application(pace: Pace) -> Case:
         plan,
         "slow-application",
         "Two messages wait in the queue for longer than the time-out",
-        "ack-timeout.prefetched-do-not-count",
+        "ack-timeout.not-for-prefetched",
     )
 
 
-def settled_in_time(pace: Pace) -> Case:
+def acked_in_time(pace: Pace) -> Case:
     plan = Schedule()
     consumer = plan.consumer_of([*plains(range(2)), batch(range(2, 4))], receives=4)
     plan.ack(consumer, numbers=[0, 1])
@@ -114,35 +116,35 @@ def settled_in_time(pace: Pace) -> Case:
     plan.wait_ms(pace.over_ms)
     return pace.case(
         plan,
-        "settled-in-time",
+        "acked-in-time",
         "Two messages and a batch are acknowledged before the time-out",
         "ack-timeout.ended-by-ack",
         batch_index_ack=False,
     )
 
 
-def settled_cumulatively(pace: Pace) -> Case:
+def acked_cumulatively(pace: Pace) -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[2], cumulative=True)
     plan.wait_ms(pace.over_ms)
     return pace.case(
         plan,
-        "settled-cumulatively",
+        "acked-cumulatively",
         "Three messages are acknowledged by one cumulative acknowledgment",
         "ack-timeout.ended-by-ack",
         subscription_type="exclusive",
     )
 
 
-def chunked_message_held(pace: Pace) -> Case:
+def unacked_chunked_message(pace: Pace) -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(chunks(0, 3), receives=1)
     _comes_again(plan, consumer, 1, deadline_ms=2 * pace.over_ms)
-    return pace.case(plan, "chunked-message-held", "A message in three chunks is held", "ack-timeout.ended-by-ack")
+    return pace.case(plan, "unacked-chunked-message", "A message in three chunks is held", "ack-timeout.ended-by-ack")
 
 
-def refused_within_timeout(pace: Pace) -> Case:
+def nacked_within_timeout(pace: Pace) -> Case:
     """The redelivery delay is the longer of the two clocks."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
@@ -151,14 +153,14 @@ def refused_within_timeout(pace: Pace) -> Case:
     _comes_again(plan, consumer, 1, deadline_ms=3 * pace.over_ms)
     return pace.case(
         plan,
-        "refused-within-timeout",
+        "nacked-within-timeout",
         "A message is refused, and its redelivery delay is longer than the acknowledgment time-out",
         "nack.ends-ack-timeout",
         nack_delay_ms=pace.over_ms + pace.timeout_ms // 2,
     )
 
 
-def uneven(pace: Pace) -> Case:
+def timeout_not_multiple_of_tick(pace: Pace) -> Case:
     """The second message comes shortly before a tick, which may be the first that counts for it."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=1)
@@ -166,16 +168,18 @@ def uneven(pace: Pace) -> Case:
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
     _comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     ticks = f"{pace.timeout_ms} ms in ticks of {pace.tick_ms}"
-    return pace.case(plan, "uneven", f"Two messages are held, with a time-out of {ticks}", "ack-timeout.ticks-fit")
+    return pace.case(
+        plan, "timeout", f"Two messages are held, with a time-out of {ticks}", "ack-timeout.tick-within-timeout"
+    )
 
 
-def too_short() -> Case:
+def timeout_below_minimum() -> Case:
     plan = Schedule()
     plan.consumer(plan.client())
     return plan.case(
-        "ack-timeout/too-short",
+        "ack-timeout/timeout-below-minimum",
         "A consumer is opened with an acknowledgment time-out of 50 ms",
-        ("ack-timeout.least-refused",),
+        ("ack-timeout.minimum-enforced",),
         consumer={"ack_timeout_ms": TOO_SHORT_MS},
     )
 
@@ -184,23 +188,23 @@ TOO_SHORT_MS = 50
 """Less than any client takes."""
 
 UNEVEN = (
-    Pace("", 500, 300, SHORT.fields),
-    Pace("-and-less-than-a-tick", 400, 3_000, SHORT.fields),
-    Pace("-of-10-s", 10_500, 1_000, LEAST.fields),
+    Pace("-not-multiple-of-tick", 500, 300, SHORT.fields),
+    Pace("-below-one-tick", 400, 3_000, SHORT.fields),
+    Pace("-not-multiple-of-tick-10-s", 10_500, 1_000, LEAST.fields),
 )
 
 CASES = tuple(
     make(pace)
     for pace in (SHORT, LEAST)
     for make in (
-        held_too_long,
+        unacked_beyond_timeout,
         slow_application,
-        settled_in_time,
-        settled_cumulatively,
-        chunked_message_held,
-        refused_within_timeout,
+        acked_in_time,
+        acked_cumulatively,
+        unacked_chunked_message,
+        nacked_within_timeout,
     )
 )
-CASES += (*(uneven(pace) for pace in UNEVEN), too_short())
+CASES += (*(timeout_not_multiple_of_tick(pace) for pace in UNEVEN), timeout_below_minimum())
 CASES += tuple(held_by_type(SHORT, type) for type in ("exclusive", "failover", "shared", "key_shared"))
 CASES += tuple(held_by_type(LEAST, type) for type in ("exclusive", "shared"))

@@ -32,7 +32,7 @@ def _shared(words: str, title: str, share: int, **limits: int) -> Case:
     return plan.case(
         f"flow/{words}",
         title,
-        ("flow.across-partitions",),
+        ("flow.max-pending-across-partitions",),
         topology=THREE,
         producer={"routing": "single", "block_if_queue_full": False, **limits},
         faults=_no_receipts(until),
@@ -48,7 +48,7 @@ def room_after_failed_batches() -> Case:
     return plan.case(
         "flow/room-after-failed-batches-of-a-partition",
         "Three batches to one of three partitions are too large; there is room for three messages, not for a fourth",
-        ("flow.across-partitions",),
+        ("flow.max-pending-across-partitions",),
         capabilities=("batching",),
         topology=Topology(topics=THREE.topics, max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
@@ -60,14 +60,14 @@ def room_after_failed_batches() -> Case:
 CASES = (
     room_after_failed_batches(),
     _shared(
-        "share-of-a-partition",
+        "max-pending-partition-share",
         "Twelve messages may be without a receipt across three partitions, and six are sent to one of them",
         4,
         max_pending_messages=1_000,
         max_pending_across_partitions=12,
     ),
     _shared(
-        "limit-below-the-share",
+        "max-pending-below-partition-share",
         "Thirty messages may be without a receipt across three partitions, three on each, and five are sent to one",
         3,
         max_pending_messages=3,

@@ -19,7 +19,7 @@ def batch_of_one() -> Case:
     return plan.case(
         "batching/batch-of-one",
         "A batch of one message, a message that is no batch, a batch of two, and one of one again",
-        ("batching.batch-of-one-is-opened",),
+        ("batching.batch-of-one-is-unpacked",),
         consumer=EARLIEST,
     )
 
@@ -46,7 +46,7 @@ def oversize_batch() -> Case:
     )
 
 
-def receipt_of_another_range() -> Case:
+def receipt_with_other_highest_id() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
@@ -54,9 +54,9 @@ def receipt_of_another_range() -> Case:
     plan.wait_ops()
     plan.wait_ms(150)  # who leaves now does not leave because it is closed
     return plan.case(
-        "resend/receipt-of-another-range",
+        "resend/receipt-with-other-highest-id",
         "The receipt of a batch with the ids 0 to 2 says that it goes up to 7",
-        ("resend.checks-highest-receipted",),
+        ("resend.checks-highest-sequence-id",),
         topology=DEDUPLICATED,
         producer={**LONG, **NAMED},
         faults=(Fault(trigger=down("SEND_RECEIPT"), action=Rewrite({"highest_sequence_id": 7})),),
@@ -64,4 +64,4 @@ def receipt_of_another_range() -> Case:
     )
 
 
-CASES = (batch_of_one(), oversize_batch(), receipt_of_another_range())
+CASES = (batch_of_one(), oversize_batch(), receipt_with_other_highest_id())

@@ -116,32 +116,32 @@ def delayed_behind_batch() -> Case:
     return plan.case(
         "batching/delayed-behind-batch",
         "Two messages are in the open batch when one comes that is to be delivered later, and two more follow",
-        ("batching.delayed-alone",),
+        ("batching.delayed-not-batched",),
         capabilities=("delayed_delivery",),
         producer=SHORT,
     )
 
 
-def receipt_ends_batch() -> Case:
+def receipt_completes_batch() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 4))
     return plan.case(
-        "batching/receipt-ends-batch",
+        "batching/receipt-completes-batch",
         "Two batches of two messages are receipted",
-        ("batching.ends-as-one",),
+        ("batching.succeeds-or-fails-as-one",),
         producer={**FAR, "batching_max_messages": 2},
     )
 
 
-def time_out_ends_batch() -> Case:
+def timeout_fails_batch() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 3))
     return plan.case(
-        "batching/time-out-ends-batch",
+        "batching/timeout-fails-batch",
         "A batch of three messages gets no receipt in the 500 ms that a send may take",
-        ("batching.ends-as-one",),
+        ("batching.succeeds-or-fails-as-one",),
         capabilities=("send_timeout",),
         producer={**FAR, "batching_max_messages": 3, "send_timeout_ms": 500},
         faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Hold()),),
@@ -149,15 +149,15 @@ def time_out_ends_batch() -> Case:
     )
 
 
-def small_queue_moves_on() -> Case:
+def small_queue_does_not_stall() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 12)
     plan.wait_ops()
     return plan.case(
-        "batching/small-queue-moves-on",
+        "batching/small-queue-does-not-stall",
         "Twelve messages through a queue of four that blocks when it is full, in batches of up to ten that wait 500 ms",
-        ("batching.small-queue-moves-on",),
+        ("batching.small-queue-does-not-stall",),
         producer={
             **FAR,
             "batching_max_publish_delay_ms": 500,
@@ -169,14 +169,14 @@ def small_queue_moves_on() -> Case:
     )
 
 
-def names_all_ids() -> Case:
+def sequence_ids_of_batches() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 6))
     return plan.case(
-        "batching/names-all-ids",
+        "batching/sequence-ids-of-batches",
         "Two batches of three messages",
-        ("batching.names-all-ids", "batching.goes-by-lowest-id"),
+        ("batching.highest-sequence-id", "batching.lowest-sequence-id"),
         producer={**FAR, "batching_max_messages": 3},
     )
 
@@ -189,8 +189,8 @@ CASES = (
     sync_send_closes_batch(),
     *(compressed_as_one(codec) for codec in ("LZ4", "ZLIB", "ZSTD", "SNAPPY")),
     delayed_behind_batch(),
-    receipt_ends_batch(),
-    time_out_ends_batch(),
-    small_queue_moves_on(),
-    names_all_ids(),
+    receipt_completes_batch(),
+    timeout_fails_batch(),
+    small_queue_does_not_stall(),
+    sequence_ids_of_batches(),
 )

@@ -8,7 +8,7 @@
         return plan.case(
             "resend/three-sends",
             "Three sends, the connection dies after the second receipt",
-            ("resend.unreceipted-again",),
+            ("resend.pending-sends-resent",),
             faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
         )
 

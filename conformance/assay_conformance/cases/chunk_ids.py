@@ -7,7 +7,7 @@ from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, RECEIVE_MS, 
 from assay_conformance.model.case import Case, Isolation
 
 
-def back_to_a_chunked_message() -> Case:
+def seek_to_chunked_message() -> Case:
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -18,9 +18,9 @@ def back_to_a_chunked_message() -> Case:
     plan.receive(consumer, 1, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
-        "chunking/back-to-a-chunked-message",
+        "chunking/seek-to-chunked-message",
         "A message of four chunks between two small ones is sent, received, and sought again",
-        ("chunking.id-spans-chunks",),
+        ("chunking.message-id-spans-chunks",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
@@ -28,4 +28,4 @@ def back_to_a_chunked_message() -> Case:
     )
 
 
-CASES = (back_to_a_chunked_message(),)
+CASES = (seek_to_chunked_message(),)

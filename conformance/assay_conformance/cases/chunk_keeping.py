@@ -71,14 +71,14 @@ def _gaps() -> list[dict[str, Any]]:
 
 CASES = (
     _kept(
-        "three-by-turns",
+        "three-messages-interleaved",
         "The chunks of three messages come by turns, and the messages end in another order than they began",
         "chunking.assembles-by-uuid",
         _by_turns(),
         3,
     ),
     _kept(
-        "acked-whole",
+        "chunked-message-acked",
         "A message of three chunks is acknowledged",
         "chunking.acks-every-chunk",
         [*chunks(0, 3), plain(1)],
@@ -86,7 +86,7 @@ CASES = (
         ack=(1,),
     ),
     _kept(
-        "acked-whole-cumulatively",
+        "chunked-message-acked-cumulatively",
         "A message of three chunks is acknowledged, and all before it",
         "chunking.acks-every-chunk",
         [plain(0), *chunks(1, 3), plain(2)],
@@ -96,24 +96,24 @@ CASES = (
         capabilities=("cumulative_ack",),
     ),
     _kept(
-        "one-too-many",
+        "too-many-incomplete-messages",
         "A third incomplete message comes to a consumer that keeps two; the oldest is left to the broker",
-        "chunking.bounded-buffer",
+        "chunking.incomplete-messages-bounded",
         _one_too_many(),
         3,
         max_pending_chunked_messages=2,
     ),
     _kept(
-        "one-too-many-acked",
+        "too-many-incomplete-messages-acked",
         "A third incomplete message comes to a consumer that keeps two and acknowledges what it drops",
-        "chunking.bounded-buffer",
+        "chunking.incomplete-messages-bounded",
         _one_too_many(),
         3,
         max_pending_chunked_messages=2,
         auto_ack_oldest_chunked=True,
     ),
     _kept(
-        "begun-anew",
+        "all-chunks-sent-again",
         "Two chunks of three, then all three again under other ids",
         "chunking.restarts-at-first-chunk",
         _sent_anew(),
@@ -122,7 +122,7 @@ CASES = (
     _kept(
         "chunks-missing",
         "A message without its middle chunk, one without its first, and a whole one",
-        "chunking.gap-discards",
+        "chunking.missing-chunk-discards-message",
         _gaps(),
         1,
     ),

@@ -51,21 +51,21 @@ def chunks_in_a_small_queue() -> Case:
     return _chunks_and_small(
         "chunks-in-a-small-queue",
         "A queue of six gets a message of four chunks and three small ones; later seven small ones",
-        "chunking.chunks-hold-permits",
+        "chunking.chunks-count-as-pending",
         1,
     )
 
 
-def chunks_that_find_no_room() -> Case:
+def full_queue_fails_chunks() -> Case:
     return _chunks_and_small(
-        "chunks-that-find-no-room",
+        "full-queue-fails-chunks",
         "A queue of six gets two messages of four chunks and three small ones; later seven small ones",
-        "chunking.permits-return",
+        "chunking.releases-queue-and-memory",
         2,
     )
 
 
-def chunks_that_wait() -> Case:
+def full_queue_blocks_chunks() -> Case:
     """Room comes chunk by chunk, and whoever waits for it must not stand in the way of the receipts that make it."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -79,9 +79,9 @@ def chunks_that_wait() -> Case:
     room = plan.last
     plan.wait_ops()
     return plan.case(
-        "chunking/chunks-that-wait",
+        "chunking/full-queue-blocks-chunks",
         "Two messages of four chunks through a queue of four that blocks when it is full; the second receipt is slow",
-        ("chunking.chunks-hold-permits",),
+        ("chunking.chunks-count-as-pending",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer={**CHUNKING, "max_pending_messages": 4, "block_if_queue_full": True},
@@ -90,16 +90,16 @@ def chunks_that_wait() -> Case:
     )
 
 
-def room_after_a_chunked_time_out() -> Case:
+def timeout_releases_queue() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     _fill(plan, producer, 8)
     return plan.case(
-        "chunking/room-after-a-chunked-time-out",
+        "chunking/timeout-releases-queue",
         "A message of four chunks gets no receipts and times out, another gets them; there is room for six behind them",
-        ("chunking.permits-return",),
+        ("chunking.releases-queue-and-memory",),
         capabilities=("send_timeout",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -123,7 +123,7 @@ def memory_of_chunks() -> Case:
     return plan.case(
         "chunking/memory-of-chunks",
         "Two chunked messages end well, and then the client's memory is filled with small ones",
-        ("chunking.permits-return", "flow.bounded-memory"),
+        ("chunking.releases-queue-and-memory", "flow.memory-limit"),
         capabilities=("memory_limit",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -135,8 +135,8 @@ def memory_of_chunks() -> Case:
 
 CASES = (
     chunks_in_a_small_queue(),
-    chunks_that_find_no_room(),
-    chunks_that_wait(),
-    room_after_a_chunked_time_out(),
+    full_queue_fails_chunks(),
+    full_queue_blocks_chunks(),
+    timeout_releases_queue(),
     memory_of_chunks(),
 )

@@ -72,23 +72,23 @@ def chunks_with_long_properties() -> Case:
     return plan.case(
         "chunking/chunks-with-long-properties",
         "A message of several chunks with properties of 4 KiB",
-        ("chunking.chunks-fit-limit", "chunking.uuid-names-message"),
+        ("chunking.chunks-fit-max-message-size", "chunking.uuid-identifies-message"),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
     )
 
 
-def chunks_of_a_size_that_is_set() -> Case:
+def chunk_max_message_size() -> Case:
     """The broker takes them whole, and in fewer chunks."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     for size in (SET_BYTES + 1, 3 * SET_BYTES, LARGE_BYTES):
         plan.wait_ops(plan.send(producer, size=size))
     return plan.case(
-        "chunking/chunks-of-a-size-that-is-set",
+        "chunking/chunk-max-message-size",
         "Chunks may have a quarter of what the broker takes: a byte more, three times as much, and beyond its limit",
-        ("chunking.setting-makes-chunks-smaller",),
+        ("chunking.chunk-max-message-size",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer={**CHUNKING, "chunk_max_message_bytes": SET_BYTES},
@@ -96,16 +96,16 @@ def chunks_of_a_size_that_is_set() -> Case:
     )
 
 
-def no_room_for_a_chunk() -> Case:
+def metadata_leaves_no_room() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES + 1_000)})
     plan.send(producer, size=100)
     plan.wait_ops()
     return plan.case(
-        "chunking/no-room-for-a-chunk",
+        "chunking/metadata-leaves-no-room",
         "A message with properties beyond the limit fails, and the one behind it is sent",
-        ("chunking.chunks-fit-limit",),
+        ("chunking.chunks-fit-max-message-size",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer={**CHUNKING, "send_timeout_ms": 1_000},
@@ -127,7 +127,7 @@ def batching_and_chunking() -> Case:
     )
 
 
-def oversize() -> Case:
+def oversize_without_chunking() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, size=100)
@@ -135,9 +135,9 @@ def oversize() -> Case:
     plan.send(producer, 2, size=100)
     plan.wait_ops()
     return plan.case(
-        "chunking/oversize",
+        "chunking/oversize-without-chunking",
         "Two messages beyond the broker's limit between small ones, without chunking",
-        ("chunking.refuses-oversize",),
+        ("chunking.disabled-rejects-oversize",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer={"chunking": False, "batching": False, "send_timeout_ms": 1_000},
@@ -190,7 +190,7 @@ def chunk_sent_twice() -> Case:
     return plan.case(
         "chunking/chunk-sent-twice",
         "Two chunks of four are stored twice",
-        ("chunking.filters-repeated-chunk",),
+        ("chunking.repeated-chunk-dropped",),
         consumer={**EARLIEST, "ack_group_ms": 100},
     )
 
@@ -204,7 +204,7 @@ def chunk_redelivered() -> Case:
     return plan.case(
         "chunking/chunk-redelivered",
         "The second chunk of four comes twice, as the same entry",
-        ("chunking.filters-repeated-chunk",),
+        ("chunking.repeated-chunk-dropped",),
         consumer={**EARLIEST, "ack_group_ms": 100},
         faults=(Fault(trigger=down("MESSAGE", where={"metadata.chunk_id": 1}), action=Duplicate()),),
     )
@@ -264,10 +264,10 @@ CASES = (
     large_message(),
     compressed_message(),
     chunks_with_long_properties(),
-    chunks_of_a_size_that_is_set(),
-    no_room_for_a_chunk(),
+    chunk_max_message_size(),
+    metadata_leaves_no_room(),
     batching_and_chunking(),
-    oversize(),
+    oversize_without_chunking(),
     last_chunk_missing(),
     middle_chunk_missing(),
     chunks_interleaved(),

@@ -36,7 +36,7 @@ def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
     return plan.case(
         f"process/{words}",
         title,
-        ("dedup.resumes-after-last-id",),
+        ("dedup.resumes-after-last-sequence-id",),
         producer=NAMED,
         capabilities=("dedup_resume",),
         topology=DEDUPLICATED,
@@ -70,7 +70,7 @@ def _consumer_ends(words: str, title: str, how: Kill | Stop) -> Case:
     return plan.case(
         f"process/{words}",
         title,
-        ("subscription.resumes-after-acked",),
+        ("subscription.resumes-at-first-unacked",),
         consumer={"ack_group_ms": 0},
         capabilities=("consumer",),
         faults=(Fault(trigger=AfterStep(end), action=how),),
@@ -91,7 +91,7 @@ def paused_producer() -> Case:
     return plan.case(
         "process/paused-producer",
         "A producer with two unreceipted sends is paused until its broker has left it, and goes on",
-        ("resend.unreceipted-again", "resend.keeps-queue-order"),
+        ("resend.pending-sends-resent", "resend.keeps-queue-order"),
         capabilities=("resend_pending",),
         topology=Topology(keep_alive_ms=KEEP_ALIVE_MS),
         faults=(
@@ -113,7 +113,7 @@ def paused_consumer() -> Case:
     return plan.case(
         "process/paused-consumer",
         "A consumer with four of six messages unacknowledged is paused until its broker has left it, and goes on",
-        ("subscription.resumes-after-acked",),
+        ("subscription.resumes-at-first-unacked",),
         consumer={"ack_group_ms": 0},
         capabilities=("consumer",),
         topology=Topology(keep_alive_ms=KEEP_ALIVE_MS),

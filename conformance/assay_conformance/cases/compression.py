@@ -11,8 +11,8 @@ from assay_conformance.model.case import Case, Isolation, Tier, Topology
 CODECS = ("LZ4", "ZLIB", "ZSTD", "SNAPPY")
 
 REQUIREMENTS = {
-    "NONE": ("compression.exact-size",),
-    "ZLIB": ("compression.common-format", "compression.exact-size"),
+    "NONE": ("compression.uncompressed-size-exact",),
+    "ZLIB": ("compression.interoperable-format", "compression.uncompressed-size-exact"),
 }
 """What a Case of sends is about where that is not the format alone: sizes say nothing where nobody can unpack."""
 
@@ -31,7 +31,7 @@ def sends(codec: str) -> Case:
     return plan.case(
         f"compression/sends-{codec.lower()}",
         f"Messages of {', '.join(map(str, SIZES))} bytes are sent with compression {codec}",
-        REQUIREMENTS.get(codec, ("compression.common-format",)),
+        REQUIREMENTS.get(codec, ("compression.interoperable-format",)),
         producer={"compression": codec},
     )
 
@@ -48,7 +48,7 @@ def empty_bodies(codec: str) -> Case:
     return plan.case(
         f"compression/empty-{codec.lower()}",
         f"An empty message is sent with compression {codec}, and one that is not empty behind it",
-        ("compression.common-format", "robustness.odd-messages-round-trip"),
+        ("compression.interoperable-format", "robustness.edge-case-payloads-round-trip"),
         capabilities=("producer",),
         producer={"compression": codec},
         consumer=EARLIEST,
@@ -64,7 +64,7 @@ def reads_every_codec() -> Case:
     return plan.case(
         "compression/reads-every-codec",
         "A topic holds a message and a batch of three in each codec, as other clients write them",
-        ("compression.common-format",),
+        ("compression.interoperable-format",),
         consumer=EARLIEST,
     )
 
@@ -82,7 +82,7 @@ def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields:
     return plan.case(
         f"compression/{words}",
         title,
-        ("compression.garbled-message-reported",),
+        ("compression.decompression-error-reported",),
         consumer={**EARLIEST, "receiver_queue_size": 2},
         isolation=Isolation.OWN_PROCESS,
         **fields,
@@ -91,7 +91,7 @@ def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields:
 
 def garbled_body(codec: str) -> Case:
     return _unreadable(
-        f"garbled-{codec.lower()}",
+        f"corrupt-{codec.lower()}",
         f"A topic begins with two messages that say {codec}, with bodies that are nothing of the kind",
         [garbled(codec, number) for number in range(2)],
     )
@@ -99,7 +99,7 @@ def garbled_body(codec: str) -> Case:
 
 def announced_too_small(codec: str) -> Case:
     return _unreadable(
-        f"too-long-{codec.lower()}",
+        f"longer-than-announced-{codec.lower()}",
         f"A topic begins with two messages in {codec} that are longer than they say",
         [compressed(codec, plain(number), uncompressed_size=10) for number in range(2)],
     )
@@ -107,15 +107,15 @@ def announced_too_small(codec: str) -> Case:
 
 def announced_too_large(codec: str) -> Case:
     return _unreadable(
-        f"too-short-{codec.lower()}",
+        f"shorter-than-announced-{codec.lower()}",
         f"A topic begins with two messages in {codec} that are shorter than they say",
         [compressed(codec, plain(number), uncompressed_size=200) for number in range(2)],
     )
 
 
-def larger_than_a_message() -> Case:
+def decompressed_beyond_limit() -> Case:
     return _unreadable(
-        "larger-than-a-message",
+        "decompressed-beyond-limit",
         "A topic begins with two compressed messages of 5,000 bytes, of which a broker takes 2,000",
         [compressed("LZ4", plain(number, size=5_000)) for number in range(2)],
         topology=Topology(max_message_bytes=2_000),
@@ -132,7 +132,7 @@ def absurd_size() -> Case:
     return plan.case(
         "compression/absurd-size",
         "A topic begins with a message that says it unpacks to two gigabytes",
-        ("compression.doubts-sizes",),
+        ("compression.absurd-size-not-trusted",),
         capabilities=("consumer", "compression"),
         consumer=EARLIEST,
         isolation=Isolation.OWN_PROCESS,
@@ -145,6 +145,6 @@ CASES = (
     *(empty_bodies(codec) for codec in CODECS),
     reads_every_codec(),
     *(make(codec) for make in (garbled_body, announced_too_small, announced_too_large) for codec in CODECS),
-    larger_than_a_message(),
+    decompressed_beyond_limit(),
     absurd_size(),
 )

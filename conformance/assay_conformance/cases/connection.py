@@ -18,7 +18,7 @@ def slow_handshake() -> Case:
     return plan.case(
         "connection/slow-handshake",
         "CONNECTED takes 150 ms, and nothing follows CONNECT before it",
-        ("connection.connects-first",),
+        ("connection.handshake-first",),
         capabilities=("producer",),
         # A pause, as some clients connect when they are opened and others with their first producer. It decides
         # nothing: what leaves too early leaves right behind CONNECT, and a client that waits may wait for any time.
@@ -43,15 +43,15 @@ def ping_is_answered() -> Case:
     )
 
 
-def silent_peer_is_left() -> Case:
+def silent_broker() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
     plan.wait_frame("CONNECT", Direction.TO_BROKER, 2, deadline_ms=75_000)
     return plan.case(
-        "connection/silent-peer-is-left",
+        "connection/silent-broker",
         "Nothing comes from the broker any more, and the client makes a new connection",
-        ("connection.leaves-silent-peer",),
+        ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
         faults=(
@@ -75,7 +75,7 @@ def credentials_expire() -> Case:
     return plan.case(
         "connection/credentials-expire",
         "The broker asks for fresh credentials, for those of before are not valid any more",
-        ("connection.answers-challenge",),
+        ("connection.answers-auth-challenge",),
         capabilities=("producer", "auth_refresh"),
         client={"tokens": "first,second"},
         topology=Topology(settings=BrokerSettings(tokens=("first", "second"), auth_refresh_ms=1_000)),
@@ -92,11 +92,11 @@ def behind_a_proxy() -> Case:
     return plan.case(
         "connection/behind-a-proxy",
         "Two brokers behind a proxy, and a topic of the second one",
-        ("connection.names-broker-to-proxy",),
+        ("connection.proxy-to-broker-url",),
         capabilities=("producer", "consumer"),
         consumer=EARLIEST,
         topology=Topology(brokers=2, settings=BrokerSettings(proxied=True)),
     )
 
 
-CASES = (slow_handshake(), ping_is_answered(), silent_peer_is_left(), credentials_expire(), behind_a_proxy())
+CASES = (slow_handshake(), ping_is_answered(), silent_broker(), credentials_expire(), behind_a_proxy())

@@ -54,7 +54,7 @@ def continues_after_the_brokers_last_id() -> Case:
     return plan.case(
         "dedup/continues-after-the-brokers-last-id",
         "PRODUCER_SUCCESS says that 41 was the last id",
-        ("dedup.resumes-after-last-id",),
+        ("dedup.resumes-after-last-sequence-id",),
         producer=NAMED,
         faults=(Fault(trigger=down("PRODUCER_SUCCESS"), action=Rewrite({"last_sequence_id": 41})),),
     )
@@ -70,39 +70,39 @@ def reopened_producer() -> Case:
     return plan.case(
         "dedup/reopened-producer",
         "A producer is closed, opened again under its name, and goes on numbering",
-        ("dedup.resumes-after-last-id",),
+        ("dedup.resumes-after-last-sequence-id",),
         topology=DEDUPLICATED,
         producer=NAMED,
     )
 
 
-def chosen_first_id() -> Case:
+def initial_sequence_id() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
-        "dedup/chosen-first-id",
+        "dedup/initial-sequence-id",
         "With an initial sequence id of 100 the first message gets 101",
-        ("dedup.resumes-after-last-id",),
+        ("dedup.resumes-after-last-sequence-id",),
         capabilities=("explicit_sequence_id",),
         producer={**NAMED, "initial_sequence_id": 100},
     )
 
 
-def chosen_first_id_zero() -> Case:
+def initial_sequence_id_zero() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
-        "dedup/chosen-first-id-zero",
+        "dedup/initial-sequence-id-zero",
         "With an initial sequence id of 0 the first message gets 1",
-        ("dedup.resumes-after-last-id",),
+        ("dedup.resumes-after-last-sequence-id",),
         capabilities=("explicit_sequence_id",),
         producer={**NAMED, "initial_sequence_id": 0},
     )
 
 
-def copy_while_the_store_is_slow() -> Case:
+def duplicate_during_slow_write() -> Case:
     """The connection dies while two sends wait for the store, and their copies come before it has taken them."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -111,9 +111,9 @@ def copy_while_the_store_is_slow() -> Case:
         plan.wait_frame("SEND_ERROR", Direction.TO_CLIENT)
     plan.wait_ops()
     return plan.case(
-        "dedup/copy-while-the-store-is-slow",
+        "dedup/duplicate-during-slow-write",
         "Two sends come again before their first copies are stored, and are refused until they are",
-        ("dedup.undecided-copy-is-refused",),
+        ("dedup.pending-duplicate-rejected",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -122,7 +122,7 @@ def copy_while_the_store_is_slow() -> Case:
     )
 
 
-def told_the_last_id() -> Case:
+def last_sequence_id_reported() -> Case:
     plan = Schedule()
     client = plan.client()
     first = plan.producer(client)
@@ -131,9 +131,9 @@ def told_the_last_id() -> Case:
     plan.wait_ops(plan.close(plan.producer(client, producer_name="others")))
     plan.producer(client)
     return plan.case(
-        "dedup/told-the-last-id",
+        "dedup/last-sequence-id-reported",
         "A name that has sent three messages, and one that has sent none, are opened",
-        ("dedup.tells-last-id",),
+        ("dedup.reports-last-sequence-id",),
         topology=DEDUPLICATED,
         producer=NAMED,
     )
@@ -147,9 +147,9 @@ def own_numbers(told: int) -> Case:
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
-        f"dedup/own-numbers-after-being-told-{told}",
+        f"dedup/reconnect-with-last-sequence-id-{told}",
         f"Four messages are sent when PRODUCER_SUCCESS says that {told} was the last id, and numbering goes on at 4",
-        ("dedup.keeps-own-numbering",),
+        ("dedup.reconnect-keeps-numbering",),
         faults=(
             cut_at_send(4),
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Rewrite({"last_sequence_id": told})),
@@ -216,10 +216,10 @@ CASES = (
     duplicate_receipt_completes(),
     continues_after_the_brokers_last_id(),
     reopened_producer(),
-    chosen_first_id(),
-    chosen_first_id_zero(),
-    copy_while_the_store_is_slow(),
-    told_the_last_id(),
+    initial_sequence_id(),
+    initial_sequence_id_zero(),
+    duplicate_during_slow_write(),
+    last_sequence_id_reported(),
     own_numbers(1),
     own_numbers(41),
     effectively_once(),

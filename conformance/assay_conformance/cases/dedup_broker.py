@@ -39,7 +39,7 @@ def id_inside_a_batch() -> Case:
     return plan.case(
         "dedup/id-inside-a-batch",
         "A batch with the ids 0 to 3 is stored, and a message with id 2 comes",
-        ("dedup.records-highest-id",),
+        ("dedup.records-highest-sequence-id",),
         capabilities=("batching", "explicit_sequence_id"),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -48,15 +48,15 @@ def id_inside_a_batch() -> Case:
     )
 
 
-def gaps() -> Case:
+def sequence_gaps() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.agent("send", {"producer": producer, "messages": [{"sequence_id": id} for id in (3, 4, 9, 1_000)]})
     plan.wait_ops()
     return plan.case(
-        "dedup/gaps",
+        "dedup/sequence-gaps",
         "Four messages with the ids 3, 4, 9 and 1000",
-        ("dedup.stores-over-gaps",),
+        ("dedup.sequence-gaps-accepted",),
         topology=DEDUPLICATED,
         producer=NAMED,
         limits=QUICK,
@@ -74,7 +74,7 @@ def batch_of_old_and_new() -> Case:
     return plan.case(
         "dedup/batch-of-old-and-new",
         "A message with id 0 is stored, and a batch comes that says it has the ids 0 to 3",
-        ("dedup.batch-stands-or-falls",),
+        ("dedup.batch-judged-by-lowest-id",),
         capabilities=("batching",),
         topology=DEDUPLICATED,
         producer=BATCHED,
@@ -110,12 +110,12 @@ def markers() -> Case:
     )
 
 
-def chunks_again() -> Case:
+def chunks_resent() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
-        "dedup/chunks-again",
+        "dedup/chunks-resent",
         "A message of four chunks is stored, loses its receipts, and comes again",
         ("dedup.checks-last-chunk-only",),
         capabilities=("chunking_producer", "resend_pending"),
@@ -138,7 +138,7 @@ def failed_write() -> Case:
     return plan.case(
         "dedup/failed-write",
         "Two sends cannot be written, and come again",
-        ("dedup.takes-failed-again",),
+        ("dedup.accepts-retry-of-failed-write",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -157,7 +157,7 @@ def duplicate_after_an_unload() -> Case:
     return plan.case(
         "dedup/duplicate-after-an-unload",
         "Three stored sends lose their receipts and come again when their topic was loaded anew",
-        ("dedup.survives-load",),
+        ("dedup.survives-unload",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
         faults=(lost_receipts(3),),
@@ -165,7 +165,7 @@ def duplicate_after_an_unload() -> Case:
     )
 
 
-def told_the_last_id_after_an_unload() -> Case:
+def last_sequence_id_after_unload() -> Case:
     plan = Schedule()
     client = plan.client()
     first = plan.producer(client)
@@ -174,15 +174,15 @@ def told_the_last_id_after_an_unload() -> Case:
     plan.broker("unload", topic="t")
     plan.producer(client)
     return plan.case(
-        "dedup/told-the-last-id-after-an-unload",
+        "dedup/last-sequence-id-after-unload",
         "A name that has sent three messages is opened again when its topic was loaded anew",
-        ("dedup.survives-load",),
+        ("dedup.survives-unload",),
         topology=DEDUPLICATED,
         producer=NAMED,
     )
 
 
-def known_from_a_snapshot() -> Case:
+def restored_from_snapshot() -> Case:
     """After two entries the broker writes down what it knows; of the first name nothing comes behind that."""
     plan = Schedule()
     client = plan.client()
@@ -195,14 +195,14 @@ def known_from_a_snapshot() -> Case:
     for name in ("orders", "bills"):
         plan.producer(again, producer_name=name)
     return plan.case(
-        "dedup/known-from-a-snapshot",
+        "dedup/restored-from-snapshot",
         "A broker dies; one name it finds in its snapshot, another in what was stored behind it",
-        ("dedup.survives-load",),
+        ("dedup.survives-unload",),
         topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2)),
     )
 
 
-def more_names_than_are_written_down() -> Case:
+def more_producers_than_snapshot_holds() -> Case:
     """Behind the last message of the first two come entries for two snapshots, which only hold one name."""
     plan = Schedule()
     client = plan.client()
@@ -216,9 +216,9 @@ def more_names_than_are_written_down() -> Case:
     for name in ("first", "second"):
         plan.producer(again, producer_name=name)
     return plan.case(
-        "dedup/more-names-than-are-written-down",
+        "dedup/more-producers-than-snapshot-holds",
         "A broker that writes one name down dies, and two that sent long before come back",
-        ("dedup.bounds-what-it-remembers",),
+        ("dedup.max-producers-in-snapshot",),
         topology=msgspec.structs.replace(
             DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
         ),
@@ -235,7 +235,7 @@ def duplicate_at_another_broker() -> Case:
     return plan.case(
         "dedup/duplicate-at-another-broker",
         "Three stored sends lose their receipts and come again to the broker their topic was moved to",
-        ("dedup.survives-load",),
+        ("dedup.survives-unload",),
         capabilities=("resend_pending",),
         topology=msgspec.structs.replace(DEDUPLICATED, brokers=2),
         faults=(lost_receipts(3),),
@@ -243,7 +243,7 @@ def duplicate_at_another_broker() -> Case:
     )
 
 
-def names_that_nobody_uses() -> Case:
+def inactive_producers() -> Case:
     """One name has a producer that says nothing, another has none; after the time-out both are asked for."""
     plan = Schedule()
     client = plan.client()
@@ -255,9 +255,9 @@ def names_that_nobody_uses() -> Case:
     for name in ("silent", "gone"):
         plan.wait_ops(plan.send(plan.producer(client, producer_name=name)))
     return plan.case(
-        "dedup/names-that-nobody-uses",
+        "dedup/inactive-producers",
         "A minute after their last message one name still has its producer, and another has none",
-        ("dedup.forgets-unused-names",),
+        ("dedup.forgets-inactive-producers",),
         topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_idle_minutes=1)),
         tier=Tier.FULL,
         limits=Limits(case_ms=FORGOTTEN_MS + 60_000, least_wall_ms=FORGOTTEN_MS),
@@ -265,16 +265,16 @@ def names_that_nobody_uses() -> Case:
 
 
 CASES = (
-    gaps(),
+    sequence_gaps(),
     id_inside_a_batch(),
     batch_of_old_and_new(),
     markers(),
-    chunks_again(),
+    chunks_resent(),
     failed_write(),
     duplicate_after_an_unload(),
-    told_the_last_id_after_an_unload(),
-    known_from_a_snapshot(),
-    more_names_than_are_written_down(),
+    last_sequence_id_after_unload(),
+    restored_from_snapshot(),
+    more_producers_than_snapshot_holds(),
     duplicate_at_another_broker(),
-    names_that_nobody_uses(),
+    inactive_producers(),
 )

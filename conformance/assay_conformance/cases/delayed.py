@@ -27,13 +27,13 @@ def _out_of_order(plan: Schedule) -> int:
     return consumer
 
 
-def due_in_another_order() -> Case:
+def due_in_other_order_than_sent() -> Case:
     plan = Schedule()
     _out_of_order(plan)
     return plan.case(
-        "delayed/due-in-another-order",
+        "delayed/due-in-other-order-than-sent",
         "Messages for one and a half seconds, for less than half a one, for one, and for now",
-        ("delayed.not-before-its-time",),
+        ("delayed.not-before-deliver-at-time",),
         capabilities=NEEDED,
         consumer=SHARED,
         topology=Topology(topics=TOPICS),
@@ -41,13 +41,13 @@ def due_in_another_order() -> Case:
     )
 
 
-def strictly_due() -> Case:
+def strict_delivery_time() -> Case:
     plan = Schedule()
     _out_of_order(plan)
     return plan.case(
-        "delayed/strictly-due",
+        "delayed/strict-delivery-time",
         "The same on a broker that is never early",
-        ("delayed.not-before-its-time",),
+        ("delayed.not-before-deliver-at-time",),
         capabilities=NEEDED,
         consumer=SHARED,
         topology=Topology(topics=TOPICS, settings=BrokerSettings(delayed_strict=True)),
@@ -67,13 +67,13 @@ def delayed_for_an_exclusive_consumer() -> Case:
     return plan.case(
         "delayed/delayed-for-an-exclusive-consumer",
         "A message for later and one for now, for an exclusive consumer",
-        ("delayed.active-consumers-ignore-it",),
+        ("delayed.ignored-on-exclusive-and-failover",),
         capabilities=NEEDED,
         topology=Topology(topics=TOPICS),
     )
 
 
-def restarted_in_between() -> Case:
+def broker_restarted_while_delayed() -> Case:
     plan = Schedule()
     client = plan.client()
     producer = plan.producer(client)
@@ -85,7 +85,7 @@ def restarted_in_between() -> Case:
     plan.broker("restart")
     plan.wait_received(consumer, 3, deadline_ms=6_000)
     return plan.case(
-        "delayed/restarted-in-between",
+        "delayed/broker-restarted-while-delayed",
         "The broker restarts while two messages wait for their time",
         ("delayed.survives-restart",),
         capabilities=NEEDED,
@@ -95,7 +95,7 @@ def restarted_in_between() -> Case:
     )
 
 
-def says_when() -> Case:
+def deliver_after_and_deliver_at() -> Case:
     """In one year, in a moment, and in an hour: nobody waits for them."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -104,18 +104,18 @@ def says_when() -> Case:
     plan.send(producer, deliver_at_ms=FAR_MS)
     plan.wait_ops()
     return plan.case(
-        "delayed/says-when",
+        "delayed/deliver-after-and-deliver-at",
         "Messages for later, by a delay and by a time",
-        ("delayed.names-its-time",),
+        ("delayed.sets-deliver-at-time",),
         capabilities=("producer", "delayed_delivery"),
         topology=Topology(topics=TOPICS),
     )
 
 
 CASES = (
-    due_in_another_order(),
-    strictly_due(),
+    due_in_other_order_than_sent(),
+    strict_delivery_time(),
     delayed_for_an_exclusive_consumer(),
-    restarted_in_between(),
-    says_when(),
+    broker_restarted_while_delayed(),
+    deliver_after_and_deliver_at(),
 )

@@ -28,7 +28,7 @@ NEAR_MS = 100
 ROOM = 2
 
 
-def an_ordinary_day() -> Case:
+def no_faults() -> Case:
     """Nothing goes wrong, and everything is acknowledged: what comes again comes for no reason."""
     plan = Schedule()
     client = plan.client()
@@ -39,20 +39,20 @@ def an_ordinary_day() -> Case:
     plan.receive(consumer, 1, timeout_ms=QUIET_MS)
     plan.wait_ops()
     return plan.case(
-        "delivery/an-ordinary-day",
+        "delivery/no-faults",
         "Six messages are sent, delivered and acknowledged; then nothing more comes",
         (
-            "delivery.acked-is-delivered",
-            "delivery.nothing-invented",
-            "delivery.ok-is-stored",
-            "delivery.as-sent",
-            "delivery.within-contract",
+            "delivery.successful-send-is-delivered",
+            "delivery.no-phantom-messages",
+            "delivery.successful-send-is-stored",
+            "delivery.payload-unchanged",
+            "delivery.no-unexplained-duplicates",
         ),
         consumer=EARLIEST,
     )
 
 
-def through_an_outage() -> Case:
+def outage_while_sending() -> Case:
     """Sends go on while there is no connection; what is pending then is sent again."""
     plan = Schedule()
     client = plan.client()
@@ -65,14 +65,14 @@ def through_an_outage() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
-        "delivery/through-an-outage",
+        "delivery/outage-while-sending",
         "Six messages are on their way when the connection breaks, and six more are sent before there is another one",
         (
-            "delivery.acked-is-delivered",
-            "delivery.nothing-invented",
-            "delivery.ok-is-stored",
-            "delivery.as-sent",
-            "delivery.fault-windows",
+            "delivery.successful-send-is-delivered",
+            "delivery.no-phantom-messages",
+            "delivery.successful-send-is-stored",
+            "delivery.payload-unchanged",
+            "delivery.statistics-per-fault",
         ),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
@@ -80,7 +80,7 @@ def through_an_outage() -> Case:
     )
 
 
-def flows_again() -> Case:
+def sends_after_outage() -> Case:
     """The application asks for messages all the time; new ones are taken in as soon as its client is back."""
     plan = Schedule()
     client = plan.client()
@@ -93,16 +93,16 @@ def flows_again() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
-        "delivery/flows-again",
+        "delivery/sends-after-outage",
         "Three messages are sent when an outage is over, to a consumer that waits for them",
-        ("delivery.flows-after-heal",),
+        ("delivery.resumes-after-fault",),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
         faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut()),),
     )
 
 
-def lost_near_the_time_out() -> Case:
+def disconnected_near_operation_timeout() -> Case:
     """Three consumers were opened one after the other, about as long ago as opening one may take. Whatever still runs
     of that must not end their way back; the producer was opened long before."""
     plan = Schedule()
@@ -125,16 +125,16 @@ def lost_near_the_time_out() -> Case:
     plan.wait_ops()
     plan.wait_ops(*(plan.ack(consumer) for consumer in consumers))
     return plan.case(
-        "delivery/lost-near-the-time-out",
+        "delivery/disconnected-near-operation-timeout",
         "The connection is lost when the time that opening a consumer may take is almost over",
-        ("delivery.flows-after-heal",),
+        ("delivery.resumes-after-fault",),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
         faults=(Fault(trigger=AfterStep(near), action=Cut()),),
     )
 
 
-def refused_stays_away() -> Case:
+def rejected_send_not_stored() -> Case:
     """With room for two, of five messages three are refused before anything of them is sent."""
     plan = Schedule()
     client = plan.client()
@@ -148,12 +148,18 @@ def refused_stays_away() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
-        "delivery/refused-stays-away",
+        "delivery/rejected-send-not-stored",
         "Five messages are sent by a producer with room for two, and the store is slow",
-        ("delivery.failed-is-not-stored",),
+        ("delivery.failed-send-is-not-stored",),
         consumer=EARLIEST,
         producer={"max_pending_messages": ROOM, "block_if_queue_full": False},
     )
 
 
-CASES = (an_ordinary_day(), through_an_outage(), flows_again(), lost_near_the_time_out(), refused_stays_away())
+CASES = (
+    no_faults(),
+    outage_while_sending(),
+    sends_after_outage(),
+    disconnected_near_operation_timeout(),
+    rejected_send_not_stored(),
+)

@@ -98,7 +98,7 @@ class Load:
 
     id: str
     words: str
-    requirements: tuple[str, ...] = ("ordering.ids-grow",)
+    requirements: tuple[str, ...] = ("ordering.message-ids-increase",)
     after_load: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ("producer", "consumer", "resend_pending")
     deduplication: bool = False
@@ -116,13 +116,13 @@ LOADS: Mapping[str, Load] = {
         Load(
             "plain",
             "messages",
-            requirements=("ordering.keeps-send-order", "ordering.ids-grow"),
-            after_load=("topics.moves-lose-nothing", "ack.survives-load"),
+            requirements=("ordering.keeps-send-order", "ordering.message-ids-increase"),
+            after_load=("topics.ownership-change-loses-nothing", "ack.survives-unload"),
         ),
         Load(
             "dedup",
             "messages of a topic with deduplication",
-            after_load=("dedup.effectively-once", "dedup.survives-load"),
+            after_load=("dedup.effectively-once", "dedup.survives-unload"),
             capabilities=("producer", "consumer", "resend_pending", "dedup_resume"),
             deduplication=True,
             producer={"producer_name": "p"},

@@ -15,7 +15,7 @@ REFUSED_MS = 100
 """What comes behind sends that were seen is refused by then."""
 
 
-def first_permits() -> Case:
+def initial_permits() -> Case:
     """The answer to SUBSCRIBE is held up, so that permits granted before it can be told from those after."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
@@ -26,9 +26,9 @@ def first_permits() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.receive(consumer, 3, 1_500))
     return plan.case(
-        "flow/first-permits",
+        "flow/initial-permits",
         "A consumer with a queue of seven subscribes and takes three messages",
-        ("flow.first-permits-fill-the-queue",),
+        ("flow.initial-permits-equal-queue-size",),
         consumer={"initial_position": "earliest", "receiver_queue_size": 7},
         faults=(Fault(trigger=down("SUCCESS"), action=Hold(), until=Until(step=quiet)),),
     )
@@ -46,7 +46,7 @@ def half_a_queue() -> Case:
     return plan.case(
         "flow/half-a-queue",
         "An application takes six messages of a queue of ten, waits, and takes the rest",
-        ("flow.grants-by-half-queues", "flow.permits-within-queue"),
+        ("flow.permits-renewed-at-half-queue", "flow.permits-within-queue"),
         consumer={**EARLIEST, "receiver_queue_size": 10},
     )
 
@@ -66,7 +66,7 @@ def partly_acked_batch() -> Case:
     return plan.case(
         "flow/partly-acked-batch",
         "Nine of ten messages of a batch are acknowledged, the connection is lost, and the batch comes again for one",
-        ("flow.filtered-earn-nothing", "flow.permits-within-queue"),
+        ("flow.no-permit-for-ack-set-filtered", "flow.permits-within-queue"),
         capabilities=("batch_index_ack",),
         consumer={**EARLIEST, "subscription_type": "shared", "receiver_queue_size": 10, "batch_index_ack": True},
         faults=(Fault(trigger=up("ACK"), action=Cut()),),
@@ -84,7 +84,7 @@ def batches_beyond_permits() -> Case:
     )
 
 
-def back_before_a_first_chunk() -> Case:
+def seek_before_first_chunk() -> Case:
     """The pause shows what a broker sends to a full queue. One that sends chunks to whom the first of them went before
     the seek charges nobody who is there."""
     plan = Schedule()
@@ -97,7 +97,7 @@ def back_before_a_first_chunk() -> Case:
     plan.receive(consumer, 8, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "flow/back-before-a-first-chunk",
+        "flow/seek-before-first-chunk",
         "A shared consumer with a queue of three goes back to where a message in chunks began; only the first has come",
         ("flow.permits-count-messages", "flow.permits-within-queue"),
         capabilities=("batching", "chunking_consumer", "seek"),
@@ -117,13 +117,13 @@ def reconnect_with_a_full_queue() -> Case:
     return plan.case(
         "flow/reconnect-with-a-full-queue",
         "The connection is lost when an application has taken three messages of a queue of ten",
-        ("flow.restarts-after-reconnect", "flow.permits-within-queue"),
+        ("flow.permits-reset-on-reconnect", "flow.permits-within-queue"),
         consumer={**EARLIEST, "receiver_queue_size": 10},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
 
 
-def full_queue_refuses() -> Case:
+def full_queue_fails_sends() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -136,14 +136,14 @@ def full_queue_refuses() -> Case:
         plan.wait_sends(10)
     plan.wait_ops()
     return plan.case(
-        "flow/full-queue-refuses",
+        "flow/full-queue-fails-sends",
         "Eight sends, and later six, with room for five and no receipts",
-        ("flow.bounded-pending", "flow.full-queue-answers"),
+        ("flow.max-pending-messages", "flow.full-queue-blocks-or-fails"),
         producer={"max_pending_messages": 5, "block_if_queue_full": False},
     )
 
 
-def full_queue_blocks() -> Case:
+def full_queue_blocks_sends() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -152,9 +152,9 @@ def full_queue_blocks() -> Case:
         plan.wait_ms(100)
     plan.wait_ops()
     return plan.case(
-        "flow/full-queue-blocks",
+        "flow/full-queue-blocks-sends",
         "Eight sends with room for five, by a producer that waits",
-        ("flow.bounded-pending",),
+        ("flow.max-pending-messages",),
         producer={"max_pending_messages": 5, "block_if_queue_full": True},
     )
 
@@ -173,7 +173,7 @@ def room_after_failures() -> Case:
     return plan.case(
         "flow/room-after-failures",
         "Three sends are too large; there is room for three others, and not for a fourth",
-        ("flow.full-queue-answers", "flow.bounded-pending"),
+        ("flow.full-queue-blocks-or-fails", "flow.max-pending-messages"),
         topology=Topology(max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
         producer={"max_pending_messages": 3, "block_if_queue_full": False},
@@ -209,7 +209,7 @@ def room_after_failed_batches() -> Case:
     return plan.case(
         "flow/room-after-failed-batches",
         "Three batches are too large; there is room for three messages, and not for a fourth",
-        ("flow.full-queue-answers",),
+        ("flow.full-queue-blocks-or-fails",),
         capabilities=("batching",),
         topology=Topology(max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
@@ -230,7 +230,7 @@ def room_after_time_outs() -> Case:
     return plan.case(
         "flow/room-after-time-outs",
         "Three sends time out; there is room for three others, and not for a fourth",
-        ("flow.full-queue-answers", "flow.bounded-pending"),
+        ("flow.full-queue-blocks-or-fails", "flow.max-pending-messages"),
         capabilities=("send_timeout",),
         producer={"max_pending_messages": 3, "block_if_queue_full": False, "send_timeout_ms": 500},
     )
@@ -249,14 +249,14 @@ def memory_of_two_producers() -> Case:
     return plan.case(
         "flow/memory-of-two-producers",
         "Two producers of a client that may hold 2,000 bytes send 2,400 and get no receipts",
-        ("flow.bounded-memory", "flow.full-queue-answers"),
+        ("flow.memory-limit", "flow.full-queue-blocks-or-fails"),
         capabilities=("memory_limit",),
         client={"memory_limit_bytes": 2_000},
         producer={"block_if_queue_full": False},
     )
 
 
-def limit_of_a_consumer() -> Case:
+def max_unacked_per_consumer() -> Case:
     """A queue as large as the limit: what is granted while the consumer may have nothing is all it has afterwards."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
@@ -270,16 +270,16 @@ def limit_of_a_consumer() -> Case:
     plan.ack(consumer, numbers=[2, 3, 4, 5])
     plan.wait_received(consumer, 10, deadline_ms=STARVED_MS)
     return plan.case(
-        "flow/limit-of-a-consumer",
+        "flow/max-unacked-per-consumer",
         "Ten messages for a shared consumer that may have four unacknowledged",
-        ("flow.unacked-limit",),
+        ("flow.max-unacked-messages",),
         capabilities=("consumer",),
         consumer={"subscription_type": "shared", "receiver_queue_size": 4},
         topology=Topology(topics=(Topic(name="t", max_unacked_per_consumer=4),)),
     )
 
 
-def limit_of_a_subscription() -> Case:
+def max_unacked_per_subscription() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(240)))
     consumer = plan.consumer(plan.client())
@@ -289,9 +289,9 @@ def limit_of_a_subscription() -> Case:
     plan.ack(consumer)
     plan.wait_received(consumer, 200, deadline_ms=STARVED_MS)
     return plan.case(
-        "flow/limit-of-a-subscription",
+        "flow/max-unacked-per-subscription",
         "Two hundred and forty messages of a shared subscription that may have ten unacknowledged",
-        ("flow.unacked-limit",),
+        ("flow.max-unacked-messages",),
         capabilities=("consumer",),
         consumer={"subscription_type": "shared"},
         topology=Topology(topics=(Topic(name="t", max_unacked_per_subscription=10),)),
@@ -299,18 +299,18 @@ def limit_of_a_subscription() -> Case:
 
 
 CASES = (
-    first_permits(),
+    initial_permits(),
     half_a_queue(),
     partly_acked_batch(),
     batches_beyond_permits(),
-    back_before_a_first_chunk(),
+    seek_before_first_chunk(),
     reconnect_with_a_full_queue(),
-    full_queue_refuses(),
-    full_queue_blocks(),
+    full_queue_fails_sends(),
+    full_queue_blocks_sends(),
     room_after_failures(),
     room_after_failed_batches(),
     room_after_time_outs(),
     memory_of_two_producers(),
-    limit_of_a_consumer(),
-    limit_of_a_subscription(),
+    max_unacked_per_consumer(),
+    max_unacked_per_subscription(),
 )

@@ -32,9 +32,9 @@ def a_message_in_chunks() -> Case:
     plan.broker("store_entries", topic="t", entries=chunks(0, 8))
     _starved(plan, plan.consumer(plan.client()), 1)
     return plan.case(
-        "flow/message-in-chunks",
+        "flow/chunked-message",
         "A message in eight chunks for a consumer with a queue of ten",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=("chunking_consumer",),
         consumer=QUEUE,
     )
@@ -53,13 +53,13 @@ def a_compacted_batch() -> Case:
     return plan.case(
         "flow/compacted-batch",
         "A batch of eight, seven of them compacted away, and a message in two chunks, with a queue of ten",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=("chunking_consumer",),
         consumer=QUEUE,
     )
 
 
-def last_chunks_alone() -> Case:
+def last_chunks_without_first() -> Case:
     """As they come to whoever joins when the others have gone to somebody else."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[chunks(number, 2)[1] for number in range(8)])
@@ -67,15 +67,15 @@ def last_chunks_alone() -> Case:
     plan.receive(consumer, 1, EMPTY_MS)
     plan.wait_ops()
     return plan.case(
-        "flow/last-chunks-alone",
+        "flow/last-chunks-without-first",
         "The last chunks of eight messages without their first ones, for a consumer with a queue of ten",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=("chunking_consumer",),
         consumer=QUEUE,
     )
 
 
-def back_inside_a_batch() -> Case:
+def reader_reconnects_inside_batch() -> Case:
     """The broker sends the whole batch once more."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[batch(range(8))])
@@ -85,16 +85,16 @@ def back_inside_a_batch() -> Case:
     plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
     _starved(plan, reader, 1)
     return plan.case(
-        "flow/back-inside-a-batch",
+        "flow/reader-reconnects-inside-batch",
         "A reader with a queue of ten loses its connection when it has read seven messages of a batch of eight",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=("reader",),
         consumer=QUEUE,
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
 
 
-def back_with_a_queue_of_one() -> Case:
+def seek_with_queue_of_one() -> Case:
     """The broker begins with the message sought, which the application has had."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
@@ -103,15 +103,15 @@ def back_with_a_queue_of_one() -> Case:
     plan.wait_ops(plan.seek(consumer, delivery=2))
     _starved(plan, consumer, 2)
     return plan.case(
-        "flow/back-with-a-queue-of-one",
+        "flow/seek-with-queue-of-one",
         "A consumer with a queue of one goes back behind the second of four messages",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=("seek",),
         consumer={**EARLIEST, "receiver_queue_size": 1},
     )
 
 
-def once_too_often() -> Case:
+def beyond_max_redeliver_count() -> Case:
     """Who buries nothing hands them on when they have been refused once more than the next one lets them be."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(8)))
@@ -125,16 +125,16 @@ def once_too_often() -> Case:
     plan.wait_ops(plan.close(before))
     plan.wait_ops(plan.receive(consumer, 1, EMPTY_MS))
     return plan.case(
-        "flow/once-too-often",
+        "flow/beyond-max-redeliver-count",
         "Eight messages that were refused twice go to a consumer that buries what was refused once",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=BURIES,
         consumer={**DEAD, "receiver_queue_size": 10},
         topology=TOPICS,
     )
 
 
-def asked_for_again_behind_others() -> Case:
+def redelivery_while_others_in_flight() -> Case:
     """Eight messages are on their way when everything is asked for again, and come with the rest of it once more."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(9)), receives=1)
@@ -144,9 +144,9 @@ def asked_for_again_behind_others() -> Case:
     asked = plan.last
     _starved(plan, consumer, 9)
     return plan.case(
-        "flow/asked-for-again-behind-others",
+        "flow/redelivery-while-others-in-flight",
         "The first of nine messages is refused on an exclusive subscription, and the others are held up on their way",
-        ("flow.dropped-return-permits",),
+        ("flow.dropped-message-returns-permit",),
         capabilities=("consumer_epoch", "nack_delay"),
         consumer={**EXCLUSIVE, **QUEUE},
         faults=(Fault(trigger=down("MESSAGE", k=2), action=Hold(), until=Until(step=asked)),),
@@ -154,7 +154,7 @@ def asked_for_again_behind_others() -> Case:
     )
 
 
-def one_at_a_time() -> Case:
+def zero_queue() -> Case:
     """The pause is longer than any answer takes: whoever asks ahead shows itself."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(5)))
@@ -164,15 +164,15 @@ def one_at_a_time() -> Case:
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ms(PAUSE_MS)
     return plan.case(
-        "flow/one-at-a-time",
+        "flow/zero-queue",
         "A consumer without a queue takes two of five messages, waits, and takes the rest",
-        ("flow.permit-for-receive",),
+        ("flow.zero-queue-permit-per-receive",),
         capabilities=("zero_queue",),
         consumer={**EARLIEST, "receiver_queue_size": 0},
     )
 
 
-def waiting_over_a_reconnect() -> Case:
+def zero_queue_receive_across_reconnect() -> Case:
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     receive = plan.receive(consumer, 1, 2 * STARVED_MS)
@@ -183,9 +183,9 @@ def waiting_over_a_reconnect() -> Case:
     plan.broker("store_entries", topic="t", entries=plains(range(1)))
     plan.wait_ops(receive)
     return plan.case(
-        "flow/waiting-over-a-reconnect",
+        "flow/zero-queue-receive-across-reconnect",
         "A consumer without a queue loses its connection while its application waits for a message",
-        ("flow.waiting-receive-asks-again", "flow.permit-for-receive"),
+        ("flow.zero-queue-renews-after-reconnect", "flow.zero-queue-permit-per-receive"),
         capabilities=("zero_queue",),
         consumer={**EARLIEST, "receiver_queue_size": 0},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
@@ -195,11 +195,11 @@ def waiting_over_a_reconnect() -> Case:
 CASES = (
     a_message_in_chunks(),
     a_compacted_batch(),
-    last_chunks_alone(),
-    back_inside_a_batch(),
-    back_with_a_queue_of_one(),
-    once_too_often(),
-    asked_for_again_behind_others(),
-    one_at_a_time(),
-    waiting_over_a_reconnect(),
+    last_chunks_without_first(),
+    reader_reconnects_inside_batch(),
+    seek_with_queue_of_one(),
+    beyond_max_redeliver_count(),
+    redelivery_while_others_in_flight(),
+    zero_queue(),
+    zero_queue_receive_across_reconnect(),
 )

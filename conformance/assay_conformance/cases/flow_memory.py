@@ -32,7 +32,7 @@ def _case(plan: Schedule, words: str, title: str, *requirements: str, room: int 
     return plan.case(
         f"flow/{words}",
         title,
-        ("flow.full-queue-answers", *requirements),
+        ("flow.full-queue-blocks-or-fails", *requirements),
         client={"memory_limit_bytes": room},
         **{"producer": REFUSES, "capabilities": ("memory_limit",), **fields},
     )
@@ -52,7 +52,7 @@ def memory_after_receipts() -> Case:
         plan,
         "memory-after-receipts",
         "A client that may hold 2,000 bytes fills them twice: in between all messages get their receipts",
-        "flow.bounded-memory",
+        "flow.memory-limit",
     )
 
 

@@ -35,9 +35,9 @@ def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
     )
 
 
-def grows_quickly() -> Case:
+def partitions_added_short_interval() -> Case:
     return _grows(
-        "grows-quickly",
+        "partitions-added-short-interval",
         "A topic of two partitions gets three more, and its clients look for them every 300 ms",
         1_000,
         capabilities=("producer", "consumer", "partitioned_topics", "short_partitions_update"),
@@ -46,9 +46,9 @@ def grows_quickly() -> Case:
     )
 
 
-def grows() -> Case:
+def partitions_added() -> Case:
     return _grows(
-        "grows",
+        "partitions-added",
         "A topic of two partitions gets three more, and its clients look for them once a minute",
         62_000,
         capabilities=("producer", "consumer", "partitioned_topics"),
@@ -93,7 +93,7 @@ def grows_under_load() -> tuple[Case, ...]:
     quick = (*_CAN_GROW, "short_partitions_update")
     return (
         _grows_under(
-            "grows-under-keys",
+            "partitions-added-keys",
             "A topic of two partitions gets three more, and then 24 keys are sent",
             _FOUND_MS,
             _by_keys,
@@ -101,7 +101,7 @@ def grows_under_load() -> tuple[Case, ...]:
             producer={**_QUICKLY},
         ),
         _grows_under(
-            "grows-under-turns",
+            "partitions-added-round-robin",
             "A topic of two partitions gets three more, and then ten messages without a key are sent by turns",
             _FOUND_MS,
             _by_turns,
@@ -109,7 +109,7 @@ def grows_under_load() -> tuple[Case, ...]:
             producer={**_TURNS, **_QUICKLY},
         ),
         _grows_under(
-            "grows-under-a-router",
+            "partitions-added-custom-router",
             "A topic of two partitions gets three more, and then eleven messages go by a router of the application",
             _FOUND_MS,
             _by_turns,
@@ -117,7 +117,7 @@ def grows_under_load() -> tuple[Case, ...]:
             producer={"router": "by_number", **_QUICKLY},
         ),
         _grows_under(
-            "grows-under-all",
+            "partitions-added-keys-and-round-robin",
             "A topic of two partitions gets three more, looked for once a minute, and then come 24 keys, and ten turns",
             62_000,
             _by_keys,
@@ -131,7 +131,7 @@ def grows_under_load() -> tuple[Case, ...]:
 
 
 CASES = (
-    grows_quickly(),
-    grows(),
+    partitions_added_short_interval(),
+    partitions_added(),
     *grows_under_load(),
 )

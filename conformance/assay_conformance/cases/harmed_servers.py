@@ -53,7 +53,7 @@ def harmed(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Ca
     return plan.case(
         id,
         title,
-        ("ordering.keeps-send-order", "ordering.ids-grow"),
+        ("ordering.keeps-send-order", "ordering.message-ids-increase"),
         producer=_PATIENT,
         capabilities=("producer", "consumer", "resend_pending"),
         faults=(Fault(trigger=up("SEND", k=AT_SEND), action=action, until=Until(after_ms=lasts_ms)),),
@@ -83,9 +83,16 @@ CASES = (
     harmed("topics/paused-broker", "A broker is paused, and goes on", Pause(target=BROKER), PAUSE_MS),
     harmed("topics/unplugged-broker", "A broker loses its network, and has it again", Disconnect(), PAUSE_MS),
     harmed("topics/paused-bookie", "A bookie is paused, and goes on", Pause(target=BOOKIE), PAUSE_MS),
-    harmed("topics/paused-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
-    harmed("topics/killed-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS),
-    harmed("topics/stopped-store", "The metadata store is told to end, and started again", Stop(target=STORE), DOWN_MS),
+    harmed("topics/paused-metadata-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
+    harmed(
+        "topics/killed-metadata-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS
+    ),
+    harmed(
+        "topics/stopped-metadata-store",
+        "The metadata store is told to end, and started again",
+        Stop(target=STORE),
+        DOWN_MS,
+    ),
     harmed("topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS),
     harmed("topics/stopped-proxy", "The Pulsar proxy is told to end, and started again", Stop(target=PROXY), DOWN_MS),
     harmed("topics/paused-proxy", "The Pulsar proxy is paused, and goes on", Pause(target=PROXY), PAUSE_MS),

@@ -21,7 +21,7 @@ def _routed(words: str, title: str, requirements: tuple[str, ...], producer: Con
     return plan.case(words, title, requirements, topology=FIVE, producer=producer)
 
 
-def around_a_full_partition() -> Case:
+def full_partition() -> Case:
     """Of two waves all receipts are there but partition 1's, which wait; of the third wave one message has no room."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -33,9 +33,9 @@ def around_a_full_partition() -> Case:
     until = plan.last
     plan.wait_ops()
     return plan.case(
-        "routing/around-a-full-partition",
+        "routing/full-partition",
         "Three times three messages by turns to three partitions, one of which sends no receipts and has room for two",
-        ("routing.steers-around-full",),
+        ("routing.avoids-full-partition",),
         topology=THREE,
         producer={"routing": "round_robin", "max_pending_messages": 2, "block_if_queue_full": False},
         faults=(no_receipts("t-partition-1", until),),
@@ -45,22 +45,22 @@ def around_a_full_partition() -> Case:
 
 CASES = (
     _routed(
-        "routing/router-of-the-application",
+        "routing/custom-router",
         "Fifteen messages to five partitions, by a router that goes by their numbers",
-        ("routing.asks-the-router-once",),
+        ("routing.custom-router-called-once",),
         {"router": "by_number"},
     ),
     _routed(
-        "routing/router-that-errs",
+        "routing/custom-router-invalid-partition",
         "Fifteen messages to five partitions, by a router that names a sixth one for every third message",
-        ("routing.bad-answer-fails-one", "routing.asks-the-router-once"),
+        ("routing.invalid-partition-fails-one-send", "routing.custom-router-called-once"),
         {"router": "out_of_range"},
     ),
-    around_a_full_partition(),
+    full_partition(),
     _routed(
-        "producer/intercepted",
+        "producer/interceptor-and-router",
         "Fifteen messages to five partitions, by a router, with an interceptor before it",
-        ("producer.intercepts-first",),
+        ("producer.interceptors-run-first",),
         {"router": "by_number", "interceptor": "notes"},
     ),
 )

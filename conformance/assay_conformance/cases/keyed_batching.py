@@ -15,7 +15,7 @@ INTERLEAVED = ("a", "b", "b", "a", "a")
 """Keys whose batches are {a: 0, 3, 4} and {b: 1, 2}."""
 
 
-def keys_apart() -> Case:
+def key_based_batches() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     messages = [
@@ -29,15 +29,15 @@ def keys_apart() -> Case:
     plan.flush(producer)
     plan.wait_ops()
     return plan.case(
-        "batching/keys-apart",
+        "batching/key-based-batches",
         "Nine messages by turns: of two keys, without a key, and of two keys under one ordering key",
-        ("batching.one-key-per-entry", "batching.keyed-entry-tells-highest-id", "batching.keyed-entries-in-order"),
+        ("batching.key-based-one-key-per-batch", "batching.key-based-highest-sequence-id", "batching.key-based-order"),
         producer=KEYED,
         limits=QUICK,
     )
 
 
-def interleaved_keys() -> Case:
+def key_based_interleaved_keys() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     for _ in range(2):
@@ -45,16 +45,16 @@ def interleaved_keys() -> Case:
         plan.flush(producer)
     plan.wait_ops()
     return plan.case(
-        "batching/interleaved-keys",
+        "batching/key-based-interleaved-keys",
         "Twice five messages of two keys by turns, with deduplication",
-        ("batching.keyed-entries-in-order", "batching.keyed-entry-tells-highest-id"),
+        ("batching.key-based-order", "batching.key-based-highest-sequence-id"),
         topology=DEDUPLICATED,
         producer={**KEYED, **NAMED},
         limits=QUICK,
     )
 
 
-def keyed_ids_across_an_early_reconnect() -> Case:
+def key_based_ids_after_early_reconnect() -> Case:
     """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -63,16 +63,16 @@ def keyed_ids_across_an_early_reconnect() -> Case:
         plan.wait_ops(plan.flush(producer))
     plan.wait_ops()
     return plan.case(
-        "batching/keyed-ids-across-an-early-reconnect",
+        "batching/key-based-ids-after-early-reconnect",
         "The connection dies with the very first entry of two keys, and later entries go by higher ids",
-        ("batching.keyed-entries-in-order",),
+        ("batching.key-based-order",),
         faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
         producer=KEYED,
         limits=QUICK,
     )
 
 
-def new_key_while_one_waits() -> Case:
+def key_based_new_key_within_delay() -> Case:
     """Some clients have one timer for the batches of all keys, and start it anew with each key."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -81,7 +81,7 @@ def new_key_while_one_waits() -> Case:
     plan.agent("send", {"producer": producer, "messages": [{"key": "b"}]})
     plan.wait_ops()
     return plan.case(
-        "batching/new-key-while-one-waits",
+        "batching/key-based-new-key-within-delay",
         "A batch leaves 500 ms after its first message, and has been open for 300 ms when one of another key comes",
         REQUIREMENT,
         capabilities=("key_based_batcher",),
@@ -90,16 +90,16 @@ def new_key_while_one_waits() -> Case:
     )
 
 
-def oversize_among_keys() -> Case:
+def key_based_oversize_message() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.agent("send", {"producer": producer, "messages": [{"key": "a"}, {"key": "b", "size": 2 * LIMIT_BYTES}]})
     plan.flush(producer)
     plan.wait_ops()
     return plan.case(
-        "batching/oversize-among-keys",
+        "batching/key-based-oversize-message",
         "Two messages by key, of which one is twice as large as the broker takes",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         capabilities=("key_based_batcher",),
         topology=SMALL,
         producer=KEYED,
@@ -110,9 +110,9 @@ def oversize_among_keys() -> Case:
 
 
 CASES = (
-    keys_apart(),
-    interleaved_keys(),
-    keyed_ids_across_an_early_reconnect(),
-    new_key_while_one_waits(),
-    oversize_among_keys(),
+    key_based_batches(),
+    key_based_interleaved_keys(),
+    key_based_ids_after_early_reconnect(),
+    key_based_new_key_within_delay(),
+    key_based_oversize_message(),
 )

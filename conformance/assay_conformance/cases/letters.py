@@ -67,7 +67,7 @@ def _read_dead_letter(plan: Schedule, client: int, consumer: int) -> None:
     plan.wait_ops(plan.receive(consumer, 1, SETTLED_MS))
 
 
-def refused_until_dead() -> Case:
+def nacked_beyond_max_redeliver_count() -> Case:
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -75,9 +75,9 @@ def refused_until_dead() -> Case:
     _refuse(plan, consumer, 3)
     _read_dead_letter(plan, client, consumer)
     return plan.case(
-        "letters/refused-until-dead",
+        "dead-letter/nacked-beyond-max-redeliver-count",
         "A message with keys and properties may be redelivered twice, and is refused three times",
-        ("letters.dead-letter-is-whole", "letters.counts-to-its-maximum", "letters.buried-alone"),
+        ("dead-letter.copy-is-complete", "dead-letter.max-redeliver-count", "dead-letter.not-batched"),
         capabilities=("producer", *BURIES),
         consumer={**DEAD, "max_redeliver_count": 2},
         topology=TOPICS,
@@ -96,7 +96,7 @@ def _refused_twice(
     words: str,
     title: str,
     *faults: Fault,
-    about: str = "letters.buried-then-acked",
+    about: str = "dead-letter.original-acked-after-receipt",
     late: bool = False,
     **config: ConfigValue,
 ) -> Case:
@@ -113,7 +113,7 @@ def _refused_twice(
         faults = (_receipt_late(plan, TO_DLQ),)
     _read_dead_letter(plan, client, consumer)
     return plan.case(
-        f"letters/{words}",
+        f"dead-letter/{words}",
         title,
         (about,),
         capabilities=BURIES,
@@ -126,29 +126,29 @@ def _refused_twice(
 
 def dead_letter_receipt_late() -> Case:
     return _refused_twice(
-        "dead-letter-receipt-late",
+        "receipt-late",
         "The receipt of a dead letter takes longer than acknowledgments are kept together",
         late=True,
     )
 
 
-def dead_letter_refused() -> Case:
+def dead_letter_send_error() -> Case:
     return _refused_twice(
-        "dead-letter-refused",
+        "send-error",
         "The broker does not take a dead letter the first time",
         Fault(trigger=up("SEND"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
     )
 
 
-def dead_letter_producer_refused() -> Case:
+def dead_letter_producer_rejected_once() -> Case:
     return _refused_twice(
-        "dead-letter-producer-refused",
+        "producer-rejected-once",
         "The broker does not let the producer of dead letters in the first time",
         Fault(trigger=up("PRODUCER"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
     )
 
 
-def dead_letter_outlives_consumer() -> Case:
+def consumer_closed_before_receipt() -> Case:
     """The redelivered message is never taken by the application. When its consumer closes, the letter that has no
     receipt yet may be the last that needs its bytes."""
     plan = Schedule()
@@ -164,9 +164,9 @@ def dead_letter_outlives_consumer() -> Case:
     cut = plan.last
     plan.wait_ms(SENT_AGAIN_MS)
     return plan.case(
-        "letters/dead-letter-outlives-consumer",
+        "dead-letter/consumer-closed-before-receipt",
         "A consumer closes before its dead letter has a receipt, and the letter is sent again",
-        ("letters.dead-letter-is-whole",),
+        ("dead-letter.copy-is-complete",),
         capabilities=("producer", *BURIES),
         producer={"compression": "LZ4"},
         consumer=DEAD,
@@ -179,16 +179,16 @@ def dead_letter_outlives_consumer() -> Case:
     )
 
 
-def kept_for_later() -> Case:
+def initial_subscription() -> Case:
     return _refused_twice(
-        "kept-for-later",
+        "initial-subscription",
         "The dead letter topic is to have a subscription before the first letter comes",
-        about="letters.asks-for-first-subscription",
+        about="dead-letter.initial-subscription",
         dead_letter_subscription="keeper",
     )
 
 
-def two_consumers_bury() -> Case:
+def two_consumers() -> Case:
     """Each has the messages of some keys, so both have dead letters to send at the same time."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -200,16 +200,16 @@ def two_consumers_bury() -> Case:
         plan.wait_ops(*(plan.nack(consumer, numbers=range(KEYS)) for consumer in consumers))
     plan.wait_ms(SETTLED_MS)
     return plan.case(
-        "letters/two-consumers-bury",
+        "dead-letter/two-consumers",
         "Two consumers of one subscription have dead letters to send",
-        ("letters.buried-then-acked",),
+        ("dead-letter.original-acked-after-receipt",),
         capabilities=("producer", *BURIES),
         consumer={**DEAD, "subscription_type": "key_shared"},
         topology=TOPICS,
     )
 
 
-def large_is_buried() -> Case:
+def chunked_message() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=chunks(0, 3, size=5_000))
     client = plan.client()
@@ -217,9 +217,9 @@ def large_is_buried() -> Case:
     _refuse(plan, consumer, 2)
     _read_dead_letter(plan, client, consumer)
     return plan.case(
-        "letters/large-is-buried",
+        "dead-letter/chunked-message",
         "A message in three chunks is refused twice, where a frame holds 2,000 bytes",
-        ("letters.large-is-buried",),
+        ("dead-letter.large-message-chunked",),
         capabilities=(*BURIES, "chunking_consumer", "chunking_producer"),
         consumer=DEAD,
         topology=msgspec.structs.replace(TOPICS, max_message_bytes=2_000),
@@ -243,11 +243,11 @@ def _sent_round(
         plan.wait_ops()
     plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS if not config else SETTLED_MS))
     plan.wait_ms(SETTLED_MS)
-    about = ("letters.retried-then-acked",) if faults else ("letters.retry-letter-is-whole",)
+    about = ("retry-letter.original-acked-after-receipt",) if faults else ("retry-letter.copy-is-complete",)
     return plan.case(
-        f"letters/{words}",
+        f"retry-letter/{words}",
         title,
-        (*about, "letters.counts-to-its-maximum") if config else about,
+        (*about, "dead-letter.max-redeliver-count") if config else about,
         capabilities=(*RETRIES, "dead_letter") if config else RETRIES,
         consumer={**RETRY, **config},
         topology=TOPICS,
@@ -255,31 +255,31 @@ def _sent_round(
     )
 
 
-def sent_round_twice() -> Case:
-    return _sent_round("sent-round-twice", "A message with keys and properties is to come later, twice", rounds=2)
+def reconsumed_twice() -> Case:
+    return _sent_round("reconsumed-twice", "A message with keys and properties is to come later, twice", rounds=2)
 
 
 def retry_letter_receipt_late() -> Case:
     return _sent_round(
-        "retry-letter-receipt-late",
+        "receipt-late",
         "The receipt of a retry letter takes longer than acknowledgments are kept together",
         late=True,
     )
 
 
-def retry_letter_refused() -> Case:
+def retry_letter_send_error() -> Case:
     """The first call fails, the message comes again, and is sent round after all."""
     return _sent_round(
-        "retry-letter-refused",
+        "send-error",
         "The broker does not take a retry letter the first time",
         Fault(trigger=up("SEND"), scope=TO_RETRY, action=AnswerError("NotAllowedError")),
         rounds=2,
     )
 
 
-def sent_round_too_often() -> Case:
+def beyond_max_redeliver_count() -> Case:
     return _sent_round(
-        "sent-round-too-often",
+        "beyond-max-redeliver-count",
         "A message that may go round once is sent round twice",
         rounds=2,
         max_redeliver_count=1,
@@ -287,16 +287,16 @@ def sent_round_too_often() -> Case:
 
 
 CASES = (
-    refused_until_dead(),
+    nacked_beyond_max_redeliver_count(),
     dead_letter_receipt_late(),
-    dead_letter_refused(),
-    dead_letter_producer_refused(),
-    dead_letter_outlives_consumer(),
-    kept_for_later(),
-    two_consumers_bury(),
-    large_is_buried(),
-    sent_round_twice(),
+    dead_letter_send_error(),
+    dead_letter_producer_rejected_once(),
+    consumer_closed_before_receipt(),
+    initial_subscription(),
+    two_consumers(),
+    chunked_message(),
+    reconsumed_twice(),
     retry_letter_receipt_late(),
-    retry_letter_refused(),
-    sent_round_too_often(),
+    retry_letter_send_error(),
+    beyond_max_redeliver_count(),
 )

@@ -29,28 +29,28 @@ UNKNOWN_COMMAND = bytes.fromhex("00000007 00000003 08e707".replace(" ", ""))
 """A command of type 999, which nobody has heard of."""
 
 
-def bad_batch() -> Case:
+def corrupt_batch() -> Case:
     """In a process of its own, as a client that believes the lengths inside reads and writes where it should not."""
     plan = Schedule()
     plan.consumer_of([plain(0), stored.bad_batch(1), batch([2, 3])], receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
     return plan.case(
-        "robustness/bad-batch",
+        "robustness/corrupt-batch",
         "Between two good entries there is a batch that cannot be taken apart",
-        ("robustness.bad-batch-reported",),
+        ("robustness.corrupt-batch-reported",),
         isolation=Isolation.OWN_PROCESS,
         consumer=EARLIEST,
     )
 
 
-def bad_metadata() -> Case:
+def corrupt_metadata() -> Case:
     plan = Schedule()
     plan.consumer_of(plains(range(4)), receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
     return plan.case(
-        "robustness/bad-metadata",
+        "robustness/corrupt-metadata",
         "The metadata of the second of four messages cannot be decoded, under a checksum that fits",
-        ("robustness.bad-metadata-discarded",),
+        ("robustness.corrupt-metadata-discarded",),
         consumer=EARLIEST,
         faults=(Fault(trigger=down("MESSAGE", k=2), action=Corrupt(part=Part.METADATA, fix_checksum=True)),),
     )
@@ -77,7 +77,7 @@ def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
     )
 
 
-def odd_messages() -> Case:
+def edge_case_messages() -> Case:
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -92,15 +92,15 @@ def odd_messages() -> Case:
     plan.receive(consumer, 8, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "robustness/odd-messages",
+        "robustness/edge-case-messages",
         "Empty and tiny payloads, empty and foreign keys, large properties, an event time of 0",
-        ("robustness.odd-messages-round-trip", "robustness.odd-metadata-round-trips"),
+        ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
         capabilities=("producer",),
         consumer=EARLIEST,
     )
 
 
-def odd_entries() -> Case:
+def edge_case_entries() -> Case:
     plan = Schedule()
     plan.broker(
         "store_entries",
@@ -111,25 +111,29 @@ def odd_entries() -> Case:
     plan.receive(consumer, 5, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "robustness/odd-entries",
+        "robustness/edge-case-entries",
         "A null value, a key that is no text, and a batch of nothing but empty messages",
-        ("robustness.odd-messages-round-trip", "robustness.odd-metadata-round-trips"),
+        ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
         consumer=EARLIEST,
     )
 
 
 CASES = (
-    bad_batch(),
-    bad_metadata(),
-    _injected("frame-too-long", "A frame of 64 MiB is announced", "robustness.bad-frame-ends-connection", TOO_LONG),
+    corrupt_batch(),
+    corrupt_metadata(),
+    _injected(
+        "frame-too-long", "A frame of 64 MiB is announced", "robustness.malformed-frame-closes-connection", TOO_LONG
+    ),
     _injected(
         "command-too-long",
         "A command is longer than its frame",
-        "robustness.bad-frame-ends-connection",
+        "robustness.malformed-frame-closes-connection",
         COMMAND_TOO_LONG,
     ),
-    _injected("no-command", "A frame holds no command", "robustness.bad-frame-ends-connection", NO_COMMAND),
+    _injected(
+        "frame-without-command", "A frame holds no command", "robustness.malformed-frame-closes-connection", NO_COMMAND
+    ),
     _injected("unknown-command", "A command of type 999 comes", "robustness.unknown-command-ignored", UNKNOWN_COMMAND),
-    odd_messages(),
-    odd_entries(),
+    edge_case_messages(),
+    edge_case_entries(),
 )

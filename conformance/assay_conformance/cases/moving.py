@@ -12,7 +12,7 @@ SHORT_MS = 700
 """How long the last receive waits in vain: longer than any answer takes."""
 
 
-def move_after_move() -> Case:
+def repeated_moves() -> Case:
     """Sends are under way at every move; the last receive asks for one message more than there are."""
     plan = Schedule()
     client = plan.client()
@@ -28,9 +28,9 @@ def move_after_move() -> Case:
     plan.receive(consumer, 1, SHORT_MS)
     plan.wait_ops()
     return plan.case(
-        "topics/move-after-move",
+        "topics/repeated-moves",
         "A topic is unloaded, moved, and moved back without a word of where, while messages are sent",
-        ("topics.moves-lose-nothing",),
+        ("topics.ownership-change-loses-nothing",),
         topology=Topology(brokers=2),
         consumer=EARLIEST,
     )
@@ -48,7 +48,7 @@ def _moved(words: str, title: str, *faults: Fault) -> Case:
     return plan.case(
         f"topics/{words}",
         title,
-        ("topics.goes-to-assigned-broker",) if not faults else ("topics.moves-lose-nothing",),
+        ("topics.reconnects-to-assigned-broker",) if not faults else ("topics.ownership-change-loses-nothing",),
         capabilities=("producer", "consumer"),
         topology=Topology(brokers=2),
         consumer=EARLIEST,
@@ -56,7 +56,7 @@ def _moved(words: str, title: str, *faults: Fault) -> Case:
     )
 
 
-def restart_after_restart() -> Case:
+def repeated_restarts() -> Case:
     """As above, with brokers that die and one that stops in order."""
     plan = Schedule()
     client = plan.client()
@@ -72,9 +72,9 @@ def restart_after_restart() -> Case:
     plan.receive(consumer, 1, SHORT_MS)
     plan.wait_ops()
     return plan.case(
-        "topics/restart-after-restart",
+        "topics/repeated-restarts",
         "A broker dies, stops in order, and dies again, while messages are sent",
-        ("topics.moves-lose-nothing",),
+        ("topics.ownership-change-loses-nothing",),
         consumer=EARLIEST,
         limits=AROUND_RESTARTS,
     )
@@ -98,14 +98,14 @@ def non_persistent(words: str, verb: str, **args: str) -> Case:
     return plan.case(
         f"topics/non-persistent{words}",
         f"Messages of a non-persistent topic are sent with a consumer there, with none, and around a {verb}",
-        ("topics.non-persistent-keeps-nothing",),
+        ("topics.non-persistent-not-stored",),
         capabilities=("producer", "consumer", "resend_pending"),
         topology=Topology(topics=(Topic(name="t", persistent=False),)),
         consumer=EARLIEST,
     )
 
 
-def goes_to_another_cluster() -> Case:
+def migrated_to_another_cluster() -> Case:
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -115,7 +115,7 @@ def goes_to_another_cluster() -> Case:
     plan.receive(consumer, 6, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "topics/goes-to-another-cluster",
+        "topics/migrated-to-another-cluster",
         "A topic goes to another cluster, and its clients are told",
         ("topics.follows-migration",),
         capabilities=("producer", "consumer"),
@@ -124,7 +124,7 @@ def goes_to_another_cluster() -> Case:
     )
 
 
-def deleted_under_its_producer() -> Case:
+def deleted_with_open_producer() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
@@ -133,9 +133,9 @@ def deleted_under_its_producer() -> Case:
     plan.wait_ops(pending)
     plan.wait_ms(SHORT_MS)
     return plan.case(
-        "topics/deleted-under-its-producer",
+        "topics/deleted-with-open-producer",
         "A producer loses its connection, and its topic is not there when it is back",
-        ("topics.deleted-is-final",),
+        ("topics.topic-not-found-is-final",),
         capabilities=("producer",),
         producer={"send_timeout_ms": 3_000},
         faults=(
@@ -145,15 +145,15 @@ def deleted_under_its_producer() -> Case:
     )
 
 
-def deleted_under_its_consumer() -> Case:
+def deleted_with_open_consumer() -> Case:
     plan = Schedule()
     plan.consumer(plan.client())
     opened = plan.last
     plan.wait_ms(2 * SHORT_MS)
     return plan.case(
-        "topics/deleted-under-its-consumer",
+        "topics/deleted-with-open-consumer",
         "A consumer loses its connection, and its topic is not there when it is back",
-        ("topics.deleted-is-final",),
+        ("topics.topic-not-found-is-final",),
         capabilities=("consumer",),
         faults=(
             Fault(trigger=AfterStep(opened), action=Cut()),
@@ -162,7 +162,7 @@ def deleted_under_its_consumer() -> Case:
     )
 
 
-def never_there() -> Case:
+def topic_not_found() -> Case:
     """Both have their operation time-out to fail in, and are to take none of it."""
     plan = Schedule()
     client = plan.client()
@@ -170,9 +170,9 @@ def never_there() -> Case:
     plan.consumer(client, wait=False)
     plan.wait_ops()
     return plan.case(
-        "topics/never-there",
+        "topics/topic-not-found",
         "A producer and a consumer are opened on a topic, and are told that it is not there",
-        ("topics.deleted-is-final",),
+        ("topics.topic-not-found-is-final",),
         client={"operation_timeout_ms": 3_000},
         capabilities=("producer", "consumer"),
         faults=tuple(
@@ -185,16 +185,16 @@ def never_there() -> Case:
 CASES = (
     non_persistent("", "restart"),
     non_persistent("-unloaded", "unload", topic="t"),
-    move_after_move(),
-    restart_after_restart(),
-    _moved("told-where-it-went", "A topic moves, and its producer and consumer are told where to"),
+    repeated_moves(),
+    repeated_restarts(),
+    _moved("assigned-broker", "A topic moves, and its producer and consumer are told where to"),
     _moved(
-        "refused-where-it-went",
+        "assigned-broker-rejects",
         "A topic moves, its producer and consumer are told where to, and are refused there once",
         Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
     ),
-    goes_to_another_cluster(),
-    deleted_under_its_producer(),
-    deleted_under_its_consumer(),
-    never_there(),
+    migrated_to_another_cluster(),
+    deleted_with_open_producer(),
+    deleted_with_open_consumer(),
+    topic_not_found(),
 )

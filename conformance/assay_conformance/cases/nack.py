@@ -40,13 +40,13 @@ def one_of_three() -> Case:
     return plan.case(
         "nack/one-of-three",
         "One message of three is refused on a shared subscription",
-        ("nack.redelivered-in-window",),
+        ("nack.redelivery-requested-in-time",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
     )
 
 
-def delay_that_nobody_set() -> Case:
+def default_delay() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[1])
@@ -54,9 +54,9 @@ def delay_that_nobody_set() -> Case:
     plan.receive(consumer, 1, timeout_ms=2_000)
     plan.wait_ops()
     return plan.case(
-        "nack/delay-that-nobody-set",
+        "nack/default-delay",
         "One message of two is refused by a consumer whose delay is its client's default",
-        ("nack.redelivered-in-window",),
+        ("nack.redelivery-requested-in-time",),
         consumer={name: value for name, value in SHARED.items() if name != "nack_delay_ms"},
         limits=Limits(case_ms=DEFAULT_OVER_MS + 15_000, least_wall_ms=60_000),
         tier=Tier.FULL,
@@ -73,7 +73,7 @@ def first_of_three_exclusive() -> Case:
     return plan.case(
         "nack/first-of-three-exclusive",
         "The first message of three is refused on an exclusive subscription",
-        ("nack.redelivered-in-window",),
+        ("nack.redelivery-requested-in-time",),
         consumer=EXCLUSIVE,
         limits=Limits(least_wall_ms=DELAY_MS),
     )
@@ -89,7 +89,7 @@ def batch_member() -> Case:
     return plan.case(
         "nack/batch-member",
         "The middle message of a batch of three is refused",
-        ("nack.whole-entry",),
+        ("nack.requests-whole-batch",),
         consumer={**SHARED, "batch_index_ack": False},
         limits=Limits(least_wall_ms=DELAY_MS),
     )
@@ -108,14 +108,14 @@ def chunked_message() -> Case:
     return plan.case(
         "nack/chunked-message",
         "A message in three chunks is refused on a shared subscription",
-        ("nack.all-chunks",),
+        ("nack.requests-all-chunks",),
         capabilities=("chunking_consumer",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
     )
 
 
-def then_acked() -> Case:
+def nacked_then_acked() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
@@ -124,7 +124,7 @@ def then_acked() -> Case:
     plan.receive(consumer, 1, timeout_ms=100)
     plan.wait_ops()
     return plan.case(
-        "nack/then-acked",
+        "nack/nacked-then-acked",
         "A refused message is acknowledged before its delay is over",
         ("nack.acked-not-redelivered",),
         consumer=SHARED,
@@ -132,7 +132,7 @@ def then_acked() -> Case:
     )
 
 
-def then_acked_exclusive() -> Case:
+def nacked_then_acked_exclusive() -> Case:
     """The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
@@ -142,7 +142,7 @@ def then_acked_exclusive() -> Case:
     plan.receive(consumer, 3, timeout_ms=100)
     plan.wait_ops()
     return plan.case(
-        "nack/then-acked-exclusive",
+        "nack/nacked-then-acked-exclusive",
         "Two messages are refused, one of them is acknowledged, on an exclusive subscription",
         ("nack.acked-not-redelivered",),
         consumer=EXCLUSIVE,
@@ -150,7 +150,7 @@ def then_acked_exclusive() -> Case:
     )
 
 
-def refused_three_times() -> Case:
+def nacked_three_times() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     for _ in range(3):
@@ -158,15 +158,15 @@ def refused_three_times() -> Case:
         plan.receive(consumer, 1, timeout_ms=2_000)
         plan.wait_ops()
     return plan.case(
-        "nack/refused-three-times",
+        "nack/nacked-three-times",
         "The same message is refused three times on a shared subscription",
-        ("nack.redeliveries-counted",),
+        ("nack.redelivery-count",),
         consumer={**SHARED, "nack_delay_ms": 100},
         limits=Limits(least_wall_ms=3 * 100),
     )
 
 
-def at_once() -> Case:
+def delay_below_minimum() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
@@ -174,9 +174,9 @@ def at_once() -> Case:
     plan.receive(consumer, 1, timeout_ms=2_000)
     plan.wait_ops()
     return plan.case(
-        "nack/at-once",
+        "nack/delay-below-minimum",
         "A message is refused with a redelivery delay of 1 ms",
-        ("nack.least-delay",),
+        ("nack.minimum-delay",),
         consumer={**SHARED, "nack_delay_ms": 1},
     )
 
@@ -191,7 +191,7 @@ def many_together() -> Case:
     return plan.case(
         "nack/many-together",
         "Thirty messages are refused by one call",
-        ("nack.merged",),
+        ("nack.requests-merged",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
     )
@@ -209,13 +209,13 @@ def middle_of_five_exclusive() -> Case:
     return plan.case(
         "nack/middle-of-five-exclusive",
         "Of five messages one is acknowledged and one refused, on an exclusive subscription",
-        ("nack.exclusive-all-in-order",),
+        ("nack.exclusive-redelivers-all-in-order",),
         consumer=EXCLUSIVE,
         limits=Limits(least_wall_ms=DELAY_MS),
     )
 
 
-def refused_with_others_on_their_way() -> Case:
+def nacked_while_others_in_flight() -> Case:
     """Three more come behind the refusal, and are held up until everything was asked for again."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
@@ -227,9 +227,9 @@ def refused_with_others_on_their_way() -> Case:
     plan.receive(consumer, 6, timeout_ms=2_000)
     plan.wait_ops()
     return plan.case(
-        "nack/refused-with-others-on-their-way",
+        "nack/nacked-while-others-in-flight",
         "The first of three messages is refused on an exclusive subscription, and three more are on their way",
-        ("ordering.old-epoch-dropped",),
+        ("ordering.old-consumer-epoch-dropped",),
         capabilities=("consumer_epoch",),
         consumer=EXCLUSIVE,
         faults=(Fault(trigger=down("MESSAGE", k=4), action=Hold(), until=Until(step=asked)),),
@@ -237,7 +237,7 @@ def refused_with_others_on_their_way() -> Case:
     )
 
 
-def steady_refusals() -> Case:
+def continuous_nacks() -> Case:
     """More often than any tick, and for longer than delay, tick and tolerance together."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
@@ -246,15 +246,15 @@ def steady_refusals() -> Case:
         plan.wait_ms(STEADY_MS)
     plan.wait_ms(REQUESTED_MS)
     return plan.case(
-        "nack/steady-refusals",
+        "nack/continuous-nacks",
         "A message is refused, and another every 50 ms after it",
-        ("nack.steady-refusals",),
+        ("nack.later-nacks-do-not-postpone",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=STEADY_COUNT * STEADY_MS),
     )
 
 
-def closed_with_refusals() -> Case:
+def close_with_pending_nacks() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
     client = plan.client()
@@ -271,7 +271,7 @@ def closed_with_refusals() -> Case:
     plan.ack(following)
     plan.wait_ops()
     return plan.case(
-        "nack/closed-with-refusals",
+        "nack/close-with-pending-nacks",
         "A consumer is closed when it has refused two messages, and another one opened",
         ("nack.dropped-on-close",),
         consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
@@ -280,17 +280,17 @@ def closed_with_refusals() -> Case:
 
 CASES = (
     one_of_three(),
-    delay_that_nobody_set(),
+    default_delay(),
     first_of_three_exclusive(),
     batch_member(),
     chunked_message(),
-    then_acked(),
-    then_acked_exclusive(),
-    refused_three_times(),
-    at_once(),
+    nacked_then_acked(),
+    nacked_then_acked_exclusive(),
+    nacked_three_times(),
+    delay_below_minimum(),
     many_together(),
     middle_of_five_exclusive(),
-    refused_with_others_on_their_way(),
-    steady_refusals(),
-    closed_with_refusals(),
+    nacked_while_others_in_flight(),
+    continuous_nacks(),
+    close_with_pending_nacks(),
 )

@@ -16,7 +16,7 @@ STARVED_MS = 1_500
 LONG_MS = 800
 
 
-def refused_again_and_again() -> Case:
+def backoff_of_repeated_nacks() -> Case:
     """Four times 100 ms would be 400 at the third refusal; the maximum is less."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
@@ -25,7 +25,7 @@ def refused_again_and_again() -> Case:
         plan.receive(consumer, 1, STARVED_MS)
         plan.wait_ops()
     return plan.case(
-        "nack/refused-again-and-again",
+        "nack/backoff-of-repeated-nacks",
         "A message is refused three times, with a backoff from 100 to 210 ms",
         ("nack.backoff-grows",),
         capabilities=("nack_backoff",),
@@ -34,7 +34,7 @@ def refused_again_and_again() -> Case:
     )
 
 
-def short_behind_long() -> Case:
+def short_delay_after_long() -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
@@ -45,13 +45,13 @@ def short_behind_long() -> Case:
     plan.receive(consumer, 2, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "nack/short-behind-long",
+        "nack/short-delay-after-long",
         "A message refused for the second time waits for 800 ms, and one refused behind it for 100",
-        ("nack.short-behind-long", "nack.backoff-grows"),
+        ("nack.short-delay-not-behind-long", "nack.backoff-grows"),
         capabilities=("nack_backoff",),
         consumer={**SHARED, "nack_backoff_multiplier": 8, "nack_backoff_max_ms": LONG_MS},
         limits=Limits(least_wall_ms=100 + LONG_MS),
     )
 
 
-CASES = (refused_again_and_again(), short_behind_long())
+CASES = (backoff_of_repeated_nacks(), short_delay_after_long())

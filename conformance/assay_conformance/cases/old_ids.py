@@ -18,22 +18,22 @@ def _send_ids(plan: Schedule, producer: int, ids: Sequence[int]) -> None:
     plan.wait_ops(sent)
 
 
-def sent_again_beside_new() -> Case:
+def old_and_new_ids_at_once() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     _send_ids(plan, producer, (10, 11, 12))
     _send_ids(plan, producer, (11, 12, 13, 14))
     return plan.case(
-        "dedup/sent-again-beside-new",
+        "dedup/old-and-new-ids-at-once",
         "A batch with the ids 10 to 12 is stored, and messages with the ids 11 to 14 are sent at once",
-        ("dedup.keeps-old-ids-apart",),
+        ("dedup.old-and-new-ids-in-separate-batches",),
         topology=DEDUPLICATED,
         producer={**NAMED, **LONG},
         limits=QUICK,
     )
 
 
-def resumed_too_early() -> Case:
+def reopened_and_sends_old_ids() -> Case:
     """What an application does that keeps its place more rarely than it sends."""
     plan = Schedule()
     client = plan.client()
@@ -42,9 +42,9 @@ def resumed_too_early() -> Case:
     plan.wait_ops(plan.close(first))
     _send_ids(plan, plan.producer(client), (1, 2, 3, 4))
     return plan.case(
-        "dedup/resumed-too-early",
+        "dedup/reopened-and-sends-old-ids",
         "An application that has sent up to id 2 opens its producer again, and sends the ids 1 to 4",
-        ("dedup.keeps-old-ids-apart",),
+        ("dedup.old-and-new-ids-in-separate-batches",),
         capabilities=("dedup_resume",),
         topology=DEDUPLICATED,
         producer={**NAMED, **LONG},
@@ -53,6 +53,6 @@ def resumed_too_early() -> Case:
 
 
 CASES = (
-    sent_again_beside_new(),
-    resumed_too_early(),
+    old_and_new_ids_at_once(),
+    reopened_and_sends_old_ids(),
 )

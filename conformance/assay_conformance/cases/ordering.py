@@ -57,7 +57,7 @@ def pipelined_sends() -> Case:
     )
 
 
-def receipts_after_a_slow_store() -> Case:
+def receipts_after_slow_write() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -65,13 +65,13 @@ def receipts_after_a_slow_store() -> Case:
         plan.wait_sends(4)
     plan.wait_ops()
     return plan.case(
-        "ordering/receipts-after-a-slow-store",
+        "ordering/receipts-after-slow-write",
         "Four sends become durable at the same moment, and are receipted in order",
         ("ordering.receipts-in-send-order",),
     )
 
 
-def ids_across_a_reconnect() -> Case:
+def sequence_ids_across_reconnect() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 2)
@@ -80,28 +80,28 @@ def ids_across_a_reconnect() -> Case:
     plan.wait_ops(plan.send(producer))  # when this one is done the client has seen PRODUCER_SUCCESS for certain
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "ordering/ids-across-a-reconnect",
+        "ordering/sequence-ids-across-reconnect",
         "Sequence ids go on where they were when the producer has reconnected",
-        ("ordering.sequence-ids-step-by-one",),
+        ("ordering.sequence-ids-increase-by-one",),
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
     )
 
 
-def ids_across_an_early_reconnect() -> Case:
+def sequence_ids_across_early_reconnect() -> Case:
     """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
-        "ordering/ids-across-an-early-reconnect",
+        "ordering/sequence-ids-across-early-reconnect",
         "The connection dies with the very first SEND, and sequence ids go on behind those already given",
-        ("ordering.sequence-ids-step-by-one",),
+        ("ordering.sequence-ids-increase-by-one",),
         faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
     )
 
 
-def ids_of_batches() -> Case:
+def sequence_ids_of_batches() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     for _ in range(2):
@@ -109,9 +109,9 @@ def ids_of_batches() -> Case:
         plan.wait_ops(plan.flush(producer))
     plan.wait_ops()
     return plan.case(
-        "ordering/ids-of-batches",
+        "ordering/sequence-ids-of-batches",
         "A batch takes one sequence id for each of its messages",
-        ("ordering.sequence-ids-step-by-one",),
+        ("ordering.sequence-ids-increase-by-one",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 500},
     )
@@ -144,7 +144,7 @@ def delivery_across_a_cut() -> Case:
     return plan.case(
         "ordering/delivery-across-a-cut",
         "Single messages and a batch are handed over in order, before and after a reconnect",
-        ("ordering.delivers-in-id-order",),
+        ("ordering.delivers-in-message-id-order",),
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
 
@@ -163,13 +163,13 @@ def keys_across_a_cut() -> Case:
     return plan.case(
         "ordering/keys-across-a-cut",
         "Messages of two keys, alone and in batches, are handed over in order, before and after a reconnect",
-        ("ordering.key-handed-over-in-order",),
+        ("ordering.key-delivered-in-order",),
         consumer={"subscription_type": "key_shared"},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
 
 
-def ids_across_a_new_ledger() -> Case:
+def message_ids_across_new_ledgers() -> Case:
     """Every load of a topic begins a ledger."""
     plan = Schedule()
     client = plan.client()
@@ -182,14 +182,14 @@ def ids_across_a_new_ledger() -> Case:
     plan.receive(consumer, 12)
     plan.wait_received(consumer, 12)
     return plan.case(
-        "ordering/ids-across-a-new-ledger",
+        "ordering/message-ids-across-new-ledgers",
         "Twelve messages go to three ledgers, as their topic is unloaded twice",
-        ("ordering.ids-grow",),
+        ("ordering.message-ids-increase",),
         capabilities=("consumer", "resend_pending"),
     )
 
 
-def ids_across_full_ledgers() -> Case:
+def message_ids_across_full_ledgers() -> Case:
     """Nobody is sent away: what is under way when a ledger ends is stored in the next one."""
     plan = Schedule()
     client = plan.client()
@@ -198,23 +198,23 @@ def ids_across_full_ledgers() -> Case:
     plan.receive(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
     plan.wait_received(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
     return plan.case(
-        "ordering/ids-across-full-ledgers",
+        "ordering/message-ids-across-full-ledgers",
         "Messages are sent without a pause while every ten of them fill a ledger",
-        ("ordering.ids-grow", "ordering.keeps-send-order"),
+        ("ordering.message-ids-increase", "ordering.keeps-send-order"),
         capabilities=("consumer",),
         topology=Topology(settings=BrokerSettings(ledger_entries=LEDGER_ENTRIES)),
     )
 
 
 CASES = (
-    ids_across_a_new_ledger(),
-    ids_across_full_ledgers(),
+    message_ids_across_new_ledgers(),
+    message_ids_across_full_ledgers(),
     order_across_a_cut(),
     pipelined_sends(),
-    receipts_after_a_slow_store(),
-    ids_across_a_reconnect(),
-    ids_across_an_early_reconnect(),
-    ids_of_batches(),
+    receipts_after_slow_write(),
+    sequence_ids_across_reconnect(),
+    sequence_ids_across_early_reconnect(),
+    sequence_ids_of_batches(),
     callbacks_of_late_receipts(),
     delivery_across_a_cut(),
     keys_across_a_cut(),

@@ -42,7 +42,7 @@ def no_receipts(partition: str, until: int) -> Fault:
     )
 
 
-def one_partition_away() -> Case:
+def one_partition_disconnected() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.broker("unload", topic="t-partition-1")
@@ -52,7 +52,7 @@ def one_partition_away() -> Case:
     until = plan.last
     plan.wait_ops()
     return plan.case(
-        "routing/one-partition-away",
+        "routing/one-partition-disconnected",
         "Six messages by turns to three partitions, one of which is not admitted again for a while",
         ("routing.partitions-are-independent",),
         capabilities=("resend_pending",),
@@ -76,7 +76,7 @@ def windows(
     return plan.case(
         f"routing/{words}",
         title,
-        ("routing.batches-fill-in-windows",),
+        ("routing.round-robin-batching-window",),
         capabilities=("batching", *capabilities),
         topology=FIVE,
         producer={
@@ -89,19 +89,19 @@ def windows(
     )
 
 
-def no_window() -> Case:
+def partition_switch_frequency_zero() -> Case:
     plan = Schedule()
     plan.producer(plan.client())
     return plan.case(
-        "routing/no-window",
+        "routing/partition-switch-frequency-zero",
         "A producer is asked for that changes partitions every 0 publish delays",
-        ("routing.window-not-below-delay",),
+        ("routing.partition-switch-frequency-minimum",),
         topology=FIVE,
         producer={"routing": "round_robin", "batching": True, "batching_partition_switch_frequency": 0},
     )
 
 
-def windows_of_two_lengths() -> Case:
+def short_and_long_batching_windows() -> Case:
     """More comes in the longer window than a queue holds, and receipts take longer than it."""
     plan = Schedule()
     client = plan.client()
@@ -112,9 +112,9 @@ def windows_of_two_lengths() -> Case:
         plan.wait_ms(10)
     plan.wait_ops(deadline_ms=STARVED_MS)
     return plan.case(
-        "routing/windows-of-two-lengths",
+        "routing/short-and-long-batching-windows",
         "Three messages every 10 ms of two producers, with windows of 20 ms and of 200 ms; queues hold fifteen",
-        ("routing.short-windows-stall-less",),
+        ("routing.short-batching-window-stalls-less",),
         topology=FIVE,
         producer={
             "routing": "round_robin",
@@ -133,9 +133,9 @@ RECEIPTS_TAKE_MS = 250
 
 CASES = (
     one_slow_partition(),
-    one_partition_away(),
+    one_partition_disconnected(),
     windows(
-        "windows-of-batches",
+        "batching-window",
         "A message every 20 ms to five partitions, in batches that wait for 150 ms",
         delay_ms=150,
         delays=2,
@@ -143,13 +143,13 @@ CASES = (
     ),
     # What the template for producers starts from: the Java client's own ten delays.
     windows(
-        "windows-of-ten-delays",
+        "batching-window-of-ten-delays",
         "A message every 20 ms to five partitions, which change after ten publish delays of 100 ms",
         delay_ms=100,
         delays=10,
         lasts_ms=2_400,
         capabilities=("partition_switch_frequency",),
     ),
-    windows_of_two_lengths(),
-    no_window(),
+    short_and_long_batching_windows(),
+    partition_switch_frequency_zero(),
 )

@@ -9,22 +9,22 @@ from assay_conformance.model.fault import AfterStep, Cut, CutHow, Direction, Dro
 from assay_conformance.model.policy import BrokerSettings
 
 
-def given_name_is_kept() -> Case:
+def assigned_name_kept_on_reconnect() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "producer/given-name-is-kept",
+        "producer/assigned-name-kept-on-reconnect",
         "A producer that the broker named comes back under that name",
-        ("producer.keeps-given-name",),
+        ("producer.keeps-assigned-name",),
         capabilities=("resend_pending",),
         faults=(cut_at_send(2),),
         limits=QUICK,
     )
 
 
-def names_from_the_broker() -> Case:
+def assigned_names() -> Case:
     plan = Schedule()
     client = plan.client()
     for _ in range(2):
@@ -32,9 +32,9 @@ def names_from_the_broker() -> Case:
         plan.wait_ops(plan.send(producer))
         plan.wait_ops(plan.close(producer))
     return plan.case(
-        "producer/names-from-the-broker",
+        "producer/assigned-names",
         "Two producers without names, one after the other",
-        ("producer.assigned-names-differ", "connection.request-ids-differ"),
+        ("producer.assigned-names-unique", "connection.request-ids-unique"),
         capabilities=("producer",),
     )
 
@@ -70,7 +70,7 @@ def flush_waits_for_receipts() -> Case:
     )
 
 
-def flush_waits_behind_full_batches() -> Case:
+def flush_after_full_batches() -> Case:
     """Full batches left by themselves: there is nothing to close, and everything to wait for."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -78,7 +78,7 @@ def flush_waits_behind_full_batches() -> Case:
     plan.wait_sends(2)
     quiet = _flush_without_receipt(plan, producer)
     return plan.case(
-        "producer/flush-waits-behind-full-batches",
+        "producer/flush-after-full-batches",
         "Two full batches have left, the receipt of the second one takes its time, and so does the flush",
         ("producer.flush-waits",),
         capabilities=("batching",),
@@ -87,7 +87,7 @@ def flush_waits_behind_full_batches() -> Case:
     )
 
 
-def flush_beside_a_flush() -> Case:
+def concurrent_flushes() -> Case:
     """Each answers for what was sent before it, whatever other flush is under way."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -97,7 +97,7 @@ def flush_beside_a_flush() -> Case:
     plan.send(producer)
     quiet = _flush_without_receipt(plan, producer)
     return plan.case(
-        "producer/flush-beside-a-flush",
+        "producer/concurrent-flushes",
         "While a flush waits for its receipt another message is sent to a partitioned topic, and flushed",
         ("producer.flush-waits",),
         capabilities=("batching", "partitioned_topics"),
@@ -121,7 +121,7 @@ def close_with_sends_in_flight() -> Case:
     return plan.case(
         "producer/close-with-sends-in-flight",
         "A producer is closed while three sends wait for the store, which then takes them",
-        ("producer.close-settles-pending",),
+        ("producer.close-ends-pending-sends",),
         limits=QUICK,
     )
 
@@ -136,13 +136,13 @@ def close_without_receipts() -> Case:
     return plan.case(
         "producer/close-without-receipts",
         "A producer is closed while three receipts are missing, and the sends end with it",
-        ("producer.close-settles-pending",),
+        ("producer.close-ends-pending-sends",),
         faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
         limits=QUICK,
     )
 
 
-def exclusive_refuses_a_second() -> Case:
+def second_exclusive_rejected() -> Case:
     plan = Schedule()
     client = plan.client()
     first = plan.producer(client, access_mode="exclusive")
@@ -150,7 +150,7 @@ def exclusive_refuses_a_second() -> Case:
     plan.wait_ops(plan.send(first), plan.close(first))
     plan.wait_ops(plan.send(plan.producer(client, access_mode="exclusive")))
     return plan.case(
-        "producer/exclusive-refuses-a-second",
+        "producer/second-exclusive-rejected",
         "A second Exclusive producer is refused, and a third one admitted when the first is closed",
         ("producer.access-modes",),
         capabilities=("access_modes",),
@@ -176,7 +176,7 @@ def waits_for_exclusive() -> Case:
     )
 
 
-def fencing_throws_out() -> Case:
+def fencing_ends_other_producer() -> Case:
     """What was thrown out may try as long as its sends may: it stays out."""
     plan = Schedule()
     first = plan.producer(plan.client(), access_mode="exclusive", send_timeout_ms=600)
@@ -186,7 +186,7 @@ def fencing_throws_out() -> Case:
     plan.wait_ms(150)  # a receipt for the first that is under way must have come
     plan.wait_ops(plan.send(first), plan.send(second))
     return plan.case(
-        "producer/fencing-throws-out",
+        "producer/fencing-ends-other-producer",
         "A producer takes a topic by fencing, and the one that had it sends no more",
         ("producer.access-modes",),
         capabilities=("access_modes",),
@@ -194,7 +194,7 @@ def fencing_throws_out() -> Case:
     )
 
 
-def name_that_is_taken() -> Case:
+def name_in_use() -> Case:
     plan = Schedule()
     first = plan.producer(plan.client())
     second = plan.client(operation_timeout_ms=1_000)
@@ -202,24 +202,24 @@ def name_that_is_taken() -> Case:
     plan.wait_ops(plan.send(first), plan.close(first))
     plan.wait_ops(plan.send(plan.producer(second)))
     return plan.case(
-        "producer/name-that-is-taken",
+        "producer/name-in-use",
         "A second connection asks for a producer name that is taken, and again when it is free",
-        ("producer.name-has-one-holder",),
+        ("producer.name-unique-on-topic",),
         producer={"producer_name": "orders"},
         limits=QUICK,
     )
 
 
-def holder_that_fell_silent() -> Case:
+def name_held_by_silent_connection() -> Case:
     """Its connection is half open: the broker hears of its end when it asks, and not before."""
     plan = Schedule()
     plan.wait_ops(plan.send(plan.producer(plan.client())))
     second = plan.producer(plan.client(operation_timeout_ms=1_000))
     plan.wait_ops(plan.send(second))
     return plan.case(
-        "producer/holder-that-fell-silent",
+        "producer/name-held-by-silent-connection",
         "Nothing comes any more of the connection that has a producer name, and a second one asks for the name",
-        ("producer.name-has-one-holder",),
+        ("producer.name-unique-on-topic",),
         producer={"producer_name": "orders"},
         topology=Topology(settings=BrokerSettings(liveness_check_ms=300)),
         faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut(how=CutHow.BLACKHOLE)),),
@@ -227,7 +227,7 @@ def holder_that_fell_silent() -> Case:
     )
 
 
-def waits_longer_than_a_time_out() -> Case:
+def waits_beyond_operation_timeout() -> Case:
     """Nothing else of that client is asked for meanwhile, so that nothing else times out."""
     plan = Schedule()
     first = plan.producer(plan.client(), access_mode="exclusive")
@@ -240,16 +240,16 @@ def waits_longer_than_a_time_out() -> Case:
     plan.wait_ops(second)
     plan.wait_ops(plan.send(second))
     return plan.case(
-        "producer/waits-longer-than-a-time-out",
+        "producer/waits-beyond-operation-timeout",
         "A producer waits for its topic two and a half times as long as its operations may take",
-        ("producer.waits-for-its-turn",),
+        ("producer.waits-for-exclusive-access",),
         capabilities=("access_modes",),
         client={"operation_timeout_ms": 1_000},
         limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=2_500),
     )
 
 
-def loses_its_place() -> Case:
+def disconnected_while_waiting() -> Case:
     plan = Schedule()
     first = plan.producer(plan.client(), access_mode="exclusive", producer_name="first")
     second = plan.producer(plan.client(), access_mode="wait_for_exclusive", producer_name="second", wait=False)
@@ -258,22 +258,22 @@ def loses_its_place() -> Case:
     plan.wait_ops(second)
     plan.wait_ops(plan.send(second))
     return plan.case(
-        "producer/loses-its-place",
+        "producer/disconnected-while-waiting",
         "The connection of a producer that waits for its topic ends",
-        ("producer.waits-for-its-turn",),
+        ("producer.waits-for-exclusive-access",),
         capabilities=("access_modes",),
         faults=(Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Cut()),),
         limits=QUICK,
     )
 
 
-def comes_back_exclusive() -> Case:
+def exclusive_reconnects() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client(), access_mode="exclusive")
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "producer/comes-back-exclusive",
+        "producer/exclusive-reconnects",
         "An exclusive producer loses its connection and comes back",
         ("producer.echoes-topic-epoch",),
         capabilities=("access_modes",),
@@ -282,7 +282,7 @@ def comes_back_exclusive() -> Case:
     )
 
 
-def fenced_while_away() -> Case:
+def fenced_while_disconnected() -> Case:
     """Its return is held up until another one has the topic; a message waits with it."""
     plan = Schedule()
     first = plan.producer(plan.client(), access_mode="exclusive")
@@ -297,7 +297,7 @@ def fenced_while_away() -> Case:
     plan.wait_ops(pending)
     plan.wait_ms(700)  # whoever tries again does so by then
     return plan.case(
-        "producer/fenced-while-away",
+        "producer/fenced-while-disconnected",
         "An exclusive producer loses its connection, and the topic before it is back",
         ("producer.fenced-is-final",),
         capabilities=("access_modes", "resend_pending"),
@@ -310,20 +310,20 @@ def fenced_while_away() -> Case:
 
 
 CASES = (
-    names_from_the_broker(),
-    name_that_is_taken(),
-    holder_that_fell_silent(),
-    given_name_is_kept(),
+    assigned_names(),
+    name_in_use(),
+    name_held_by_silent_connection(),
+    assigned_name_kept_on_reconnect(),
     flush_waits_for_receipts(),
-    flush_waits_behind_full_batches(),
-    flush_beside_a_flush(),
+    flush_after_full_batches(),
+    concurrent_flushes(),
     close_with_sends_in_flight(),
     close_without_receipts(),
-    exclusive_refuses_a_second(),
+    second_exclusive_rejected(),
     waits_for_exclusive(),
-    fencing_throws_out(),
-    waits_longer_than_a_time_out(),
-    loses_its_place(),
-    comes_back_exclusive(),
-    fenced_while_away(),
+    fencing_ends_other_producer(),
+    waits_beyond_operation_timeout(),
+    disconnected_while_waiting(),
+    exclusive_reconnects(),
+    fenced_while_disconnected(),
 )

@@ -34,25 +34,25 @@ def transient_error(error: str) -> Case:
     )
 
 
-def spoilt_on_the_way() -> Case:
+def checksum_error() -> Case:
     plan = _after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
-        "resend/spoilt-on-the-way",
+        "resend/checksum-error",
         "A bit of a SEND is flipped on its way to the broker, which says so",
-        ("resend.resends-spoilt-on-the-way",),
+        ("resend.checksum-error-resent",),
         faults=(Fault(trigger=up("SEND", k=2), action=Corrupt()),),
         limits=QUICK,
     )
 
 
-def spoilt_behind_another() -> Case:
+def checksum_error_of_second_send() -> Case:
     plan = _after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
-        "resend/spoilt-behind-another",
+        "resend/checksum-error-of-second-send",
         "A SEND is spoilt on its way, and the broker says so while the one before it has no receipt",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         faults=(lost_before_cut(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
         limits=QUICK,
         # The C++ core does not survive it.
@@ -60,7 +60,7 @@ def spoilt_behind_another() -> Case:
     )
 
 
-def spoilt_before_its_time_out() -> Case:
+def checksum_error_after_timeout() -> Case:
     """The broker's word for a send that is over stands in front of the receipt of the next one."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -70,9 +70,9 @@ def spoilt_before_its_time_out() -> Case:
     said = plan.last
     plan.wait_ops()
     return plan.case(
-        "resend/spoilt-before-its-time-out",
+        "resend/checksum-error-after-timeout",
         "A SEND is spoilt on its way; the broker's word of it comes after the time-out, when the next one waits",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         producer={"send_timeout_ms": 400},
         faults=(
             Fault(trigger=up("SEND", k=1), action=Corrupt()),
@@ -97,12 +97,12 @@ def one_not_allowed() -> Case:
     )
 
 
-def not_allowed_and_not_let_in() -> Case:
+def not_allowed_and_reconnect_rejected() -> Case:
     """Who leaves the connection over it cannot be told so a second time."""
     plan = _after_one_taken(sends=3)
     plan.wait_ops()
     return plan.case(
-        "resend/not-allowed-and-not-let-in",
+        "resend/not-allowed-and-reconnect-rejected",
         "The broker does not allow the second of four messages, and no producer that comes back",
         ("resend.not-allowed-fails-one",),
         producer={"send_timeout_ms": 1_000},
@@ -148,12 +148,14 @@ def topic_terminated() -> Case:
     )
 
 
-def refused_return(words: str, error: str, title: str, *, requirement: str = "resend.keeps-returning") -> Case:
+def refused_return(
+    words: str, error: str, title: str, *, requirement: str = "resend.reconnect-retries-temporary-error"
+) -> Case:
     """One send waits for its receipt when the connection dies."""
     plan = _after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
-        f"resend/return-{words}",
+        f"resend/reconnect-{words}",
         title,
         (requirement,),
         producer={"send_timeout_ms": 8_000},
@@ -167,27 +169,31 @@ def refused_return(words: str, error: str, title: str, *, requirement: str = "re
 
 
 CASES = (
-    refused_return("busy", "ProducerBusy", "A producer comes back, and its broker holds on to its connection before"),
-    refused_return("not-ready", "ServiceNotReady", "A producer comes back to a broker that is not ready for it"),
     refused_return(
-        "held",
+        "producer-busy", "ProducerBusy", "A producer comes back, and its broker holds on to its connection before"
+    ),
+    refused_return(
+        "service-not-ready", "ServiceNotReady", "A producer comes back to a broker that is not ready for it"
+    ),
+    refused_return(
+        "quota-exceeded-error",
         "ProducerBlockedQuotaExceededError",
         "A producer comes back, and is asked to wait: a backlog is too long",
     ),
     refused_return(
-        "over-quota",
+        "quota-exceeded-exception",
         "ProducerBlockedQuotaExceededException",
         "A producer comes back, and is refused: a backlog is too long",
-        requirement="resend.quota-fails-pending",
+        requirement="resend.quota-exceeded-fails-pending",
     ),
     transient_error("PersistenceError"),
     transient_error("MetadataError"),
     transient_error("UnknownError"),
-    spoilt_on_the_way(),
-    spoilt_behind_another(),
-    spoilt_before_its_time_out(),
+    checksum_error(),
+    checksum_error_of_second_send(),
+    checksum_error_after_timeout(),
     one_not_allowed(),
-    not_allowed_and_not_let_in(),
+    not_allowed_and_reconnect_rejected(),
     terminated_mid_stream(),
     topic_terminated(),
 )

@@ -39,7 +39,7 @@ def several_acks_on_an_old_broker() -> Case:
     return plan.case(
         "connection/old-broker",
         "Five acknowledgments for a broker of protocol version 11, which takes one at a time",
-        ("connection.agreed-version",),
+        ("connection.negotiated-version",),
         capabilities=("consumer",),
         consumer=EARLIEST,
         topology=Topology(protocol_version=11),
@@ -53,7 +53,7 @@ def sends_to_a_very_old_broker() -> Case:
     return plan.case(
         "connection/very-old-broker",
         "Three messages for a broker of protocol version 5, which knows no checksum",
-        ("connection.no-checksum-for-the-old",),
+        ("connection.no-checksum-to-old-broker",),
         capabilities=("producer",),
         topology=Topology(protocol_version=5),
     )
@@ -66,16 +66,16 @@ def receipts_from_an_old_broker() -> Case:
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
-        "connection/no-receipts",
+        "connection/no-ack-responses",
         "Acknowledgments that wait for an answer, and a broker of protocol version 16, which gives none",
-        ("connection.agreed-version", "ack.no-receipt-from-old-broker"),
+        ("connection.negotiated-version", "ack.no-response-from-old-broker"),
         capabilities=("consumer", "ack_receipt"),
         consumer={**EARLIEST, "ack_receipt": True},
         topology=Topology(protocol_version=16),
     )
 
 
-def limit_that_changes() -> Case:
+def max_message_size_changes() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=1_000), plan.send(producer, size=LARGE_BYTES))
@@ -84,9 +84,9 @@ def limit_that_changes() -> Case:
     plan.wait_ms(50)
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
-        "connection/limit-that-changes",
+        "connection/max-message-size-changes",
         "A message is too large for the first connection, and not for the second",
-        ("connection.limit-of-each",),
+        ("connection.max-message-size-per-connection",),
         isolation=Isolation.OWN_PROCESS,
         faults=(
             Fault(trigger=down("CONNECTED"), action=Rewrite({"max_message_size": SMALL_BYTES})),
@@ -95,7 +95,7 @@ def limit_that_changes() -> Case:
     )
 
 
-def limits_that_differ() -> Case:
+def max_message_size_differs() -> Case:
     """The second connection is to the broker with the larger limit; the message is for the other one."""
     plan = Schedule()
     plan.broker("unload", topic="u", broker=1)
@@ -104,9 +104,9 @@ def limits_that_differ() -> Case:
     plan.wait_ops(plan.send(small, size=1_000), plan.send(large, size=LARGE_BYTES))
     plan.wait_ops(plan.send(small, size=LARGE_BYTES))
     return plan.case(
-        "connection/limits-that-differ",
+        "connection/max-message-size-differs",
         "Two brokers, and a message that is too large for one of them",
-        ("connection.limit-of-each",),
+        ("connection.max-message-size-per-connection",),
         isolation=Isolation.OWN_PROCESS,
         topology=Topology(brokers=2, topics=(Topic(name="t"), Topic(name="u"))),
         faults=(
@@ -134,11 +134,11 @@ def one_redirect() -> Case:
     )
 
 
-def redirects_without_end() -> Case:
+def endless_redirects() -> Case:
     plan = Schedule()
     plan.producer(plan.client())
     return plan.case(
-        "connection/redirects-without-end",
+        "connection/endless-redirects",
         "Every lookup is redirected, to where it came from",
         ("connection.follows-redirects",),
         capabilities=("producer",),
@@ -148,14 +148,14 @@ def redirects_without_end() -> Case:
     )
 
 
-def opening_times_out() -> Case:
+def subscribe_response_lost() -> Case:
     plan = Schedule()
     plan.consumer(plan.client())
     plan.wait_ms(700)
     return plan.case(
-        "connection/opening-times-out",
+        "connection/subscribe-response-lost",
         "A consumer is let in, and never hears of it",
-        ("connection.tidies-time-outs",),
+        ("connection.closes-timed-out-registration",),
         capabilities=("consumer",),
         client=BRIEF,
         faults=(Fault(trigger=down("SUCCESS"), action=Drop()),),
@@ -166,7 +166,7 @@ AGAIN_MS = 4_000
 """A client whose operations have BRIEF's time has registered again by then."""
 
 
-def return_times_out() -> Case:
+def reconnect_times_out() -> Case:
     """The answer comes after all, when nobody waits for it any more."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -175,9 +175,9 @@ def return_times_out() -> Case:
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 3, deadline_ms=5_000)
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "connection/return-times-out",
+        "connection/reconnect-times-out",
         "A producer comes back after a lost connection, and is answered later than it waits",
-        ("connection.tidies-time-outs",),
+        ("connection.closes-timed-out-registration",),
         capabilities=("producer",),
         client=BRIEF,
         faults=(
@@ -208,7 +208,7 @@ def not_ready(command: str) -> Case:
     return plan.case(
         f"connection/not-ready-for-{command.lower()}",
         f"The broker is not ready for the first {command}",
-        ("connection.retries-not-ready",),
+        ("connection.retries-service-not-ready",),
         capabilities=("producer" if command == "PRODUCER" else "consumer",),
         client=PATIENT,
         consumer=EARLIEST,
@@ -229,7 +229,10 @@ def never_ready(command: str) -> Case:
         f"connection/never-ready-for-{command.lower()}",
         f"The broker is not ready for any {command}, and the opening fails when its time is up",
         # Who never asks again was not seen to end in time.
-        ("connection.retries-not-ready", *(("connection.keeps-opening",) if command == "PRODUCER" else ())),
+        (
+            "connection.retries-service-not-ready",
+            *(("connection.reconnects-while-opening",) if command == "PRODUCER" else ()),
+        ),
         capabilities=("producer" if command == "PRODUCER" else "consumer",),
         client={"operation_timeout_ms": 2_000},
         faults=(Fault(trigger=up(command, times=0), action=AnswerError("ServiceNotReady")),),
@@ -237,7 +240,7 @@ def never_ready(command: str) -> Case:
     )
 
 
-def owner_out_of_reach(words: str, how: Cut) -> Case:
+def owner_unreachable(words: str, how: Cut) -> Case:
     """The broker that has the topic ends the first connection before it has said anything."""
     plan = Schedule()
     plan.broker("unload", topic="t", broker=1)
@@ -245,7 +248,7 @@ def owner_out_of_reach(words: str, how: Cut) -> Case:
     return plan.case(
         f"connection/owner-{words}",
         "The first connection to the topic's own broker ends before its handshake",
-        ("connection.keeps-opening",),
+        ("connection.reconnects-while-opening",),
         capabilities=("producer",),
         client=PATIENT,
         topology=Topology(brokers=2),
@@ -254,7 +257,7 @@ def owner_out_of_reach(words: str, how: Cut) -> Case:
     )
 
 
-def answers_nobody_asked_for() -> Case:
+def unsolicited_responses() -> Case:
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -264,7 +267,7 @@ def answers_nobody_asked_for() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "connection/answers-nobody-asked-for",
+        "connection/unsolicited-responses",
         "Answers to no request, and news of producers and consumers that are not there",
         ("connection.ignores-unknown-ids",),
         capabilities=("producer", "consumer"),
@@ -311,9 +314,9 @@ def lookups_fail() -> Case:
     )
 
 
-def partitions_are_not_told() -> Case:
+def partition_metadata_not_ready() -> Case:
     return _lookups_fail(
-        "partitions-are-not-told",
+        "partition-metadata-not-ready",
         "The broker is not ready to say how many partitions a topic has",
         "ServiceNotReady",
         "TooManyRequests",
@@ -329,20 +332,20 @@ CASES = (
     several_acks_on_an_old_broker(),
     sends_to_a_very_old_broker(),
     receipts_from_an_old_broker(),
-    limit_that_changes(),
-    limits_that_differ(),
+    max_message_size_changes(),
+    max_message_size_differs(),
     one_redirect(),
-    redirects_without_end(),
-    opening_times_out(),
-    return_times_out(),
+    endless_redirects(),
+    subscribe_response_lost(),
+    reconnect_times_out(),
     not_ready("SUBSCRIBE"),
     not_ready("PRODUCER"),
     never_ready("SUBSCRIBE"),
     never_ready("PRODUCER"),
-    owner_out_of_reach("out-of-reach", Cut(before=True)),
-    owner_out_of_reach("hangs-up", Cut(how=CutHow.FIN)),
-    answers_nobody_asked_for(),
+    owner_unreachable("unreachable", Cut(before=True)),
+    owner_unreachable("closes-first-connection", Cut(how=CutHow.FIN)),
+    unsolicited_responses(),
     lookups_fail(),
-    partitions_are_not_told(),
+    partition_metadata_not_ready(),
     lookup_is_forbidden(),
 )

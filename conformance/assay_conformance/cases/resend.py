@@ -46,15 +46,15 @@ def cut_at_send(k: int) -> Fault:
     return Fault(trigger=up("SEND", k=k), action=Cut())
 
 
-def unreceipted_sends() -> Case:
+def pending_sends() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
-        "resend/unreceipted-sends",
+        "resend/pending-sends",
         "The connection dies behind the third of three sends, none receipted",
-        ("resend.unreceipted-again",),
+        ("resend.pending-sends-resent",),
         faults=(lost_before_cut(2), cut_at_send(3)),
         limits=QUICK,
     )
@@ -68,7 +68,7 @@ def send_cut_in_the_middle() -> Case:
     return plan.case(
         "resend/send-cut-in-the-middle",
         "The connection ends with the first 100 bytes of the second of three sends, none receipted",
-        ("resend.unreceipted-again",),
+        ("resend.pending-sends-resent",),
         faults=(lost_before_cut(1), Fault(trigger=up("SEND", k=2), action=Truncate(100))),
         limits=QUICK,
     )
@@ -89,7 +89,7 @@ def cut_between_receipts() -> Case:
     return _three_in_flight(
         "resend/cut-between-receipts",
         "Three sends are in flight, and the connection dies behind the second receipt",
-        "resend.unreceipted-again",
+        "resend.pending-sends-resent",
         Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),
     )
 
@@ -139,7 +139,7 @@ def same_message() -> Case:
     return plan.case(
         "resend/same-message",
         "Two messages with key and properties leave again as the same bytes",
-        ("resend.same-unit",),
+        ("resend.identical-bytes",),
         faults=(lost_before_cut(1), cut_at_send(2), _back_behind(later)),
     )
 
@@ -160,14 +160,14 @@ def same_batch() -> Case:
     return plan.case(
         "resend/same-batch",
         "A batch of three leaves again as the same batch, while the next one fills",
-        ("resend.same-unit",),
+        ("resend.identical-bytes",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 200},
         faults=(cut_at_send(2), _back_behind(later)),
     )
 
 
-def sends_wait_for_admission() -> Case:
+def sends_wait_for_producer_success() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 2)
@@ -177,7 +177,7 @@ def sends_wait_for_admission() -> Case:
     quiet = plan.last
     plan.wait_ops()
     return plan.case(
-        "resend/sends-wait-for-admission",
+        "resend/sends-wait-for-producer-success",
         "PRODUCER_SUCCESS takes its time after a reconnect, and no SEND leaves before it",
         ("resend.waits-for-producer-success",),
         faults=(
@@ -210,7 +210,7 @@ def receipt_twice() -> Case:
     )
 
 
-def receipt_after_the_time_out() -> Case:
+def receipt_after_timeout() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
@@ -218,7 +218,7 @@ def receipt_after_the_time_out() -> Case:
     plan.wait_ms(50)
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "resend/receipt-after-the-time-out",
+        "resend/receipt-after-timeout",
         "The receipt of a send that has timed out changes nothing, and the next send is as good as any",
         ("resend.ignores-stale-receipt",),
         producer={"send_timeout_ms": 400},
@@ -230,17 +230,17 @@ def receipt_ahead() -> Case:
     return _three_in_flight(
         "resend/receipt-ahead",
         "The first of three receipts is lost, and the second one comes",
-        "resend.leaves-on-receipt-ahead",
+        "resend.receipt-ahead-closes-connection",
         Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),
         producer={"send_timeout_ms": 2_500},
     )
 
 
-def receipts_change_places() -> Case:
+def receipts_swapped() -> Case:
     return _three_in_flight(
-        "resend/receipts-change-places",
+        "resend/receipts-swapped",
         "Of three receipts the second comes first",
-        "resend.leaves-on-receipt-ahead",
+        "resend.receipt-ahead-closes-connection",
         Fault(trigger=down("SEND_RECEIPT", k=1), action=Reorder()),
         producer={"send_timeout_ms": 2_500},
     )
@@ -301,17 +301,17 @@ def idle_before_a_batch() -> Case:
 
 
 CASES = (
-    unreceipted_sends(),
+    pending_sends(),
     send_cut_in_the_middle(),
     cut_between_receipts(),
     queue_order(),
     same_message(),
     same_batch(),
-    sends_wait_for_admission(),
+    sends_wait_for_producer_success(),
     receipt_twice(),
-    receipt_after_the_time_out(),
+    receipt_after_timeout(),
     receipt_ahead(),
-    receipts_change_places(),
+    receipts_swapped(),
     send_times_out(),
     send_times_out_across_a_reconnect(),
     idle_before_a_batch(),

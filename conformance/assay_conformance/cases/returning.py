@@ -11,7 +11,7 @@ CLOSES_NOTICED_MS = 700
 """Silence that shows that a broker is not told of a close, and that a producer does not come back after its backoff."""
 
 
-def sent_away() -> Case:
+def closed_by_broker() -> Case:
     """Two sends have lost their receipts when the topic is unloaded; a producer beside it is not concerned."""
     plan = Schedule()
     client = plan.client()
@@ -24,30 +24,30 @@ def sent_away() -> Case:
     plan.wait_ops()
     plan.wait_ops(plan.send(other, 2), plan.send(producer, 2))
     return plan.case(
-        "resend/sent-away",
+        "resend/closed-by-broker",
         "The broker closes a producer with two sends pending, and keeps the connection",
-        ("resend.comes-back-after-close-producer", "resend.unreceipted-again"),
+        ("resend.reconnects-after-close-producer", "resend.pending-sends-resent"),
         topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
         faults=(lost_receipts(2, k=2),),
         limits=QUICK,
     )
 
 
-def epochs() -> Case:
+def producer_epochs() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     for _ in range(3):
         plan.wait_ops(plan.send(producer))
     return plan.case(
-        "resend/epochs",
+        "resend/producer-epochs",
         "A producer registers three times, each time with a greater epoch",
-        ("resend.epoch-grows",),
+        ("resend.producer-epoch-increases",),
         faults=(cut_at_send(2), cut_at_send(4)),
         limits=QUICK,
     )
 
 
-def closed_while_away() -> Case:
+def closed_while_disconnected() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     opened = plan.last
@@ -57,7 +57,7 @@ def closed_while_away() -> Case:
     plan.heal(2)
     plan.wait_ms(CLOSES_NOTICED_MS)
     return plan.case(
-        "resend/closed-while-away",
+        "resend/closed-while-disconnected",
         "A producer is closed while no connection can be had, and does not come back when one can",
         ("resend.closed-stays-closed",),
         faults=(
@@ -92,7 +92,7 @@ def closed_while_registering() -> Case:
     )
 
 
-def refused_again_and_again() -> Case:
+def reconnect_rejected_repeatedly() -> Case:
     """Three attempts are refused, the fourth is not; then the connection dies once more."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -102,9 +102,9 @@ def refused_again_and_again() -> Case:
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 3)
     plan.wait_ops(plan.send(producer))
     return plan.case(
-        "resend/refused-again-and-again",
+        "resend/reconnect-rejected-repeatedly",
         "The broker is not ready for a producer three times, and the waits grow; after a success they are short again",
-        ("resend.backs-off",),
+        ("resend.reconnect-backoff",),
         faults=(
             cut_at_send(2),
             Fault(trigger=up("PRODUCER", k=2, times=3), action=AnswerError("ServiceNotReady")),
@@ -115,9 +115,9 @@ def refused_again_and_again() -> Case:
 
 
 CASES = (
-    sent_away(),
-    epochs(),
-    closed_while_away(),
+    closed_by_broker(),
+    producer_epochs(),
+    closed_while_disconnected(),
     closed_while_registering(),
-    refused_again_and_again(),
+    reconnect_rejected_repeatedly(),
 )

@@ -11,14 +11,14 @@ NOBODYS_ID = 4_711
 """A producer id that no client gets to in a Case."""
 
 
-def damaged_messages() -> Case:
+def checksum_mismatch() -> Case:
     """Both messages of the first queueful: a client that keeps their permits never gets another one."""
     plan = Schedule()
     plan.consumer_of(plains(range(5)), receives=3, timeout_ms=STARVED_MS)
     return plan.case(
-        "robustness/damaged-messages",
+        "robustness/checksum-mismatch",
         "A bit of the first two messages flips on the way to a consumer with a queue of two",
-        ("robustness.damaged-message-reported",),
+        ("robustness.checksum-mismatch-reported",),
         consumer={**EARLIEST, "receiver_queue_size": 2},
         faults=(Fault(trigger=down("MESSAGE", times=2), action=Corrupt()),),
     )
@@ -43,7 +43,7 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
     )
 
 
-def flushes_side_by_side() -> Case:
+def concurrent_flushes() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -53,9 +53,9 @@ def flushes_side_by_side() -> Case:
         plan.flush(producer)
     plan.wait_ops()
     return plan.case(
-        "robustness/flushes-side-by-side",
+        "robustness/concurrent-flushes",
         "Two flushes wait for the same receipts",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         capabilities=("producer",),
         limits=Limits(operation_ms=2_000),
     )
@@ -80,7 +80,7 @@ def calls_during_an_outage() -> Case:
     return plan.case(
         "robustness/calls-during-an-outage",
         "The connection is lost and none is to be had any more, while calls go on",
-        ("robustness.operations-end",),
+        ("robustness.calls-do-not-hang",),
         client={"operation_timeout_ms": 1_000},
         producer={"send_timeout_ms": 500},
         consumer=EARLIEST,
@@ -102,7 +102,7 @@ def send_for_an_unknown_producer() -> Case:
     return plan.case(
         "robustness/send-for-an-unknown-producer",
         "A SEND names a producer that its connection never opened",
-        ("robustness.send-needs-producer",),
+        ("robustness.send-without-producer-not-stored",),
         capabilities=("resend_pending",),
         faults=(Fault(trigger=up("SEND", k=2), action=stray),),
         limits=Limits(operation_ms=6_000),
@@ -123,7 +123,7 @@ def send_for_a_closed_producer() -> Case:
     return plan.case(
         "robustness/send-for-a-closed-producer",
         "A SEND comes to the broker when its producer is closed",
-        ("robustness.send-needs-producer",),
+        ("robustness.send-without-producer-not-stored",),
         capabilities=("resend_pending",),
         producer={"send_timeout_ms": 2_000},
         faults=(
@@ -140,9 +140,9 @@ def send_for_a_closed_producer() -> Case:
 CASES = (
     send_for_an_unknown_producer(),
     send_for_a_closed_producer(),
-    flushes_side_by_side(),
+    concurrent_flushes(),
     calls_during_an_outage(),
-    damaged_messages(),
+    checksum_mismatch(),
     pieces("byte-by-byte", "From CONNECTED on every byte comes alone", Resegment(piece_bytes=1)),
     pieces(
         "many-frames-at-once",

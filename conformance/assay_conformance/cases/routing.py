@@ -32,7 +32,7 @@ def keys_choose_partition() -> Case:
     return plan.case(
         "routing/keys-choose-partition",
         "Two producers, one for each routing mode, send the same 24 keys to five partitions",
-        ("routing.keys-choose-partition",),
+        ("routing.key-chooses-partition",),
         topology=FIVE,
     )
 
@@ -104,13 +104,13 @@ def round_robin() -> Case:
     return plan.case(
         "routing/round-robin",
         "Sixteen messages without a key, with three that have one in between, under round-robin routing",
-        ("routing.round-robin-turns",),
+        ("routing.round-robin-cycle",),
         producer={"routing": "round_robin"},
         topology=FIVE,
     )
 
 
-def many_starts(words: str, title: str, requirement: str, routing: str) -> Case:
+def round_robin_start_of_many_producers(words: str, title: str, requirement: str, routing: str) -> Case:
     """So many that all of them begin at one of five partitions by chance once in 10^13 times. The message with a key
     says nothing of where its producer begins."""
     plan = Schedule()
@@ -138,16 +138,16 @@ CASES = (
     declared_default_hash(),
     single_partition(),
     round_robin(),
-    many_starts(
-        "many-single-partitions",
+    round_robin_start_of_many_producers(
+        "single-partition-of-many-producers",
         "Twenty producers send a message each under single-partition routing to five partitions",
         "routing.single-partition-is-random",
         "single",
     ),
-    many_starts(
-        "many-starts",
+    round_robin_start_of_many_producers(
+        "round-robin-start-of-many-producers",
         "Twenty producers send a message each by turns to five partitions",
-        "routing.turns-start-anywhere",
+        "routing.round-robin-random-start",
         "round_robin",
     ),
 )

@@ -21,7 +21,7 @@ def timed(number: int) -> dict[str, Any]:
     return {**plain(number), "metadata": {"publish_time": FIRST_MS + number * STEP_MS}}
 
 
-def back_to_a_message() -> Case:
+def backward_to_message_id() -> Case:
     """The queue is full, and the acknowledgments are still being grouped."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(20)))
@@ -32,9 +32,9 @@ def back_to_a_message() -> Case:
     plan.receive(consumer, 18, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "seek/back-to-a-message",
+        "seek/backward-to-message-id",
         "Six of twenty messages are taken, three acknowledged, and the consumer goes back behind the second",
-        ("seek.starts-at-target", "seek.forgets-what-was-before", "seek.ends-when-connected"),
+        ("seek.starts-at-target", "seek.discards-prefetched", "seek.completes-after-resubscribe"),
         consumer={**EARLIEST, "receiver_queue_size": 10, "ack_group_ms": 100},
     )
 
@@ -51,17 +51,17 @@ def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
     return plan.case(
         f"seek/{words}",
         title,
-        ("seek.starts-at-target", "seek.into-batch-by-bits"),
+        ("seek.starts-at-target", "seek.into-batch-carries-ack-set"),
         capabilities=("batching",),
         consumer={**EARLIEST, **consumer},
     )
 
 
-def into_a_batch() -> Case:
-    return _into_a_batch("into-a-batch", "The consumer goes back behind the third message of a batch of five", 7)
+def into_batch() -> Case:
+    return _into_a_batch("into-batch", "The consumer goes back behind the third message of a batch of five", 7)
 
 
-def back_with_a_message() -> Case:
+def backward_inclusive() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
     consumer = plan.consumer(plan.client())
@@ -70,19 +70,19 @@ def back_with_a_message() -> Case:
     plan.receive(consumer, 9, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "seek/back-with-a-message",
+        "seek/backward-inclusive",
         "A consumer that begins with the message it seeks goes back to the second of ten",
         ("seek.starts-at-target",),
         consumer={**EARLIEST, "start_inclusive": True},
     )
 
 
-def into_a_batch_with_a_message() -> Case:
+def into_batch_inclusive() -> Case:
     title = "A consumer that begins with the message it seeks goes back to the third of a batch of five"
-    return _into_a_batch("into-a-batch-with-a-message", title, 8, start_inclusive=True)
+    return _into_a_batch("into-batch-inclusive", title, 8, start_inclusive=True)
 
 
-def to_a_time() -> Case:
+def to_timestamp() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
     consumer = plan.consumer(plan.client())
@@ -91,7 +91,7 @@ def to_a_time() -> Case:
     plan.receive(consumer, 6, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "seek/to-a-time",
+        "seek/to-timestamp",
         "The consumer goes to a time just before the fifth of ten messages was published",
         ("seek.starts-at-target",),
         consumer={**EARLIEST, "receiver_queue_size": 4},
@@ -110,7 +110,7 @@ def forward() -> Case:
     return plan.case(
         "seek/forward",
         "With eight messages waiting in its queue the consumer goes behind all of them",
-        ("seek.starts-at-target", "seek.forgets-what-was-before"),
+        ("seek.starts-at-target", "seek.discards-prefetched"),
         consumer={**EARLIEST, "receiver_queue_size": 8},
     )
 
@@ -129,7 +129,7 @@ def _between(words: str, title: str, harm: Callable[[Schedule, int], tuple[Fault
     return plan.case(
         f"seek/{words}",
         title,
-        ("seek.ends-when-connected", "seek.starts-at-target"),
+        ("seek.completes-after-resubscribe", "seek.starts-at-target"),
         consumer=EARLIEST,
         faults=faults,
     )
@@ -153,9 +153,9 @@ def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
     )
 
 
-def answer_during_the_return() -> Case:
+def response_before_resubscribe() -> Case:
     return _between(
-        "answer-during-the-return",
+        "response-before-resubscribe",
         "The answer to SEEK comes while the consumer waits to be subscribed again",
         _subscribed_late,
     )
@@ -168,23 +168,23 @@ def _answered_late(plan: Schedule, _seek: int) -> tuple[Fault, ...]:
     return (_answer_until(Until(step=plan.last)),)
 
 
-def answer_after_the_return() -> Case:
+def response_after_resubscribe() -> Case:
     return _between(
-        "answer-after-the-return",
+        "response-after-resubscribe",
         "The consumer is subscribed again before the answer to SEEK comes",
         _answered_late,
     )
 
 
-def cut_behind_the_answer() -> Case:
+def cut_after_response() -> Case:
     return _between(
-        "cut-behind-the-answer",
+        "cut-after-response",
         "The connection is lost right behind the answer to SEEK",
         lambda _plan, _seek: (Fault(trigger=down("SUCCESS", answers="SEEK"), action=Cut()),),
     )
 
 
-def beside_another() -> Case:
+def concurrent_seeks() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
     consumer = plan.consumer(plan.client())
@@ -199,7 +199,7 @@ def beside_another() -> Case:
     plan.receive(consumer, 8, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "seek/beside-another",
+        "seek/concurrent-seeks",
         "A consumer is to seek elsewhere while the broker's answer to its first seek is held up",
         ("seek.one-at-a-time",),
         consumer=EARLIEST,
@@ -232,7 +232,7 @@ def _seeks(plan: Schedule, reader: int, **place: int) -> None:
     _asked(plan, reader)
 
 
-def more_to_read() -> Case:
+def has_message_available() -> Case:
     """Read to the end, from three places, and asked on the way."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
@@ -245,14 +245,14 @@ def more_to_read() -> Case:
     _reads(plan, reader, 1)
     _reads(plan, reader, 1)
     return plan.case(
-        "seek/more-to-read",
+        "seek/has-message-available",
         "A reader reads ten messages, the last two again, and again by their time, and is asked for more at each turn",
-        ("seek.knows-whether-more", "seek.knows-whether-any"),
+        ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
         consumer=EARLIEST,
     )
 
 
-def nothing_to_read() -> Case:
+def has_message_available_at_end() -> Case:
     """Behind the last message, however it got there."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
@@ -262,14 +262,14 @@ def nothing_to_read() -> Case:
     plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
     _seeks(plan, reader, delivery=4)
     return plan.case(
-        "seek/nothing-to-read",
+        "seek/has-message-available-at-end",
         "A reader begins at the end, and another seeks behind the last message",
-        ("seek.knows-whether-any",),
+        ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
 
-def nothing_that_late() -> Case:
+def time_after_last_message() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
     for begins in ("earliest", "latest"):
@@ -278,22 +278,22 @@ def nothing_that_late() -> Case:
     plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
-        "seek/nothing-that-late",
+        "seek/time-after-last-message",
         "Readers that began at the beginning, at the end and that have read seek to a time behind the last message",
-        ("seek.knows-whether-any",),
+        ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
 
-def nothing_that_late_inclusive() -> Case:
+def time_after_last_message_inclusive() -> Case:
     """Where to begin is said of a message; a time has no use for it."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
     _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
-        "seek/nothing-that-late-inclusive",
+        "seek/time-after-last-message-inclusive",
         "A reader that is to begin with the message it names seeks to a time behind the last message",
-        ("seek.knows-whether-any",),
+        ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
@@ -305,12 +305,12 @@ def empty_topic() -> Case:
     return plan.case(
         "seek/empty-topic",
         "A reader of a topic without messages is asked for more",
-        ("seek.knows-whether-any",),
+        ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
 
-def more_of_a_batch() -> Case:
+def has_message_available_in_batch() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[batch(range(5))])
     reader = _reader(plan)
@@ -319,9 +319,9 @@ def more_of_a_batch() -> Case:
     _seeks(plan, reader, delivery=4)
     _reads(plan, reader, 1)
     return plan.case(
-        "seek/more-of-a-batch",
+        "seek/has-message-available-in-batch",
         "A reader reads a batch of five in two parts, and the last of them again",
-        ("seek.knows-whether-more", "seek.knows-whether-any"),
+        ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
         capabilities=("batching",),
         consumer=EARLIEST,
     )
@@ -331,20 +331,20 @@ HELD_UP_MS = 400
 """For a client that ends a seek too early, or does not refuse a second one at once."""
 
 CASES = (
-    back_to_a_message(),
-    into_a_batch(),
-    back_with_a_message(),
-    into_a_batch_with_a_message(),
-    to_a_time(),
+    backward_to_message_id(),
+    into_batch(),
+    backward_inclusive(),
+    into_batch_inclusive(),
+    to_timestamp(),
     forward(),
-    answer_during_the_return(),
-    answer_after_the_return(),
-    cut_behind_the_answer(),
-    beside_another(),
-    more_to_read(),
-    nothing_that_late(),
-    nothing_that_late_inclusive(),
-    nothing_to_read(),
+    response_before_resubscribe(),
+    response_after_resubscribe(),
+    cut_after_response(),
+    concurrent_seeks(),
+    has_message_available(),
+    time_after_last_message(),
+    time_after_last_message_inclusive(),
+    has_message_available_at_end(),
     empty_topic(),
-    more_of_a_batch(),
+    has_message_available_in_batch(),
 )

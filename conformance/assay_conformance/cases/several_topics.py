@@ -38,7 +38,7 @@ def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: in
     )
 
 
-def busy_and_quiet() -> Case:
+def busy_and_quiet_topics() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="busy", entries=plains(range(40)))
     plan.broker("store_entries", topic="quiet", entries=plains(range(40, 44)))
@@ -48,7 +48,7 @@ def busy_and_quiet() -> Case:
     plan.ack(consumer)
     plan.wait_ops()
     return plan.case(
-        "subscription/busy-and-quiet",
+        "subscription/busy-and-quiet-topics",
         "A consumer of two topics, one with forty messages and one with four, with queues of five, takes two at a time",
         ("subscription.no-topic-starves",),
         topology=TWO,
@@ -56,7 +56,7 @@ def busy_and_quiet() -> Case:
     )
 
 
-def acked_on_both() -> Case:
+def acks_on_two_topics() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="busy", entries=plains(range(3)))
     plan.broker("store_entries", topic="quiet", entries=plains(range(3, 6)))
@@ -65,9 +65,9 @@ def acked_on_both() -> Case:
     plan.ack(consumer)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "subscription/acked-on-both",
+        "subscription/acks-on-two-topics",
         "A consumer of two topics acknowledges three messages of each",
-        ("subscription.acks-where-it-came",),
+        ("subscription.acks-on-source-topic",),
         topology=TWO,
         consumer=GROUPED,
     )
@@ -77,18 +77,18 @@ CASES = (
     _pattern(
         "pattern",
         "A topic that matches a pattern comes to be while a consumer of the pattern looks for such once a second",
-        ("subscription.pattern-follows-topics",),
+        ("subscription.pattern-finds-new-topics",),
         LOOK_AGAIN_MS,
         "topic_patterns",
     ),
     _pattern(
-        "pattern-watched",
+        "pattern-with-topic-watcher",
         "A topic that matches a pattern comes to be, and the consumer of the pattern would look for such in a minute",
-        ("subscription.hears-of-topics", "subscription.pattern-follows-topics"),
+        ("subscription.topic-list-watcher", "subscription.pattern-finds-new-topics"),
         NEVER_MS,
         "topic_patterns",
         "topic_watcher",
     ),
-    busy_and_quiet(),
-    acked_on_both(),
+    busy_and_quiet_topics(),
+    acks_on_two_topics(),
 )

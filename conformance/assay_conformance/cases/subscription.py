@@ -18,7 +18,7 @@ CLOSES_NOTICED_MS = 700
 KEYS = ("a", "b", "c", "d", "e", "f")
 
 
-def second_exclusive() -> Case:
+def second_exclusive_consumer() -> Case:
     plan = Schedule()
     client = plan.client()
     first = plan.consumer(client)
@@ -27,9 +27,9 @@ def second_exclusive() -> Case:
     plan.receive(first, 2)
     plan.wait_received(first, 2)
     return plan.case(
-        "subscription/second-exclusive",
+        "subscription/second-exclusive-consumer",
         "A second consumer asks for an exclusive subscription that has one",
-        ("subscription.exclusive-has-one",),
+        ("subscription.exclusive-one-consumer",),
         capabilities=("consumer",),
     )
 
@@ -59,7 +59,7 @@ def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
     )
 
 
-def closed_while_away() -> Case:
+def closed_while_disconnected() -> Case:
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     opened = plan.last
@@ -68,7 +68,7 @@ def closed_while_away() -> Case:
     plan.heal(0)
     plan.wait_ms(CLOSES_NOTICED_MS)
     return plan.case(
-        "subscription/closed-while-away",
+        "subscription/closed-while-disconnected",
         "A consumer is closed while no connection can be had, and does not come back when one can",
         ("subscription.closed-stays-closed",),
         faults=(
@@ -78,7 +78,7 @@ def closed_while_away() -> Case:
     )
 
 
-def active_consumer_goes() -> Case:
+def failover_active_consumer_leaves() -> Case:
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
@@ -92,16 +92,16 @@ def active_consumer_goes() -> Case:
     plan.receive(standby, 6)
     plan.wait_received(standby, 6)
     return plan.case(
-        "subscription/active-consumer-goes",
+        "subscription/failover-active-consumer-leaves",
         "The active consumer of a failover subscription goes with four of six messages unacknowledged",
-        ("subscription.failover-hands-over",),
+        ("subscription.failover-redelivers-unacked",),
         consumer={"subscription_type": "failover"},
         capabilities=("consumer",),
         topology=QUICK_FAILOVER,
     )
 
 
-def shared_consumer_goes() -> Case:
+def shared_consumer_leaves() -> Case:
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
@@ -113,15 +113,15 @@ def shared_consumer_goes() -> Case:
     plan.receive(heir, 6, timeout_ms=2_000)
     plan.wait_received(heir, 6, deadline_ms=2_000)
     return plan.case(
-        "subscription/shared-consumer-goes",
+        "subscription/shared-consumer-leaves",
         "A shared consumer goes with six messages unacknowledged",
-        ("subscription.shared-gives-to-one",),
+        ("subscription.shared-entry-at-one-consumer",),
         consumer={"subscription_type": "shared"},
         capabilities=("consumer",),
     )
 
 
-def keys_of_two_consumers() -> Case:
+def key_shared_two_consumers() -> Case:
     plan = Schedule()
     client = plan.client()
     for name in ("a", "b"):
@@ -130,15 +130,15 @@ def keys_of_two_consumers() -> Case:
     plan.broker("store_entries", topic="t", entries=entries)
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 24)
     return plan.case(
-        "subscription/keys-of-two-consumers",
+        "subscription/key-shared-two-consumers",
         "Two Key_Shared consumers, and six keys four times each",
-        ("subscription.key-shared-keeps-keys",),
+        ("subscription.key-shared-same-consumer",),
         consumer={"subscription_type": "key_shared"},
         capabilities=("consumer",),
     )
 
 
-def keys_while_consumers_come_and_go() -> Case:
+def key_shared_consumers_join_and_leave() -> Case:
     """The second consumer takes keys over that have entries out at the first, which then acknowledges half of what it
     has, and goes with the rest."""
     plan = Schedule()
@@ -156,7 +156,7 @@ def keys_while_consumers_come_and_go() -> Case:
     plan.receive(second, 18, timeout_ms=2_000)
     plan.wait_received(second, 18, deadline_ms=2_000)
     return plan.case(
-        "subscription/keys-while-consumers-come-and-go",
+        "subscription/key-shared-consumers-join-and-leave",
         "Of two Key_Shared consumers one comes while keys have entries out, and one goes with entries unacknowledged",
         ("ordering.key-shared-keeps-order",),
         consumer={"subscription_type": "key_shared"},
@@ -164,7 +164,7 @@ def keys_while_consumers_come_and_go() -> Case:
     )
 
 
-def comes_back_asking_for_the_latest() -> Case:
+def resubscribes_with_latest_position() -> Case:
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
@@ -178,9 +178,9 @@ def comes_back_asking_for_the_latest() -> Case:
     plan.receive(again, 4, timeout_ms=2_000)
     plan.wait_received(again, 4, deadline_ms=2_000)
     return plan.case(
-        "subscription/comes-back-asking-for-the-latest",
+        "subscription/resubscribes-with-latest-position",
         "Three of six messages are acknowledged; the next consumer asks for the latest ones",
-        ("subscription.resumes-after-acked",),
+        ("subscription.resumes-at-first-unacked",),
         capabilities=("consumer",),
     )
 
@@ -213,7 +213,7 @@ def _comes_late(plan: Schedule, client: int, expected: int) -> None:
     plan.wait_received(late, expected, deadline_ms=2_000)
 
 
-def acknowledged_by_one_of_two() -> Case:
+def acked_by_one_of_two_subscriptions() -> Case:
     plan = Schedule()
     client = plan.client()
     quick, slow = (plan.consumer(client, subscription=name) for name in ("quick", "slow"))
@@ -222,16 +222,16 @@ def acknowledged_by_one_of_two() -> Case:
     _acknowledges(plan, slow, 2)
     _comes_late(plan, client, 6)
     return plan.case(
-        "subscription/acknowledged-by-one-of-two",
+        "subscription/acked-by-one-of-two-subscriptions",
         "Of two subscriptions one has acknowledged everything when its topic is unloaded, and a third one comes",
-        ("subscription.keeps-what-is-unacked",),
+        ("subscription.retains-until-acked",),
         capabilities=("consumer",),
         topology=NOTHING_RETAINED,
         limits=Limits(least_wall_ms=1_700),
     )
 
 
-def acknowledged_by_all() -> Case:
+def acked_by_all_subscriptions() -> Case:
     plan = Schedule()
     client = plan.client()
     consumer = plan.consumer(client)
@@ -239,9 +239,9 @@ def acknowledged_by_all() -> Case:
     _acknowledges(plan, consumer, 4)
     _comes_late(plan, client, 1)
     return plan.case(
-        "subscription/acknowledged-by-all",
+        "subscription/acked-by-all-subscriptions",
         "Everything is acknowledged and nothing is retained when a topic is unloaded, and another subscription comes",
-        ("subscription.keeps-what-is-unacked",),
+        ("subscription.retains-until-acked",),
         capabilities=("consumer",),
         topology=NOTHING_RETAINED,
         limits=Limits(least_wall_ms=1_700),
@@ -263,7 +263,7 @@ def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
     return plan.case(
         id,
         title,
-        ("subscription.keeps-what-is-unacked",),
+        ("subscription.retains-until-acked",),
         capabilities=("consumer",),
         topology=Topology(
             topics=(Topic(name="t", message_ttl_s=1),), settings=BrokerSettings(expiry_check_ms=check_ms)
@@ -273,17 +273,17 @@ def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
     )
 
 
-def too_old_when_it_is_asked_for() -> Case:
+def ttl_expired_when_requested() -> Case:
     title = "Messages that live a second wait for two, for a broker that looks twice a second"
-    return _too_old("subscription/too-old-when-it-is-asked-for", title, 500, Tier.FAST)
+    return _too_old("subscription/ttl-expired-when-requested", title, 500, Tier.FAST)
 
 
-def too_old_for_minutes() -> Case:
+def ttl_checked_each_minute() -> Case:
     title = "Messages that live a second wait for two minutes, for a broker that looks once a minute"
-    return _too_old("subscription/too-old-for-minutes", title, 60_000, Tier.FULL)
+    return _too_old("subscription/ttl-checked-each-minute", title, 60_000, Tier.FULL)
 
 
-def readers_beside_a_subscription() -> Case:
+def readers_and_durable_subscription() -> Case:
     """Each begins at the beginning, though what is there was read by another of its name and acknowledged."""
     plan = Schedule()
     client = plan.client()
@@ -298,14 +298,14 @@ def readers_beside_a_subscription() -> Case:
         plan.wait_received(reader, 4, deadline_ms=2_000)
         plan.wait_ops(plan.close(reader))
     return plan.case(
-        "subscription/readers-beside-a-subscription",
+        "subscription/readers-and-durable-subscription",
         "Two readers, one after the other, of a topic whose only subscription has acknowledged everything",
-        ("subscription.readers-stand-alone",),
+        ("subscription.non-durable-reader",),
         capabilities=("consumer", "reader"),
     )
 
 
-def reader_that_comes_back() -> Case:
+def reader_reconnects() -> Case:
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=[plain(0), batch(range(1, 5)), plain(5)])
@@ -320,9 +320,9 @@ def reader_that_comes_back() -> Case:
     plan.receive(reader, 4, timeout_ms=3_000)
     plan.wait_received(reader, 7)
     return plan.case(
-        "subscription/reader-that-comes-back",
+        "subscription/reader-reconnects",
         "The connection of a reader ends when it has had two of the four messages of a batch",
-        ("subscription.reader-resumes-behind-last", "subscription.readers-stand-alone"),
+        ("subscription.reader-resumes-after-last-read", "subscription.non-durable-reader"),
         capabilities=("reader",),
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
@@ -339,17 +339,17 @@ CASES = (
         "A consumer that lost its connection is closed while its SUBSCRIBE waits for an answer, which then admits it",
         cut=True,
     ),
-    closed_while_away(),
-    second_exclusive(),
-    active_consumer_goes(),
-    shared_consumer_goes(),
-    keys_of_two_consumers(),
-    keys_while_consumers_come_and_go(),
-    comes_back_asking_for_the_latest(),
-    acknowledged_by_one_of_two(),
-    acknowledged_by_all(),
-    too_old_when_it_is_asked_for(),
-    too_old_for_minutes(),
-    readers_beside_a_subscription(),
-    reader_that_comes_back(),
+    closed_while_disconnected(),
+    second_exclusive_consumer(),
+    failover_active_consumer_leaves(),
+    shared_consumer_leaves(),
+    key_shared_two_consumers(),
+    key_shared_consumers_join_and_leave(),
+    resubscribes_with_latest_position(),
+    acked_by_one_of_two_subscriptions(),
+    acked_by_all_subscriptions(),
+    ttl_expired_when_requested(),
+    ttl_checked_each_minute(),
+    readers_and_durable_subscription(),
+    reader_reconnects(),
 )

@@ -27,7 +27,7 @@ def _asking(
     return consumer
 
 
-def backlog_at_the_dispatch_rate() -> Case:
+def dispatch_rate() -> Case:
     plan = Schedule()
     client = plan.client()
     plan.wait_ops(plan.send(plan.producer(client), 60))
@@ -35,7 +35,7 @@ def backlog_at_the_dispatch_rate() -> Case:
     plan.receive(consumer, 30)
     plan.wait_received(consumer, 30)
     return plan.case(
-        "throttling/backlog-at-the-dispatch-rate",
+        "throttling/dispatch-rate",
         "Of a backlog of sixty messages ten are dispatched a second",
         ("throttling.dispatch-rate-holds", "throttling.reads-within-quota"),
         capabilities=("producer",),
@@ -63,12 +63,12 @@ def overshoot_is_repaid() -> Case:
     )
 
 
-def publishing_beyond_the_rate() -> Case:
+def publish_rate() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 60, size=64 * 1024))
     return plan.case(
-        "throttling/publishing-beyond-the-rate",
+        "throttling/publish-rate",
         "Sixty messages are published at once, where twenty a second are allowed",
         ("throttling.publish-rate-holds",),
         topology=PUBLISH,
@@ -76,13 +76,13 @@ def publishing_beyond_the_rate() -> Case:
     )
 
 
-def publishing_beyond_the_brokers_rate() -> Case:
+def broker_publish_rate() -> Case:
     plan = Schedule()
     client = plan.client()
     one, other = plan.producer(client, "t"), plan.producer(client, "u")
     plan.wait_ops(plan.send(one, 30, size=64 * 1024), plan.send(other, 30, size=64 * 1024))
     return plan.case(
-        "throttling/publishing-beyond-the-brokers-rate",
+        "throttling/broker-publish-rate",
         "Thirty messages are published to each of two topics of a broker that takes twenty a second for both",
         ("throttling.publish-rate-holds",),
         topology=Topology(
@@ -92,14 +92,14 @@ def publishing_beyond_the_brokers_rate() -> Case:
     )
 
 
-def backlog_at_the_byte_rate() -> Case:
+def dispatch_byte_rate() -> Case:
     plan = Schedule()
     consumer = _asking(plan, [plain(number, 1_000) for number in range(60)], 30)
     plan.wait_received(consumer, 30)
     return plan.case(
-        "throttling/backlog-at-the-byte-rate",
+        "throttling/dispatch-byte-rate",
         "Of a backlog of sixty messages of a thousand bytes ten thousand bytes are dispatched a second",
-        ("throttling.byte-rate-holds",),
+        ("throttling.dispatch-byte-rate-holds",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),
         limits=Limits(least_wall_ms=2_000),
@@ -120,7 +120,7 @@ def tighter_of_two_rates() -> Case:
     )
 
 
-def refused_again_and_again() -> Case:
+def redelivered_repeatedly() -> Case:
     """Asked for five times in a second, when the rate gives them twice."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(10)), receives=10)
@@ -130,9 +130,9 @@ def refused_again_and_again() -> Case:
         plan.wait_ms(180)
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 20, deadline_ms=3_000)
     return plan.case(
-        "throttling/refused-again-and-again",
+        "throttling/redelivered-repeatedly",
         "Ten messages, the tokens of a second, are refused again and again",
-        ("throttling.redelivered-count-again",),
+        ("throttling.redelivery-is-charged",),
         capabilities=("consumer", "nack_delay"),
         topology=DISPATCH,
         consumer={"subscription_type": "shared", "nack_delay_ms": 100},
@@ -152,7 +152,7 @@ def topic_and_subscription_rates() -> Case:
     return plan.case(
         "throttling/topic-and-subscription-rates",
         "Two subscriptions at thirty messages a second each, and their topic at ten",
-        ("throttling.levels-together",),
+        ("throttling.all-levels-hold",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=TEN, subscription_rate=Rate(messages=30)),)),
         limits=Limits(least_wall_ms=2_000),
@@ -171,7 +171,7 @@ def broker_and_topic_rates() -> Case:
     return plan.case(
         "throttling/broker-and-topic-rates",
         "Two topics at thirty messages a second each, on a broker at ten",
-        ("throttling.levels-together",),
+        ("throttling.all-levels-hold",),
         capabilities=("consumer",),
         topology=Topology(topics=topics, settings=BrokerSettings(dispatch_rate=TEN)),
         limits=Limits(least_wall_ms=2_000),
@@ -188,14 +188,14 @@ def rate_of_three_partitions() -> Case:
     return plan.case(
         "throttling/rate-of-three-partitions",
         "Three partitions with a backlog each, of a topic at nine messages a second",
-        ("throttling.each-partition",),
+        ("throttling.rate-per-partition",),
         capabilities=("consumer", "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=3, dispatch_rate=Rate(messages=9)),)),
         limits=Limits(least_wall_ms=4_200),
     )
 
 
-def topics_that_overrule_their_namespace() -> Case:
+def topic_policy_overrules_namespace() -> Case:
     plan = Schedule()
     client = plan.client()
     for name in ("tight", "wide", "none"):
@@ -209,9 +209,9 @@ def topics_that_overrule_their_namespace() -> Case:
         Topic(name="none"),
     )
     return plan.case(
-        "throttling/topics-that-overrule-their-namespace",
+        "throttling/topic-policy-overrules-namespace",
         "Of three topics in a namespace at ten messages a second one has four, one twenty-five, one no rate of its own",
-        ("throttling.nearest-level-counts",),
+        ("throttling.nearest-policy-wins",),
         capabilities=("consumer",),
         topology=Topology(topics=topics, namespace=Policies(dispatch_rate=TEN)),
         limits=Limits(least_wall_ms=3_200),
@@ -226,32 +226,32 @@ def period_of_three_seconds() -> Case:
     return plan.case(
         "throttling/period-of-three-seconds",
         "Ten messages in three seconds, of a backlog of a hundred",
-        ("throttling.period-is-as-set",),
+        ("throttling.rate-period-respected",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, period_s=3)),)),
         limits=Limits(least_wall_ms=4_000),
     )
 
 
-def permits_for_batches() -> Case:
+def precise_dispatcher_flow_control() -> Case:
     plan = Schedule()
     consumer = _asking(plan, [batch(range(n * 6, n * 6 + 6)) for n in range(40)], 120, receiver_queue_size=12)
     plan.wait_received(consumer, 120)
     return plan.case(
-        "throttling/permits-for-batches",
+        "throttling/precise-dispatcher-flow-control",
         "A queue of twelve messages, and batches of six",
-        ("throttling.precise-reads",),
+        ("throttling.precise-dispatcher-flow-control",),
         capabilities=("consumer",),
         topology=Topology(settings=BrokerSettings(precise_flow_control=True)),
     )
 
 
-def batches_that_count_once() -> Case:
+def batch_counts_once() -> Case:
     plan = Schedule()
     _asking(plan, [batch(range(n * 4, n * 4 + 4)) for n in range(60)], 240, timeout_ms=3_100)
     plan.wait_ms(3_200)
     return plan.case(
-        "throttling/batches-that-count-once",
+        "throttling/batch-counts-once",
         "Batches of four messages, where ten entries leave in a second",
         ("throttling.batch-counts-once",),
         capabilities=("consumer",),
@@ -260,14 +260,14 @@ def batches_that_count_once() -> Case:
     )
 
 
-def short_backlog_is_spared() -> Case:
+def short_backlog_not_throttled() -> Case:
     plan = Schedule()
     consumer = _asking(plan, plains(range(60)), 60)
     plan.wait_received(consumer, 60)
     return plan.case(
-        "throttling/short-backlog-is-spared",
+        "throttling/short-backlog-not-throttled",
         "Sixty messages at a rate of ten, on a broker that throttles only who has a backlog",
-        ("throttling.spares-caught-up",),
+        ("throttling.no-backlog-not-throttled",),
         capabilities=("consumer",),
         topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(throttles_caught_up=False)),
     )
@@ -283,7 +283,7 @@ def long_backlog_is_throttled() -> Case:
     return plan.case(
         "throttling/long-backlog-is-throttled",
         "Twelve hundred messages at a rate of twenty, on a broker that throttles only who has a backlog",
-        ("throttling.spares-caught-up",),
+        ("throttling.no-backlog-not-throttled",),
         capabilities=("producer", "consumer"),
         producer={"max_pending_messages": 2_000},
         topology=Topology(
@@ -295,7 +295,7 @@ def long_backlog_is_throttled() -> Case:
     )
 
 
-def refused_beside_a_backlog() -> Case:
+def redelivery_and_backlog() -> Case:
     """Whoever asks for eight again at every turn has no more of the rate than one who does not."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(80)), receives=10)
@@ -304,7 +304,7 @@ def refused_beside_a_backlog() -> Case:
         plan.receive(consumer, 20, timeout_ms=400)
         plan.wait_ms(450)
     return plan.case(
-        "throttling/refused-beside-a-backlog",
+        "throttling/redelivery-and-backlog",
         "Eight messages are refused again and again, and seventy wait behind them",
         ("throttling.replay-overshoots-once",),
         capabilities=("consumer", "nack_delay"),
@@ -314,7 +314,7 @@ def refused_beside_a_backlog() -> Case:
     )
 
 
-def more_than_may_be_unwritten() -> Case:
+def too_many_pending_publishes() -> Case:
     plan = Schedule()
     with plan.held():
         producer = plan.producer(plan.client())
@@ -323,14 +323,14 @@ def more_than_may_be_unwritten() -> Case:
         plan.wait_ms(200)
     plan.wait_ops(sends)
     return plan.case(
-        "throttling/more-than-may-be-unwritten",
+        "throttling/too-many-pending-publishes",
         "Sixty messages come while nothing is written, where twenty may wait",
-        ("throttling.unwritten-sends-pause",),
+        ("throttling.pending-publishes-pause-reads",),
         topology=Topology(settings=BrokerSettings(max_pending_sends=20)),
     )
 
 
-def more_bytes_than_may_be_unwritten() -> Case:
+def publish_buffer_full() -> Case:
     """Each connection alone could go on: the bound is for both."""
     plan = Schedule()
     with plan.held():
@@ -340,14 +340,14 @@ def more_bytes_than_may_be_unwritten() -> Case:
         plan.wait_ms(200)
     plan.wait_ops(*sends)
     return plan.case(
-        "throttling/more-bytes-than-may-be-unwritten",
+        "throttling/publish-buffer-full",
         "Two connections bring 8 MB while nothing is written, where one MB may wait",
-        ("throttling.full-buffer-pauses",),
+        ("throttling.publish-buffer-pauses-reads",),
         topology=Topology(settings=BrokerSettings(max_pending_mb=1)),
     )
 
 
-def beyond_the_rate_of_a_transient_topic() -> Case:
+def non_persistent_beyond_dispatch_rate() -> Case:
     """Each message is an entry of its own; the consumer has permits for all of them."""
     plan = Schedule()
     client = plan.client()
@@ -356,21 +356,21 @@ def beyond_the_rate_of_a_transient_topic() -> Case:
         plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.receive(consumer, 9, timeout_ms=2_500))
     return plan.case(
-        "throttling/beyond-the-rate-of-a-transient-topic",
+        "throttling/non-persistent-beyond-dispatch-rate",
         "Nine messages are sent at once to a non-persistent topic that passes on three a second",
-        ("throttling.drops-what-is-not-kept",),
+        ("throttling.non-persistent-drops-excess",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=3)),)),
         limits=Limits(least_wall_ms=2_500),
     )
 
 
-def ten_periods() -> Case:
+def dispatch_rate_for_ten_periods() -> Case:
     plan = Schedule()
     _asking(plan, plains(range(300)), 300, timeout_ms=10_400)
     plan.wait_ms(10_500)
     return plan.case(
-        "throttling/ten-periods",
+        "throttling/dispatch-rate-for-ten-periods",
         "Ten messages a second for ten seconds, no more and not much less",
         ("throttling.dispatch-rate-holds",),
         capabilities=("consumer",),
@@ -380,14 +380,14 @@ def ten_periods() -> Case:
     )
 
 
-def ten_periods_of_bytes() -> Case:
+def dispatch_byte_rate_for_ten_periods() -> Case:
     plan = Schedule()
     _asking(plan, [plain(number, 1_000) for number in range(150)], 150, timeout_ms=10_400)
     plan.wait_ms(10_500)
     return plan.case(
-        "throttling/ten-periods-of-bytes",
+        "throttling/dispatch-byte-rate-for-ten-periods",
         "Ten thousand bytes a second for ten seconds, no more and not much less",
-        ("throttling.byte-rate-holds",),
+        ("throttling.dispatch-byte-rate-holds",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),
         limits=Limits(least_wall_ms=10_500),
@@ -401,7 +401,7 @@ def ten_periods_of_publishing() -> Case:
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=30_000)
     return plan.case(
-        "throttling/publishing-for-ten-periods",
+        "throttling/publish-rate-for-ten-periods",
         "Two hundred and forty messages are published at once, where twenty a second are allowed: no faster, no slower",
         ("throttling.publish-rate-holds",),
         topology=PUBLISH,
@@ -411,27 +411,27 @@ def ten_periods_of_publishing() -> Case:
 
 
 CASES = (
-    backlog_at_the_dispatch_rate(),
-    backlog_at_the_byte_rate(),
+    dispatch_rate(),
+    dispatch_byte_rate(),
     tighter_of_two_rates(),
-    refused_again_and_again(),
+    redelivered_repeatedly(),
     overshoot_is_repaid(),
-    publishing_beyond_the_rate(),
-    publishing_beyond_the_brokers_rate(),
+    publish_rate(),
+    broker_publish_rate(),
     topic_and_subscription_rates(),
     broker_and_topic_rates(),
     rate_of_three_partitions(),
-    topics_that_overrule_their_namespace(),
+    topic_policy_overrules_namespace(),
     period_of_three_seconds(),
-    permits_for_batches(),
-    batches_that_count_once(),
-    short_backlog_is_spared(),
+    precise_dispatcher_flow_control(),
+    batch_counts_once(),
+    short_backlog_not_throttled(),
     long_backlog_is_throttled(),
-    refused_beside_a_backlog(),
-    more_than_may_be_unwritten(),
-    beyond_the_rate_of_a_transient_topic(),
-    more_bytes_than_may_be_unwritten(),
-    ten_periods(),
-    ten_periods_of_bytes(),
+    redelivery_and_backlog(),
+    too_many_pending_publishes(),
+    non_persistent_beyond_dispatch_rate(),
+    publish_buffer_full(),
+    dispatch_rate_for_ten_periods(),
+    dispatch_byte_rate_for_ten_periods(),
     ten_periods_of_publishing(),
 )

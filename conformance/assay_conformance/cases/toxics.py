@@ -36,7 +36,7 @@ SEND_BYTES = 2_000
 over_the_way = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
 SOON = Until(after_ms=400)
 LATER = Until(after_ms=1_000)
-RESENT = ("resend.unreceipted-again",)
+RESENT = ("resend.pending-sends-resent",)
 ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
 """All but the first of the sends are stored, and their receipts are lost: on a broker that takes its time, too."""
 
@@ -123,9 +123,9 @@ def silence_that_a_keep_alive_ends() -> Case:
     until = plan.last
     plan.wait_ops(send)
     return plan.case(
-        "connection/silent-way-is-left",
+        "connection/silent-network",
         "No byte arrives at the client any more, and it makes a new connection",
-        ("connection.leaves-silent-peer",),
+        ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
         faults=(Fault(trigger=up("SEND"), action=Timeout(timeout_ms=0), until=Until(step=until)),),
@@ -137,39 +137,39 @@ def silence_that_a_keep_alive_ends() -> Case:
 CASES = (
     sends_without_their_end(),
     over_the_way(
-        "ordering/late-and-unsteady-receipts",
+        "ordering/receipts-with-jitter",
         "What comes from the broker takes 30 ms, give or take 25",
         ("ordering.callbacks-in-send-order", "ordering.keeps-send-order"),
         Latency(latency_ms=30, jitter_ms=25),
     ),
     over_the_way(
-        "ordering/late-and-unsteady-sends",
+        "ordering/sends-with-jitter",
         "What goes to the broker takes 30 ms, give or take 25",
-        ("ordering.keeps-send-order", "ordering.sequence-ids-step-by-one"),
+        ("ordering.keeps-send-order", "ordering.sequence-ids-increase-by-one"),
         Latency(latency_ms=30, jitter_ms=25, direction=TO_BROKER),
     ),
     over_the_way(
         "connection/far-broker",
         "Each way takes 60 ms, and nothing follows CONNECT before CONNECTED is there",
-        ("connection.connects-first",),
+        ("connection.handshake-first",),
         Latency(latency_ms=60),
         Latency(latency_ms=60, direction=TO_BROKER),
     ),
     over_the_way(
-        "ordering/narrow-way-up",
+        "ordering/low-bandwidth-to-broker",
         "50 kB a second go to the broker, and half a second of sends is waiting",
         ("ordering.keeps-send-order",),
         Bandwidth(rate_kb_s=50, direction=TO_BROKER),
     ),
     over_the_way(
-        "flow/narrow-way-down",
+        "flow/low-bandwidth-from-broker",
         "50 kB a second come from the broker",
         ("flow.permits-within-queue",),
         Bandwidth(rate_kb_s=50),
         config={**EARLIEST, "receiver_queue_size": 4},
     ),
     over_the_way(
-        "robustness/way-in-pieces",
+        "robustness/small-segments",
         "Bytes come in pieces of one to five, and go so",
         ("robustness.any-segmentation",),
         Slicer(average_bytes=3, variation_bytes=2, delay_us=100),
@@ -177,31 +177,31 @@ CASES = (
         size=64,
     ),
     interrupted(
-        "resend/way-is-reset",
+        "resend/connection-reset",
         "The connection is reset with sends under way, and so are those after it for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
     ),
     interrupted(
-        "resend/way-is-down",
+        "resend/network-down",
         "The connection ends with sends under way, and nobody listens for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=Disable(), until=SOON),
     ),
     interrupted(
-        "resend/way-falls-silent",
+        "resend/network-silent-then-closed",
         "Nothing comes from the broker for a while, and then the connection's end",
         RESENT,
         Fault(trigger=ALL_LOST, action=Timeout(timeout_ms=0), until=SOON),
     ),
     interrupted(
-        "resend/way-times-out",
+        "resend/network-timeout",
         "Nothing goes to the broker, and the connection ends 150 ms later, and so do those after it for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=Timeout(timeout_ms=150, direction=TO_BROKER), until=SOON),
     ),
     interrupted(
-        "resend/end-comes-late",
+        "resend/disconnect-noticed-late",
         "The broker ends the connection, and the client learns of it 250 ms later",
         RESENT,
         *always(SlowClose(delay_ms=250)),

@@ -47,7 +47,7 @@ def queue_of_half_a_batch() -> Case:
     return plan.case(
         "batching/queue-of-half-a-batch",
         "1,200 messages through a blocking queue of 500, in batches of 1,000 or 400 ms; the first receipts take 250 ms",
-        ("batching.small-queue-moves-on",),
+        ("batching.small-queue-does-not-stall",),
         producer={
             **FAR,
             "batching_max_publish_delay_ms": 400,
@@ -58,7 +58,7 @@ def queue_of_half_a_batch() -> Case:
     )
 
 
-def half_builds_while_half_waits() -> Case:
+def fills_while_previous_pending() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -67,9 +67,9 @@ def half_builds_while_half_waits() -> Case:
         plan.wait_ms(400)
     plan.wait_ops()
     return plan.case(
-        "batching/half-builds-while-half-waits",
+        "batching/fills-while-previous-pending",
         "Forty messages through a queue of twenty that blocks, in batches of ten; the first receipts take 400 ms",
-        ("batching.half-builds-while-half-waits",),
+        ("batching.fills-while-previous-pending",),
         producer={**FAR, "batching_max_messages": 10, "max_pending_messages": 20, "block_if_queue_full": True},
     )
 
@@ -84,7 +84,7 @@ def frames_of_two_bursts() -> Case:
     return plan.case(
         "batching/frames-of-two-bursts",
         "Sixty messages at once and forty-five more, in batches of ten",
-        ("batching.frames-by-batch-size",),
+        ("batching.burst-fills-batches",),
         producer={**FAR, "batching_max_messages": 10},
     )
 
@@ -99,7 +99,7 @@ def bytes_by_batch_size(codec: str) -> Case:
     return plan.case(
         f"batching/bytes-by-batch-size-{codec.lower()}",
         f"Fifty alike messages in batches of 2, 5, 10 and 50, compressed by {codec}",
-        ("batching.larger-batches-cost-less",),
+        ("batching.larger-batches-save-bytes",),
         capabilities=("compression",),
         producer={**FAR, "compression": codec},
     )
@@ -118,7 +118,7 @@ def trickle() -> Case:
     return plan.case(
         "batching/trickle",
         f"120 messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
-        ("batching.leaves-for-a-reason", "batching.wider-limits-save"),
+        ("batching.partial-batch-needs-reason", "batching.wider-limits-fill-batches"),
         capabilities=("compression",),
         producer={"compression": "ZLIB", "max_pending_messages": PENDING},
     )
@@ -132,7 +132,7 @@ def _batching(plan: Schedule, client: int, limits: Config) -> int:
 
 CASES = (
     queue_of_half_a_batch(),
-    half_builds_while_half_waits(),
+    fills_while_previous_pending(),
     frames_of_two_bursts(),
     *(bytes_by_batch_size(codec) for codec in ("LZ4", "ZLIB", "ZSTD", "SNAPPY")),
     trickle(),

@@ -49,7 +49,7 @@ class GoesToAssigned(TimedCheck):
     fails over that, unseen.
     """
 
-    requirement = RequirementId("topics.goes-to-assigned-broker")
+    requirement = RequirementId("topics.reconnects-to-assigned-broker")
     skips_plain = True
 
     def start(self) -> None:

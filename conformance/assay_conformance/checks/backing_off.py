@@ -35,7 +35,7 @@ class BacksOff(Check):
     is slow about an attempt must neither hide growth nor look like it.
     """
 
-    requirement = RequirementId("resend.backs-off")
+    requirement = RequirementId("resend.reconnect-backoff")
     skips_plain = True
 
     def start(self) -> None:

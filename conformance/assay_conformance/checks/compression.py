@@ -23,7 +23,7 @@ class CommonFormat(HandoverCheck):
     Sizes that differ are a matter of their own, and so is what else is wrong with the body of a batch.
     """
 
-    requirement = RequirementId("compression.common-format")
+    requirement = RequirementId("compression.interoperable-format")
     needs = (Trait.COMPRESSED,)
 
     def start(self) -> None:
@@ -88,7 +88,7 @@ class ExactSize(Check):
     the size that the metadata says. A client may leave a payload uncompressed, and say so.
     """
 
-    requirement = RequirementId("compression.exact-size")
+    requirement = RequirementId("compression.uncompressed-size-exact")
     skips_plain = True
 
     @on(Frame, "SEND", seen=LEFT)
@@ -138,7 +138,7 @@ class GarbledMessage(Discarding):
     that is larger than the broker takes.
     """
 
-    requirement = RequirementId("compression.garbled-message-reported")
+    requirement = RequirementId("compression.decompression-error-reported")
     needs = (Trait.COMPRESSED,)
     state = "garbled"
     how = "as what nobody can decompress"

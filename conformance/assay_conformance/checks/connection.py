@@ -23,7 +23,7 @@ class ConnectsFirst(Check):
     What comes after a refusal (ERROR instead of CONNECTED) is among those frames: the connection is of no use.
     """
 
-    requirement = RequirementId("connection.connects-first")
+    requirement = RequirementId("connection.handshake-first")
     skips_plain = True
 
     def start(self) -> None:
@@ -139,7 +139,7 @@ class LeavesSilentPeer(Check):
     behind a toxic that lets nothing through to the client is not heard.
     """
 
-    requirement = RequirementId("connection.leaves-silent-peer")
+    requirement = RequirementId("connection.closes-silent-connection")
     skips_plain = True
 
     def start(self) -> None:

@@ -11,7 +11,7 @@ from assay_conformance.model.requirement import RequirementId
 class AnswersChallenge(TimedCheck):
     """At once, with credentials, and with fresh ones where the client was given some."""
 
-    requirement = RequirementId("connection.answers-challenge")
+    requirement = RequirementId("connection.answers-auth-challenge")
     needs = ((Frame, "AUTH_CHALLENGE"),)
 
     def start(self) -> None:

@@ -1,9 +1,9 @@
 """Deduplication: a topic that remembers each producer name's highest sequence id, and a client that goes along with it.
 
 The broker's half is the package `dedup_broker`. The client takes a duplicate's receipt as success
-(`duplicate-receipt-completes`), numbers a new producer after the last id the broker knows (`resumes-after-last-id`),
-and one that comes back after its own (`keeps-own-numbering`). Together: each message is stored exactly once and in
-order (`effectively-once`).
+(`duplicate-receipt-completes`), numbers a new producer after the last id the broker knows
+(`resumes-after-last-sequence-id`), and one that comes back after its own (`reconnect-keeps-numbering`). Together: each
+message is stored exactly once and in order (`effectively-once`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ResumesAfterLastId(Check):
     it sent anything may go by either answer.
     """
 
-    requirement = RequirementId("dedup.resumes-after-last-id")
+    requirement = RequirementId("dedup.resumes-after-last-sequence-id")
     skips_plain = True
 
     def start(self) -> None:
@@ -123,7 +123,7 @@ class KeepsOwnNumbering(Check):
     own number lead to different ids. A producer that has sent nothing yet may go by the broker's word.
     """
 
-    requirement = RequirementId("dedup.keeps-own-numbering")
+    requirement = RequirementId("dedup.reconnect-keeps-numbering")
     skips_plain = True
 
     def finish(self) -> None:

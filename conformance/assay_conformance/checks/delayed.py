@@ -94,7 +94,7 @@ class DelayCheck(DispatchLedger):
 class NotBeforeItsTime(DelayCheck):
     """Too early is too early by any clock. The order of what is due is judged where one consumer could take it all."""
 
-    requirement = RequirementId("delayed.not-before-its-time")
+    requirement = RequirementId("delayed.not-before-deliver-at-time")
 
     def start(self) -> None:
         super().start()
@@ -145,7 +145,7 @@ class ActiveIgnoresDelay(DelayCheck):
     until it is the active one; a broker that a publish rate stops from reading has not read of the permits; and a rate
     of dispatch keeps entries back, whenever they are due."""
 
-    requirement = RequirementId("delayed.active-consumers-ignore-it")
+    requirement = RequirementId("delayed.ignored-on-exclusive-and-failover")
 
     def start(self) -> None:
         super().start()

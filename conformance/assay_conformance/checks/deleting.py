@@ -39,7 +39,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     nothing is retained, and some time after it was loaded again: a broker deletes in the background.
     """
 
-    requirement = RequirementId("subscription.keeps-what-is-unacked")
+    requirement = RequirementId("subscription.retains-until-acked")
     skips_plain = True
 
     def start(self) -> None:

@@ -50,7 +50,7 @@ class DeliversInIdOrder(Check):
     client was sent behind a later one; and to an entry only that came behind the one it is handed over after.
     """
 
-    requirement = RequirementId("ordering.delivers-in-id-order")
+    requirement = RequirementId("ordering.delivers-in-message-id-order")
     skips_plain = True
 
     def start(self) -> None:
@@ -151,7 +151,7 @@ class KeyHandedOverInOrder(Check):
     has no id of its own.
     """
 
-    requirement = RequirementId("ordering.key-handed-over-in-order")
+    requirement = RequirementId("ordering.key-delivered-in-order")
     needs = (Subscribed("Key_Shared"),)
 
     def start(self) -> None:

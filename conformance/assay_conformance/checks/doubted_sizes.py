@@ -17,7 +17,7 @@ class DoubtsSizes(HandoverCheck, LeavingCheck):
     """A message that says it unpacks to more than any message may costs itself: those that came behind it are handed
     over, and neither its connection nor the process ends of it."""
 
-    requirement = RequirementId("compression.doubts-sizes")
+    requirement = RequirementId("compression.absurd-size-not-trusted")
     needs = (Trait.COMPRESSED,)
 
     def start(self) -> None:

@@ -14,7 +14,7 @@ from assay_conformance.model.requirement import RequirementId
 class NamesItsTime(Check):
     """Judged for messages sent alone in their entry. A delay counts from some moment between call and SEND."""
 
-    requirement = RequirementId("delayed.names-its-time")
+    requirement = RequirementId("delayed.sets-deliver-at-time")
     needs = (Trait.FOR_LATER,)
 
     @on(Frame, "SEND")

@@ -39,7 +39,7 @@ class OldEpochDropped(RequestCheck):
     What the application got at the time of the request may have been on its way to it.
     """
 
-    requirement = RequirementId("ordering.old-epoch-dropped")
+    requirement = RequirementId("ordering.old-consumer-epoch-dropped")
     needs = ((Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES"),)
 
     def start(self) -> None:

@@ -188,7 +188,7 @@ class FencedIsFinal(_FinalRefusal):
 
 
 class DeletedIsFinal(_FinalRefusal):
-    requirement = RequirementId("topics.deleted-is-final")
+    requirement = RequirementId("topics.topic-not-found-is-final")
     skips_plain = True
     error = "TopicNotFound"
     means = "the topic is not there"

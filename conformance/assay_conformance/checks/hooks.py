@@ -54,7 +54,7 @@ class _RouterCheck(RoutingCheck):
 class AsksRouterOnce(_RouterCheck):
     """Each message that left, with what the router had been asked."""
 
-    requirement = RequirementId("routing.asks-the-router-once")
+    requirement = RequirementId("routing.custom-router-called-once")
 
     def finish(self) -> None:
         for key, message in self.left.items() if self.told_all else ():
@@ -90,7 +90,7 @@ _OWN_ENDS = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL, ErrorClass.TIMEOUT, Er
 class BadAnswerFailsOne(_RouterCheck):
     """Answers that name no partition; and the sends of the same producer behind the first of them."""
 
-    requirement = RequirementId("routing.bad-answer-fails-one")
+    requirement = RequirementId("routing.invalid-partition-fails-one-send")
 
     def finish(self) -> None:
         bad: dict[int, Note] = {}
@@ -136,7 +136,7 @@ class BadAnswerFailsOne(_RouterCheck):
 class InterceptsFirst(Check):
     """Messages of producers with an interceptor whose sends ended well."""
 
-    requirement = RequirementId("producer.intercepts-first")
+    requirement = RequirementId("producer.interceptors-run-first")
     needs = (Setting("producer", "interceptor"),)
 
     def start(self) -> None:

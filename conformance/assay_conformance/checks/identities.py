@@ -19,7 +19,7 @@ class RequestIdsDiffer(Check):
     the first one where that cluster is known already.
     """
 
-    requirement = RequirementId("connection.request-ids-differ")
+    requirement = RequirementId("connection.request-ids-unique")
     skips_plain = True
 
     def start(self) -> None:
@@ -62,7 +62,7 @@ class RequestIdsDiffer(Check):
 class AssignedNamesDiffer(Check):
     """Producers that come to a topic without a name are each given one of their own, whether they meet or not."""
 
-    requirement = RequirementId("producer.assigned-names-differ")
+    requirement = RequirementId("producer.assigned-names-unique")
     skips_plain = True
 
     def start(self) -> None:

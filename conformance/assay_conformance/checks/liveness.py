@@ -26,7 +26,7 @@ class OperationsEnd(Check):
     will answer it, or not yet. The client's time begins when it is called: a call waits behind others that block.
     """
 
-    requirement = RequirementId("robustness.operations-end")
+    requirement = RequirementId("robustness.calls-do-not-hang")
     skips_plain = True
 
     def start(self) -> None:

@@ -17,7 +17,7 @@ class BadFrame(TimedCheck):
     Where a fault holds what comes over that connection, such bytes wait with it. A broker that does not read what comes
     at once does not see at once that somebody left either: there nobody knows how long the connection was kept."""
 
-    requirement = RequirementId("robustness.bad-frame-ends-connection")
+    requirement = RequirementId("robustness.malformed-frame-closes-connection")
 
     def start(self) -> None:
         self._bad: dict[int, Fired] = {}

@@ -49,7 +49,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
     for a seek of its subscription was not sent away.
     """
 
-    requirement = RequirementId("topics.moves-lose-nothing")
+    requirement = RequirementId("topics.ownership-change-loses-nothing")
     needs = (Trait.LET_GO,)
 
     def start(self) -> None:

@@ -50,7 +50,7 @@ class NameHasOneHolder(Check):
     somebody wants for himself have rules of their own, and are not judged.
     """
 
-    requirement = RequirementId("producer.name-has-one-holder")
+    requirement = RequirementId("producer.name-unique-on-topic")
     skips_plain = True
 
     def start(self) -> None:

@@ -36,7 +36,7 @@ METADATA_BYTES = 1_024
 class AgreedVersion(VersionCheck):
     """Nothing of a later protocol version than the lower one of client and broker is used on a connection."""
 
-    requirement = RequirementId("connection.agreed-version")
+    requirement = RequirementId("connection.negotiated-version")
     skips_plain = True
 
     @on(Frame, "ACK")
@@ -72,7 +72,7 @@ class NoChecksumForTheOld(VersionCheck):
     """A SEND to a broker that knows no checksum begins with the size of its metadata. Whoever says no version is not
     judged."""
 
-    requirement = RequirementId("connection.no-checksum-for-the-old")
+    requirement = RequirementId("connection.no-checksum-to-old-broker")
     skips_plain = True
 
     @on(Frame, "SEND")
@@ -99,7 +99,7 @@ class LimitOfEach(Check):
     application's.
     """
 
-    requirement = RequirementId("connection.limit-of-each")
+    requirement = RequirementId("connection.max-message-size-per-connection")
     needs = (Trait.OVERSIZE,)
 
     def start(self) -> None:

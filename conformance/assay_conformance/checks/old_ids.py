@@ -18,7 +18,7 @@ class KeepsOldIdsApart(Check):
     one is older than what left before it.
     """
 
-    requirement = RequirementId("dedup.keeps-old-ids-apart")
+    requirement = RequirementId("dedup.old-and-new-ids-in-separate-batches")
     needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:

@@ -216,7 +216,7 @@ class _Openings(Check):
 class KeepsOpening(_Openings):
     """A lost connection is a setback; and whatever set an opening back, nothing is tried behind its time."""
 
-    requirement = RequirementId("connection.keeps-opening")
+    requirement = RequirementId("connection.reconnects-while-opening")
     setbacks = Closed
 
     def _shown(self, opening: _Opening) -> bool:
@@ -245,7 +245,7 @@ class KeepsOpening(_Openings):
 class RetriesNotReady(_Openings):
     """A broker that is not ready is a setback."""
 
-    requirement = RequirementId("connection.retries-not-ready")
+    requirement = RequirementId("connection.retries-service-not-ready")
     setbacks = Frame
 
 

@@ -18,7 +18,7 @@ class AcksWhereItCame(Check):
     An ACK of a message that never came to it is the matter of others; a cumulative one may name what nobody was sent.
     """
 
-    requirement = RequirementId("subscription.acks-where-it-came")
+    requirement = RequirementId("subscription.acks-on-source-topic")
     skips_plain = True
     needs = (Trait.SEVERAL_TOPICS, (Frame, "ACK"))
 

@@ -116,7 +116,7 @@ class FillsInWindows(TurnsCheck, TimedCheck):
     below the tolerance, the machine's own pauses may take more than one.
     """
 
-    requirement = RequirementId("routing.batches-fill-in-windows")
+    requirement = RequirementId("routing.round-robin-batching-window")
     batching = True
 
     def routed(self, message: Routed) -> None:
@@ -208,7 +208,7 @@ class FillsInWindows(TurnsCheck, TimedCheck):
 class WindowNotBelowDelay(Check):
     """A window of less than one publish delay is refused."""
 
-    requirement = RequirementId("routing.window-not-below-delay")
+    requirement = RequirementId("routing.partition-switch-frequency-minimum")
     skips_plain = True
 
     @on(Completion, "open_producer")

@@ -22,7 +22,7 @@ class IdsGrow(Check):
     is a loss and other requirements' matter.
     """
 
-    requirement = RequirementId("ordering.ids-grow")
+    requirement = RequirementId("ordering.message-ids-increase")
     skips_plain = True
 
     def start(self) -> None:

@@ -43,7 +43,7 @@ class KeepsGivenName(Check):
     several registrations until then, each with another name, any of them may be the one it read.
     """
 
-    requirement = RequirementId("producer.keeps-given-name")
+    requirement = RequirementId("producer.keeps-assigned-name")
     skips_plain = True
 
     def start(self) -> None:
@@ -125,7 +125,7 @@ class CloseSettlesPending(Check):
     of a producer that is connected (one that is away: `resend.closed-stays-closed`).
     """
 
-    requirement = RequirementId("producer.close-settles-pending")
+    requirement = RequirementId("producer.close-ends-pending-sends")
     skips_plain = True
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ class NamesBrokerToProxy(Check):
     A broker may call itself its own proxy, as a Pulsar of one node does: connections to it need not name it.
     """
 
-    requirement = RequirementId("connection.names-broker-to-proxy")
+    requirement = RequirementId("connection.proxy-to-broker-url")
     skips_plain = True
 
     def start(self) -> None:

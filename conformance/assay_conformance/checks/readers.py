@@ -24,7 +24,7 @@ class ReadersStandAlone(Check):
     """Judged on topics that lose nothing by themselves. A broker may send the message a reader begins with, or begin
     behind it: clients that want it or not know what to do with both."""
 
-    requirement = RequirementId("subscription.readers-stand-alone")
+    requirement = RequirementId("subscription.non-durable-reader")
     needs = (Trait.READER,)
 
     def start(self) -> None:

@@ -17,7 +17,7 @@ class ChecksHighest(LeavingCheck):
     A client that gave the connection up has not taken it, whether or not it comes to send again.
     """
 
-    requirement = RequirementId("resend.checks-highest-receipted")
+    requirement = RequirementId("resend.checks-highest-sequence-id")
     needs = (Trait.ALTERED,)
 
     def start(self) -> None:

@@ -165,7 +165,7 @@ class LeavesOnReceiptAhead(Check):
     receipt that looks like the first one's may have been the head's.
     """
 
-    requirement = RequirementId("resend.leaves-on-receipt-ahead")
+    requirement = RequirementId("resend.receipt-ahead-closes-connection")
     skips_plain = True
 
     def start(self) -> None:

@@ -178,7 +178,7 @@ class RetriesTransientError(_SendsAgain):
 class ResendsSpoiltOnTheWay(_SendsAgain):
     """A checksum error for bytes that left the client whole is the way's fault, not the message's."""
 
-    requirement = RequirementId("resend.resends-spoilt-on-the-way")
+    requirement = RequirementId("resend.checksum-error-resent")
     errors: ClassVar = frozenset({"ChecksumError"})
 
     def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:

@@ -44,7 +44,7 @@ class KeepsReturning(TimedCheck):
     Whose a new connection or a look-up is, nobody knows: each counts as an attempt of everybody who waits.
     """
 
-    requirement = RequirementId("resend.keeps-returning")
+    requirement = RequirementId("resend.reconnect-retries-temporary-error")
     needs = ((Frame, "ERROR"),)
 
     def start(self) -> None:
@@ -130,7 +130,7 @@ class KeepsReturning(TimedCheck):
 class QuotaFailsPending(TimedCheck):
     """Whether such a producer comes back is its client's: Java and C++ go on trying, Go does not."""
 
-    requirement = RequirementId("resend.quota-fails-pending")
+    requirement = RequirementId("resend.quota-exceeded-fails-pending")
     needs = ((Frame, "ERROR"),)
 
     def start(self) -> None:

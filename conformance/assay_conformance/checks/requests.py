@@ -140,7 +140,7 @@ class TidiesTimeOuts(TimedCheck):
     it is when the application was told of the time-out, at the latest when the registration's own time is over: what is
     opened may consist of several."""
 
-    requirement = RequirementId("connection.tidies-time-outs")
+    requirement = RequirementId("connection.closes-timed-out-registration")
     skips_plain = True
 
     def start(self) -> None:

@@ -66,7 +66,7 @@ class UnreceiptedAgain(Check):
     may take. A send that timed out or whose producer was closed is owed nothing any more.
     """
 
-    requirement = RequirementId("resend.unreceipted-again")
+    requirement = RequirementId("resend.pending-sends-resent")
     skips_plain = True
 
     def start(self) -> None:
@@ -209,7 +209,7 @@ class KeepsQueueOrder(Check):
 class SameUnit(Check):
     """A unit that is sent again on a new session is the same bytes, under the same ids, with the same messages."""
 
-    requirement = RequirementId("resend.same-unit")
+    requirement = RequirementId("resend.identical-bytes")
     skips_plain = True
 
     @on(Frame, "SEND", seen=LEFT)

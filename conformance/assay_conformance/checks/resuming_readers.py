@@ -53,7 +53,7 @@ class ResumesBehindLast(Check):
     doubled.
     """
 
-    requirement = RequirementId("subscription.reader-resumes-behind-last")
+    requirement = RequirementId("subscription.reader-resumes-after-last-read")
     needs = (Trait.READER,)
 
     def start(self) -> None:

@@ -43,7 +43,7 @@ class ComesBackAfterClose(Check):
     lookup that is refused may be the end of it: which errors are final is a matter of their own.
     """
 
-    requirement = RequirementId("resend.comes-back-after-close-producer")
+    requirement = RequirementId("resend.reconnects-after-close-producer")
     needs = (Trait.LET_GO,)
 
     def start(self) -> None:
@@ -200,7 +200,7 @@ class EpochGrows(Check):
     ended before their PRODUCER.
     """
 
-    requirement = RequirementId("resend.epoch-grows")
+    requirement = RequirementId("resend.producer-epoch-increases")
     skips_plain = True
 
     def start(self) -> None:

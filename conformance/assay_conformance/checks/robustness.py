@@ -25,7 +25,7 @@ from assay_conformance.model.requirement import RequirementId
 class DamagedMessage(Discarding):
     """A MESSAGE whose checksum does not fit."""
 
-    requirement = RequirementId("robustness.damaged-message-reported")
+    requirement = RequirementId("robustness.checksum-mismatch-reported")
     needs = (Trait.HARMED,)
     state = "damaged"
     how = "with a checksum that does not fit"

@@ -24,7 +24,7 @@ class RoundTrip(HandoverCheck):
     Content is compared with what is stored. What is joined of chunks is another chapter's.
     """
 
-    requirement = RequirementId("robustness.odd-messages-round-trip")
+    requirement = RequirementId("robustness.edge-case-payloads-round-trip")
     skips_plain = True
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class MetadataRoundTrip(Check):
     event time of 0 and none, look the same through most interfaces, and are not told apart.
     """
 
-    requirement = RequirementId("robustness.odd-metadata-round-trips")
+    requirement = RequirementId("robustness.edge-case-metadata-round-trip")
     skips_plain = True
 
     def start(self) -> None:

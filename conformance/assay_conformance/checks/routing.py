@@ -129,7 +129,7 @@ class KeysChoosePartition(RoutingCheck):
     are spread, not sent where messages without one go.
     """
 
-    requirement = RequirementId("routing.keys-choose-partition")
+    requirement = RequirementId("routing.key-chooses-partition")
 
     def start(self) -> None:
         super().start()
@@ -207,7 +207,7 @@ class RoundRobinTurns(TurnsCheck):
     what follows, the first shows nothing.
     """
 
-    requirement = RequirementId("routing.round-robin-turns")
+    requirement = RequirementId("routing.round-robin-cycle")
     batching = False
 
     def start(self) -> None:

@@ -21,7 +21,7 @@ class SequenceIdsStepByOne(Check):
     greater id than what left before it, and skips no more than were asked for and have not left.
     """
 
-    requirement = RequirementId("ordering.sequence-ids-step-by-one")
+    requirement = RequirementId("ordering.sequence-ids-increase-by-one")
     skips_plain = True
 
     def finish(self) -> None:

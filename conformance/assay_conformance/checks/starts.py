@@ -64,7 +64,7 @@ class SingleIsRandom(_StartsCheck):
 class TurnsStartAnywhere(_StartsCheck):
     """Without batching: the windows of batches begin where the clock says."""
 
-    requirement = RequirementId("routing.turns-start-anywhere")
+    requirement = RequirementId("routing.round-robin-random-start")
     routing = "round_robin"
 
     def judged(self, handle: int) -> bool:

@@ -12,7 +12,7 @@ class SteersAroundFull(RoutingCheck):
     """Under round robin without batching, where the message before it is known and so its turn. A message with a key
     has none, nor has what follows it."""
 
-    requirement = RequirementId("routing.steers-around-full")
+    requirement = RequirementId("routing.avoids-full-partition")
 
     def start(self) -> None:
         super().start()

@@ -18,7 +18,7 @@ class SendNeedsProducer(Check):
     producer that is there.
     """
 
-    requirement = RequirementId("robustness.send-needs-producer")
+    requirement = RequirementId("robustness.send-without-producer-not-stored")
     skips_plain = True
 
     def start(self) -> None:

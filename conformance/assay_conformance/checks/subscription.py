@@ -22,7 +22,7 @@ HANDED_OVER_NS = 200 * MS
 class ExclusiveHasOne(DispatchLedger):
     """A consumer whose end the broker could have seen by then does not count: half-open ones may be replaced."""
 
-    requirement = RequirementId("subscription.exclusive-has-one")
+    requirement = RequirementId("subscription.exclusive-one-consumer")
     skips_plain = True
 
     def joined(self, group: Group, member: Member) -> None:
@@ -70,7 +70,7 @@ class HandOver:
 class FailoverHandsOver(DispatchLedger):
     """Judged from what the broker says itself: ACTIVE_CONSUMER_CHANGE names the active consumer."""
 
-    requirement = RequirementId("subscription.failover-hands-over")
+    requirement = RequirementId("subscription.failover-redelivers-unacked")
     needs = ((Frame, "ACTIVE_CONSUMER_CHANGE"),)
 
     def start(self) -> None:
@@ -127,7 +127,7 @@ class SharedGivesToOne(DispatchLedger):
     it.
     """
 
-    requirement = RequirementId("subscription.shared-gives-to-one")
+    requirement = RequirementId("subscription.shared-entry-at-one-consumer")
     needs = (Subscribed("Shared"),)
 
     def start(self) -> None:
@@ -242,7 +242,7 @@ class KeySharedKeepsKeys(DispatchLedger):
     """Between two changes of who is there. While one is being let in, the keys may move already. What crosses the close
     of its consumer was on its way before. Entries without a key have nothing in common."""
 
-    requirement = RequirementId("subscription.key-shared-keeps-keys")
+    requirement = RequirementId("subscription.key-shared-same-consumer")
     needs = (Subscribed("Key_Shared"),)
 
     def start(self) -> None:
@@ -277,7 +277,7 @@ class ResumesAfterAcked(DispatchLedger):
     """Of Exclusive subscriptions, which are served in order. A broker that died may have lost acknowledgements of its
     last second."""
 
-    requirement = RequirementId("subscription.resumes-after-acked")
+    requirement = RequirementId("subscription.resumes-at-first-unacked")
     skips_plain = True
 
     def start(self) -> None:

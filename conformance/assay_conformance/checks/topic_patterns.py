@@ -128,7 +128,7 @@ class FollowsPattern(_PatternCheck):
     """Topics are there once something is stored in them. What came to be is found within two intervals of looking:
     one may have begun just before, and the next begins when that is done."""
 
-    requirement = RequirementId("subscription.pattern-follows-topics")
+    requirement = RequirementId("subscription.pattern-finds-new-topics")
     needs = (Trait.PATTERN,)
 
     def start(self) -> None:
@@ -182,7 +182,7 @@ class HearsOfTopics(_PatternCheck):
     """What a WATCH_TOPIC_UPDATE names is subscribed to at once; where brokers offer to keep watch and nobody asked
     them to, what was stored."""
 
-    requirement = RequirementId("subscription.hears-of-topics")
+    requirement = RequirementId("subscription.topic-list-watcher")
     needs = (Trait.PATTERN,)
 
     def start(self) -> None:

@@ -24,7 +24,7 @@ class KeepsNothing(Check):
     """A consumer can only have been there when a SEND reached the broker behind its SUBSCRIBE. Each SEND is good for
     one delivery to a subscription."""
 
-    requirement = RequirementId("topics.non-persistent-keeps-nothing")
+    requirement = RequirementId("topics.non-persistent-not-stored")
 
     def start(self) -> None:
         self._topics = {topic.name for topic in self.view.case.topology.topics if not topic.persistent}

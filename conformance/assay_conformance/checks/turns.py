@@ -37,7 +37,7 @@ class WaitsForItsTurn(TimedCheck):
     One whose connection ends while it waits asks again, or tells the application that it failed.
     """
 
-    requirement = RequirementId("producer.waits-for-its-turn")
+    requirement = RequirementId("producer.waits-for-exclusive-access")
     skips_plain = True
 
     def start(self) -> None:

@@ -102,7 +102,7 @@ class _Discarded(ConsumerCheck, LeavingCheck):
 class BadBatch(_Discarded):
     """A batch that cannot be taken apart is reported; what was taken out of it before is handed over once."""
 
-    requirement = RequirementId("robustness.bad-batch-reported")
+    requirement = RequirementId("robustness.corrupt-batch-reported")
     needs = (Trait.UNREADABLE,)
     what = "a batch that cannot be taken apart"
     expected = f"an ACK with {BAD_BATCH}"
@@ -146,7 +146,7 @@ class BadBatch(_Discarded):
 class BadMetadata(_Discarded):
     """Metadata that cannot be decoded under a checksum that fits."""
 
-    requirement = RequirementId("robustness.bad-metadata-discarded")
+    requirement = RequirementId("robustness.corrupt-metadata-discarded")
     needs = (Trait.UNREADABLE,)
     what = "metadata that cannot be decoded"
     expected = "an ACK of it"

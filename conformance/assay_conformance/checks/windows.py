@@ -24,7 +24,7 @@ class ShortWindowsStallLess(TimedCheck):
     """The longest wait of each, from the call to its end. Where no send of the longer windows had to wait for
     others, nothing is shown."""
 
-    requirement = RequirementId("routing.short-windows-stall-less")
+    requirement = RequirementId("routing.short-batching-window-stalls-less")
     skips_plain = True
 
     def start(self) -> None:

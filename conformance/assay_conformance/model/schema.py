@@ -15,6 +15,7 @@ import msgspec
 
 from assay_conformance.model.doors import MalformedError, convert, decode_json, shown
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.renamed import renamed
 
 
 class FileKind(StrEnum):
@@ -40,24 +41,23 @@ class Version(msgspec.Struct, frozen=True, order=True):
 
 
 FIRST = Version(1, 0)
+RENAMED = Version(2, 0)
+"""Ids of requirements and Cases as `renamed.toml` has them."""
 
 CURRENT: dict[FileKind, Version] = {
-    **dict.fromkeys(FileKind, FIRST),
-    # 1.1: the digest of the client's build.
-    FileKind.RUN: Version(1, 1),
-    # 1.1: the causes behind listed failures.
-    FileKind.VERDICTS: Version(1, 1),
-    # 1.1: the digest of the rules that judged. 1.2: how many security deviations are left out.
-    FileKind.CERTIFICATE: Version(1, 2),
+    **dict.fromkeys(FileKind, RENAMED),
+    # A history tells its Case by name only, and nothing reads that.
+    FileKind.HISTORY: FIRST,
+    FileKind.AGENT_PROTOCOL: FIRST,
     # 1.1: how applications acknowledged; whose process was killed.
     FileKind.LEDGER: Version(1, 1),
-    # 1.1: what showed beside other Cases only, and how often.
-    FileKind.EXPLORATION: Version(1, 1),
 }
 
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
-UPGRADES: dict[tuple[FileKind, int], Upgrade] = {}
+UPGRADES: dict[tuple[FileKind, int], Upgrade] = {
+    (kind, 1): renamed for kind, version in CURRENT.items() if version == RENAMED
+}
 """(kind, old major) -> function that turns one record of that major into one of the next."""
 
 
@@ -145,7 +145,7 @@ def read_document(data: bytes, kind: FileKind, document: type[Document], where: 
     try:
         if upgrade is None:
             return decode_json(data, msgspec.json.Decoder(document))
-        return convert(upgrade(decode_json(data, _record)), document)
+        return convert({**upgrade(decode_json(data, _record)), "schema": str(CURRENT[kind])}, document)
     except MalformedError as error:
         raise UsageError(f"{where}: {error}") from error
 

@@ -79,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     partition_switch_frequency: int
 
     def pending_of_each(self, partitions: int) -> int:
-        """Messages that one partition may have without a receipt (requirement flow.across-partitions)."""
+        """Messages that one partition may have without a receipt (requirement flow.max-pending-across-partitions)."""
         return min(self.max_pending_messages, self.max_pending_messages_across_partitions // partitions)
 
 

@@ -11,7 +11,9 @@ def _case() -> Case:
     plan.send(producer, 3, size=10, key="k")
     plan.wait_sends(3)
     faults = (Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),)
-    return plan.case("resend/example", "An example", ("resend.same-unit",), faults=faults, producer={"batching": False})
+    return plan.case(
+        "resend/example", "An example", ("resend.identical-bytes",), faults=faults, producer={"batching": False}
+    )
 
 
 def test_steps_refer_to_what_earlier_ones_saved() -> None:

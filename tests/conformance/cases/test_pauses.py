@@ -11,7 +11,7 @@ from assay_conformance.model.outside import Means, means_of
 
 PAUSES: Mapping[str, str] = {
     "connection/slow-handshake": "what is wrong leaves right behind CONNECT; a client that waits may wait for any time",
-    "routing/windows-of-two-lengths": "it is how far away the broker is, for two producers that are compared",
+    "routing/short-and-long-batching-windows": "it is how far away the broker is, for two producers that are compared",
 }
 """Cases that keep frames back for a fixed time, and why the verdict does not depend on how long that is."""
 

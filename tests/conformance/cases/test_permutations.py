@@ -24,13 +24,13 @@ FAST = [case for case in all_cases() if case.tier is Tier.FAST]
 def sends(size: int = 64, **fields: Any) -> Case:
     plan = Schedule()
     plan.send(plan.producer(plan.client()), 3, size=size)
-    return plan.case("resend/three-sends", "Three sends", ("resend.unreceipted-again",), **fields)
+    return plan.case("resend/three-sends", "Three sends", ("resend.pending-sends-resent",), **fields)
 
 
 def sends_by_key() -> Case:
     plan = Schedule()
     plan.agent("send", {"producer": plan.producer(plan.client()), "messages": [{"key": "a"}, {}]})
-    return plan.case("resend/by-key", "A send with a key, and one without", ("resend.unreceipted-again",))
+    return plan.case("resend/by-key", "A send with a key, and one without", ("resend.pending-sends-resent",))
 
 
 def words(case: Case) -> set[str]:

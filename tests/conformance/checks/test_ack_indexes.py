@@ -16,7 +16,7 @@ def by_index() -> Consuming:
     return story
 
 
-# --- ack.batch-index-bits ---
+# --- ack.batch-index-ack-set ---
 
 
 def test_ack_set_with_the_open_bits_is_right() -> None:
@@ -157,7 +157,7 @@ def test_of_two_copies_the_client_may_leave_the_other_ones_message_open() -> Non
     assert story.judged(IndexBits)[0] == []
 
 
-# --- ack.filtered-not-delivered ---
+# --- ack.ack-set-filters-delivery ---
 
 
 def test_filtered_messages_that_stay_away_are_right() -> None:

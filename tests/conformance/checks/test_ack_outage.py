@@ -20,7 +20,7 @@ def away(gone_ms: int = 150) -> Consuming:
     return story
 
 
-# --- ack.kept-while-away ---
+# --- ack.kept-while-disconnected ---
 
 
 def test_ack_that_is_sent_after_the_reconnect_is_kept() -> None:
@@ -114,7 +114,7 @@ def test_cumulative_ack_that_goes_no_further_than_before_the_outage_is_not_owed(
     assert story.judged(GreatestOnly) == ([], 0)
 
 
-# --- ack.held-not-delivered ---
+# --- ack.grouped-ack-filters-redelivery ---
 
 
 def held(queue: int = 1_000) -> Consuming:

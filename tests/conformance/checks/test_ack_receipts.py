@@ -42,7 +42,7 @@ class Awaiting(Consuming):
         return self.down("ACK_RESPONSE", consumer_id=0, request_id=50, fields=fields)
 
 
-# --- ack.receipt-ends-call ---
+# --- ack.call-waits-for-response ---
 
 
 def test_call_that_ends_with_its_answer() -> None:
@@ -151,7 +151,7 @@ def test_old_broker_owes_no_answer() -> None:
     assert story.judged(ReceiptEndsCall) == ([], 0)
 
 
-# --- ack.receipt-tells-failure ---
+# --- ack.error-response-is-no-success ---
 
 
 def test_refused_acknowledgment_that_fails() -> None:
@@ -200,7 +200,7 @@ def test_acknowledgment_that_is_sent_again_and_answered() -> None:
     assert story.judged(RefusedReceiptFails) == ([], 1)
 
 
-# --- ack.no-receipt-from-old-broker ---
+# --- ack.no-response-from-old-broker ---
 
 
 def test_call_that_does_not_wait_for_an_old_broker() -> None:
@@ -278,7 +278,7 @@ def test_call_waits_for_nothing_only_where_no_broker_of_its_topics_answers(
     assert story.judged(NoReceiptFromOldBroker) == codes
 
 
-# --- ack.takes-what-is-settled ---
+# --- ack.repeated-ack-accepted ---
 
 
 def _acked_twice(*answers: dict[str, Any]) -> Awaiting:

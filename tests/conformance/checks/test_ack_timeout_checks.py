@@ -22,7 +22,7 @@ def holding(kind: str = "Shared") -> Consuming:
     return story
 
 
-# --- ack-timeout.asked-for-in-window ---
+# --- ack-timeout.redelivery-requested-in-time ---
 
 
 @pytest.mark.parametrize(("waited_ms", "codes"), [(420, []), (350, ["too-early"]), (700, ["too-late"])])
@@ -162,7 +162,7 @@ def test_copy_of_a_refused_message_may_be_asked_for_at_the_refusals_time() -> No
     assert story.judged(AskedForInWindow) == ([], 0)
 
 
-# --- ack-timeout.asked-for-by-type ---
+# --- ack-timeout.request-fits-subscription-type ---
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_request_before_the_time_out_is_over_is_another_requirements_matter() ->
     assert story.judged(AskedForByType) == ([], 0)
 
 
-# --- ack-timeout.prefetched-do-not-count ---
+# --- ack-timeout.not-for-prefetched ---
 
 
 def test_message_that_waits_in_the_queue_is_left_alone() -> None:

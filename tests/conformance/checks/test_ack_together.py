@@ -25,7 +25,7 @@ class Speaking(Consuming):
         return self.down("CONNECTED", conn, fields={"protocol_version": self.version})
 
 
-# --- ack.one-command-a-flush ---
+# --- ack.flush-sends-one-command ---
 
 
 def one_by_one(ack_group_ms: int = 100) -> Speaking:
@@ -98,7 +98,7 @@ def test_call_that_waits_for_its_answer_is_over_with_the_command_that_named_it()
     assert story.judged(OneCommandAFlush) == ([], 0)
 
 
-# --- ack-timeout.ticks-fit ---
+# --- ack-timeout.tick-within-timeout ---
 
 
 def _held(timeout_ms: int, tick_ms: int, asked_after_ms: int) -> Consuming:
@@ -129,7 +129,7 @@ def test_uneven_ticks_are_blamed_once() -> None:
     assert _held(500, 300, 350).judged(AskedForInWindow) == ([], 0)
 
 
-# --- ack-timeout.least-refused ---
+# --- ack-timeout.minimum-enforced ---
 
 
 def _opening(timeout_ms: int, outcome: Outcome) -> Consuming:

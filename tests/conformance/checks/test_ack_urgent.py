@@ -15,7 +15,7 @@ def grouped(**constants: Any) -> Consuming:
     return story
 
 
-# --- ack.full-group-at-once ---
+# --- ack.full-group-flushed-at-once ---
 
 
 def test_full_group_that_leaves_at_once_is_right() -> None:
@@ -59,7 +59,7 @@ def test_part_of_a_group_may_wait() -> None:
     assert story.judged(FullGroupAtOnce) == ([], 0)
 
 
-# --- ack.immediate-without-interval ---
+# --- ack.zero-group-time-is-immediate ---
 
 
 def test_ack_without_interval_leaves_at_once() -> None:

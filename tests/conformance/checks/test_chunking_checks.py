@@ -343,7 +343,7 @@ def test_damaged_chunk_completes_nothing() -> None:
     assert story.judged(WholeOnly)[0] == []
 
 
-# --- chunking.filters-repeated-chunk ---
+# --- chunking.repeated-chunk-dropped ---
 
 
 def with_repeat(entry: int) -> Story:

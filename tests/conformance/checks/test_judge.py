@@ -17,7 +17,7 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
 
 CATALOGUE = catalogue.load()
-ORDER, IDS = RequirementId("resend.keeps-queue-order"), RequirementId("ordering.sequence-ids-step-by-one")
+ORDER, IDS = RequirementId("resend.keeps-queue-order"), RequirementId("ordering.sequence-ids-increase-by-one")
 LIVENESS = OperationsEnd.requirement
 CLIENT = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset(CATALOGUE.capabilities))
 CASE = Case(id="test/case", title="t", requirements=(ORDER, IDS), steps=())

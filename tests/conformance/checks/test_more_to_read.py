@@ -124,7 +124,7 @@ def test_answer_about_a_topic_that_somebody_writes_to_is_not_judged() -> None:
     assert story.judged(KnowsWhetherMore) == ([], 0)
 
 
-# --- seek.into-batch-by-bits ---
+# --- seek.into-batch-carries-ack-set ---
 
 
 def _sought_into_a_batch(*ack_set: int) -> Consuming:

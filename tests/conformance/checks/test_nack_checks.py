@@ -104,7 +104,7 @@ class Story(Calling):
             self.received(number, message_id=entry_id(0, number))
 
 
-# --- nack.redelivered-in-window ---
+# --- nack.redelivery-requested-in-time ---
 
 
 @pytest.mark.parametrize("after_ms", [DELAY_MS, DELAY_MS + 100, DELAY_MS + 240])
@@ -289,7 +289,7 @@ def test_entry_with_a_message_whose_retry_letter_fails_may_be_asked_for_at_once(
     assert story.judged(RedeliveredInWindow)[0] == codes
 
 
-# --- nack.whole-entry ---
+# --- nack.requests-whole-batch ---
 
 
 def refused_batch() -> Story:

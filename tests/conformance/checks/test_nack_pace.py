@@ -30,7 +30,7 @@ def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Cons
     return story
 
 
-# --- nack.least-delay ---
+# --- nack.minimum-delay ---
 
 
 @pytest.mark.parametrize(("waited_ms", "codes"), [(100, []), (20, ["below-minimum"])])
@@ -130,7 +130,7 @@ def test_coarse_precision_leaves_nothing_to_judge() -> None:
     assert story.judged(LeastDelay) == ([], 0)
 
 
-# --- nack.steady-refusals ---
+# --- nack.later-nacks-do-not-postpone ---
 
 
 def steadily(asked_at_ms: int) -> Consuming:
@@ -186,7 +186,7 @@ def test_refused_message_may_go_to_a_dead_letter_topic_instead(check: type[Check
     assert story.judged(check)[0] == []
 
 
-# --- nack.merged ---
+# --- nack.requests-merged ---
 
 
 def together(most: int = 0) -> Consuming:
@@ -250,7 +250,7 @@ def test_refusals_asked_for_one_by_one_are_found() -> None:
     assert story.judged(Merged)[0] == ["not-merged"]
 
 
-# --- nack.exclusive-all-in-order ---
+# --- nack.exclusive-redelivers-all-in-order ---
 
 
 def everything_again(kind: str = "Exclusive") -> Consuming:

@@ -48,7 +48,7 @@ def _partly_acked(permits: int) -> Asking:
     return story
 
 
-# --- flow.filtered-earn-nothing ---
+# --- flow.no-permit-for-ack-set-filtered ---
 
 
 def test_permit_of_the_message_that_is_left() -> None:
@@ -67,7 +67,7 @@ def test_more_permits_than_filtered_messages_explain_are_found() -> None:
     assert _partly_acked(5).judged(WithinQueue)[0] == ["more-than-the-queue"]
 
 
-# --- flow.dropped-return-permits ---
+# --- flow.dropped-message-returns-permit ---
 
 
 def _three_of_four_dropped(permits: int) -> Asking:
@@ -108,7 +108,7 @@ def test_nothing_dropped_is_nothing_judged() -> None:
     assert story.judged(DroppedReturnPermits) == ([], 0)
 
 
-# --- flow.permit-for-receive ---
+# --- flow.zero-queue-permit-per-receive ---
 
 
 def _takes_one() -> Asking:
@@ -218,7 +218,7 @@ def test_permit_of_a_lost_connection_is_granted_again() -> None:
     assert story.judged(PermitForReceive) == ([], 2)
 
 
-# --- flow.waiting-receive-asks-again ---
+# --- flow.zero-queue-renews-after-reconnect ---
 
 
 def test_waiting_receive_asks_again() -> None:

@@ -52,7 +52,7 @@ class Story(Script):
         return [finding.code for finding in said.findings], said.exercised
 
 
-# --- robustness.damaged-message-reported ---
+# --- robustness.checksum-mismatch-reported ---
 
 
 def test_damaged_message_held_back_until_its_consumer_comes_again_is_for_nobody() -> None:

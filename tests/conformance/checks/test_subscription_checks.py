@@ -517,7 +517,7 @@ def test_subscription_that_was_moved_starts_elsewhere() -> None:
     assert _said(ResumesAfterAcked, story) == ([], 0)
 
 
-# --- nack.redeliveries-counted ---------------------------------------------------------------------------------------
+# --- nack.redelivery-count ---------------------------------------------------------------------------------------
 
 
 def _counted(*counts: int) -> Script:

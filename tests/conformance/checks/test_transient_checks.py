@@ -76,7 +76,7 @@ def test_entry_that_is_stored_is_found(tell: object) -> None:
     assert judged(story)[0] == ["stored"]
 
 
-# --- throttling.drops-what-is-not-kept --------------------------------------------------------------------------------
+# --- throttling.non-persistent-drops-excess ---------------------------------------------------------------------------
 
 SLOW = msgspec.structs.replace(
     ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=1)),))

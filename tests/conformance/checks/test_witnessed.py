@@ -211,16 +211,16 @@ LIES: dict[str, dict[str, object]] = {
 
 CASES = (
     "nack/one-of-three",
-    "ack/one-interval",
+    "ack/within-one-group-time",
     "batching/batch-of-one",
     "chunking/large-message",
-    "compression/garbled-lz4",
-    "delivery/through-an-outage",
-    "letters/refused-until-dead",
-    "robustness/bad-batch",
-    "seek/back-to-a-message",
+    "compression/corrupt-lz4",
+    "delivery/outage-while-sending",
+    "dead-letter/nacked-beyond-max-redeliver-count",
+    "robustness/corrupt-batch",
+    "seek/backward-to-message-id",
 )
-"""Of which none but one is about `delivery.nothing-invented`."""
+"""Of which none but one is about `delivery.no-phantom-messages`."""
 
 
 @pytest.mark.parametrize("lie", LIES)

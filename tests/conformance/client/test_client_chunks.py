@@ -130,7 +130,7 @@ def test_repeated_chunk_is_filtered(mutations: tuple[str, ...], got: list[bytes]
     assert payloads(peer) == got
 
 
-@pytest.mark.parametrize(("mutations", "acked"), [((), [(2,)]), (("leaves-repeated-chunk",), [])])
+@pytest.mark.parametrize(("mutations", "acked"), [((), [(2,)]), (("never-acks-repeated-chunk",), [])])
 def test_repeated_chunk_at_another_position_is_acknowledged(
     mutations: tuple[str, ...], acked: list[tuple[int, ...]]
 ) -> None:

@@ -194,7 +194,7 @@ def test_connection_with_traffic_is_not_pinged() -> None:
     assert peer.times(C.PING) == []
 
 
-@pytest.mark.parametrize(("mutations", "closed"), [((), [0]), (("stays-with-silent-peer",), [])])
+@pytest.mark.parametrize(("mutations", "closed"), [((), [0]), (("keeps-silent-connection",), [])])
 def test_silent_broker_is_left_after_two_intervals(mutations: tuple[str, ...], closed: list[int]) -> None:
     peer = Peer(*mutations, keep_alive_ms=100)
     peer.open_producer()
@@ -223,7 +223,7 @@ def test_many_frames_in_one_piece_are_read() -> None:
 
 
 def test_losing_mutant_is_deaf_to_a_split_length() -> None:
-    peer = Peer("loses-split-length")
+    peer = Peer("loses-split-frame-length")
     peer.open_producer()
     for byte in encode(command(C.PING)):
         peer.deliver(bytes([byte]))

@@ -181,7 +181,7 @@ def test_redelivery_of_an_acknowledged_message_is_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mutations", "acked"), [((), []), (("acks-entry-on-first-member",), [(0,)])], ids=["honest", "mutant"]
+    ("mutations", "acked"), [((), []), (("acks-batch-on-first-message",), [(0,)])], ids=["honest", "mutant"]
 )
 def test_batch_is_not_acknowledged_before_its_last_member(
     mutations: tuple[str, ...], acked: list[tuple[int, ...]]
@@ -394,13 +394,13 @@ def test_unverifying_mutant_delivers_what_is_corrupt() -> None:
 
 
 def test_closing_mutant_leaves_the_connection_over_a_corrupt_message() -> None:
-    peer = consuming("corrupt-closes-connection")
+    peer = consuming("checksum-mismatch-closes-connection")
     peer.deliver(corrupted(message(0)))
     assert peer.closed_by_client == [0]
 
 
 def test_keeping_mutant_does_not_return_a_corrupt_messages_permit() -> None:
-    peer = consuming("corrupt-keeps-permit", receiver_queue_size=2)
+    peer = consuming("checksum-mismatch-keeps-permit", receiver_queue_size=2)
     peer.deliver(corrupted(message(0)))
     assert peer.permits() == [2]
 

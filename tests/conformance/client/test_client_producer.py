@@ -101,7 +101,7 @@ def test_resent_units_are_the_same_bytes() -> None:
 
 
 def test_restamping_mutant_resends_other_bytes() -> None:
-    peer, _ = three_in_flight("restamps-resend")
+    peer, _ = three_in_flight("resend-changes-publish-time")
     peer.cut()
     peer.advance(RECONNECT_MS)
     first, again = peer.written(C.SEND, 0)[0], peer.written(C.SEND, 1)[0]
@@ -135,7 +135,7 @@ def test_overtaking_mutant_writes_new_sends_first() -> None:
 
 
 def test_swapping_mutant_keeps_ids_and_swaps_payloads() -> None:
-    peer, _ = three_in_flight("swaps-sends-while-away")
+    peer, _ = three_in_flight("swaps-sends-while-disconnected")
     peer.cut()
     peer.send(b"d", b"e")
     peer.advance(RECONNECT_MS)
@@ -174,7 +174,9 @@ def test_republishing_mutant_sends_a_message_under_a_second_id() -> None:
     assert peer.sent_payloads(conn=1)[-2:] == [b"c", b"c"]
 
 
-@pytest.mark.parametrize(("mutations", "early"), [((), []), (("sends-before-success",), [3])], ids=["honest", "mutant"])
+@pytest.mark.parametrize(
+    ("mutations", "early"), [((), []), (("sends-before-producer-success",), [3])], ids=["honest", "mutant"]
+)
 def test_nothing_is_sent_before_producer_success(mutations: tuple[str, ...], early: list[int]) -> None:
     peer, _ = three_in_flight(*mutations)
     peer.receipt(0, 1, 2)
@@ -186,7 +188,7 @@ def test_nothing_is_sent_before_producer_success(mutations: tuple[str, ...], ear
 
 
 def test_send_written_early_is_not_written_again() -> None:
-    peer, _ = three_in_flight("sends-before-success")
+    peer, _ = three_in_flight("sends-before-producer-success")
     peer.receipt(0, 1, 2)
     peer.silent.add(C.PRODUCER)
     peer.cut()
@@ -231,7 +233,7 @@ def test_loses_third_send_only_between_second_and_third_receipt() -> None:
         assert lost == (ops[2:] if receipts == (0, 1) else [])
 
 
-@pytest.mark.parametrize(("mutations", "name"), [((), "n"), (("reconnects-nameless",), "")])
+@pytest.mark.parametrize(("mutations", "name"), [((), "n"), (("reconnects-without-name",), "")])
 def test_reconnect_asks_for_the_same_name(mutations: tuple[str, ...], name: str) -> None:
     peer, _ = three_in_flight(*mutations, producer_name="n")
     peer.cut()
@@ -262,7 +264,7 @@ def test_out_of_order_mutant_lets_a_later_completion_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mutations", "ended"), [((), 1), (("late-receipt-completes-head",), 2)], ids=["honest", "mutant"]
+    ("mutations", "ended"), [((), 1), (("stale-receipt-completes-head",), 2)], ids=["honest", "mutant"]
 )
 def test_late_receipt_is_ignored(mutations: tuple[str, ...], ended: int) -> None:
     peer, ops = three_in_flight(*mutations)
@@ -280,7 +282,7 @@ def test_receipt_beyond_the_head_closes_and_resends() -> None:
 
 
 def test_ignoring_mutant_stays_stuck_on_a_lost_receipt() -> None:
-    peer, ops = three_in_flight("ignores-higher-receipt")
+    peer, ops = three_in_flight("ignores-receipt-ahead")
     peer.receipt(1, 2)
     peer.advance(1_000)
     assert peer.closed_by_client == []
@@ -374,7 +376,7 @@ def test_late_mutant_misses_the_time_out_by_its_lateness() -> None:
 
 
 def test_never_timing_out_mutant_keeps_the_send() -> None:
-    peer, ops = three_in_flight("never-times-out", send_timeout_ms=200)
+    peer, ops = three_in_flight("send-never-times-out", send_timeout_ms=200)
     peer.advance(5_000)
     assert not [op for op in ops if op in peer.results]
 

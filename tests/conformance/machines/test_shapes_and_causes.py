@@ -10,7 +10,7 @@ from assay_conformance.machines.shape import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
 from assay_conformance.model.fault import AnswerError, Cut, CutHow, Direction, Drop, Fault, OnFrame, Rewrite
 
-LOSS: Breach = ("resend.unreceipted-again", "lost")
+LOSS: Breach = ("resend.pending-sends-resent", "lost")
 TWICE: Breach = ("dedup.stored-once", "twice")
 RECEIPT = OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT)
 

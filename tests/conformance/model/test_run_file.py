@@ -17,7 +17,7 @@ from assay_conformance.model.schema import FileKind, write_document
 
 def info(*capabilities: str, **fields: Any) -> RunInfo:
     return RunInfo(
-        schema="1.0",
+        schema="2.0",
         file=FileKind.RUN,
         run="r",
         suite="0.1.0",
@@ -49,8 +49,8 @@ def test_equal_runs_are_equal_bytes_whatever_the_order_of_a_set() -> None:
 
 
 def test_unknown_keys_and_newer_minors_are_read() -> None:
-    read = read_run(changed(schema="1.7", later=True), "run.json")
-    assert msgspec.structs.replace(read, schema="1.0") == info()
+    read = read_run(changed(schema="2.7", later=True), "run.json")
+    assert msgspec.structs.replace(read, schema="2.0") == info()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_unknown_keys_and_newer_minors_are_read() -> None:
         (b"\xff", "run.json: is not UTF-8: "),
         (changed(file="plan"), "run.json: \"file\" is 'plan', expected 'run'"),
         (changed(schema="one"), "run.json: \"schema\" is 'one', expected"),
-        (changed(schema="2.0"), "run.json: written in schema 2.0 of run files, this assay reads up to 1.x"),
+        (changed(schema="3.0"), "run.json: written in schema 3.0 of run files, this assay reads up to 2.x"),
         (changed(schema="0.9"), "run.json: schema 0.9 of run files is no longer read"),
         (changed(seed="7"), "run.json: Expected `int`, got `str` - at `$.seed`"),
     ],

@@ -255,5 +255,5 @@ def test_every_setting_has_a_formula_and_its_names() -> None:
 
 def test_the_requirement_that_a_partitions_limit_names_is_one() -> None:
     named = re.findall(r"requirement ([a-z.-]+)", Settings.pending_of_each.__doc__ or "")
-    assert named == ["flow.across-partitions"]
+    assert named == ["flow.max-pending-across-partitions"]
     assert named[0] in catalogue.load().requirements

@@ -32,7 +32,7 @@ def three_sends() -> Case:
     plan = Schedule()
     plan.send(plan.producer(plan.client()), 3)
     plan.wait_ops()
-    return plan.case("proxy/three-sends", "Three sends", ("resend.unreceipted-again",))
+    return plan.case("proxy/three-sends", "Three sends", ("resend.pending-sends-resent",))
 
 
 @pytest.mark.parametrize(("of", "method", "nth"), TRIPS, ids=lambda value: getattr(value, "__name__", str(value)))

@@ -15,8 +15,8 @@ from assay_fixtures.reference.probe import ReferenceTrial
 UNREAD = "what a broker does not read any more has crossed the proxy all the same"
 ELSEWHERE = {
     "connection/behind-a-proxy": "addresses are translated on the way, and each frame is told as its receiver saw it",
-    "throttling/more-bytes-than-may-be-unwritten": UNREAD,
-    "throttling/more-than-may-be-unwritten": UNREAD,
+    "throttling/publish-buffer-full": UNREAD,
+    "throttling/too-many-pending-publishes": UNREAD,
 }
 """Cases about what only a link inside the broker can see."""
 CASES = [

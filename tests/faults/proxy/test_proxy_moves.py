@@ -13,9 +13,9 @@ from assay_fixtures.runner.folder import RunFolder, StoredRun
 
 CASES = (
     "connection/one-redirect",
-    "topics/move-after-move",
-    "topics/refused-where-it-went",
-    "topics/told-where-it-went",
+    "topics/repeated-moves",
+    "topics/assigned-broker-rejects",
+    "topics/assigned-broker",
 )
 
 

@@ -32,9 +32,9 @@ from assay_fixtures.runner.folder import RunFolder
 
 CASES = (
     "connection/one-redirect",
-    "resend/unreceipted-sends",
-    "topics/move-after-move",
-    "topics/told-where-it-went",
+    "resend/pending-sends",
+    "topics/repeated-moves",
+    "topics/assigned-broker",
 )
 WHOLE_TRUST = trustme.CA()
 OTHERS = trustme.CA()

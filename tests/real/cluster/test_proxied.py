@@ -33,7 +33,7 @@ def test_clients_find_their_topics_through_the_proxy(tmp_path: Path) -> None:
 def test_a_client_that_walks_around_the_proxy_is_seen(tmp_path: Path) -> None:
     run = certify(str(mutant(tmp_path, "ignores-proxy")), tmp_path / "runs")
     assert run.returncode == 1, run.stdout + run.stderr
-    assert f"connection.names-broker-to-proxy in {CASE}: not-named" in run.stdout
+    assert f"connection.proxy-to-broker-url in {CASE}: not-named" in run.stdout
 
 
 def test_the_proxy_comes_with_who_asks_for_it_and_from_then_on_with_the_others(

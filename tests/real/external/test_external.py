@@ -136,7 +136,7 @@ def test_brokers_that_ask_for_the_token_again_are_told_the_one_that_is_in_the_fi
     """A Case that lasts longer than a token; its client knows nothing of tokens."""
     file = tmp_path / "token"
     with renewed(file, 8):
-        more = ("--token-file", str(file), "--select", "throttling/ten-periods", "--tier", "full")
+        more = ("--token-file", str(file), "--select", "throttling/dispatch-rate-for-ten-periods", "--tier", "full")
         # On a busy machine its rates are not judged: 3.
         assert certified(somewhere, tmp_path / "runs", *more) in (0, 3)
     assert "Refreshed authentication credentials for role admin" in somewhere.log.read_text()
@@ -148,7 +148,7 @@ def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_on
 ) -> None:
     file = tmp_path / "token"
     file.write_text(token(ADMIN, expires_s=in_seconds(12)))
-    more = ("--token-file", str(file), "--select", "throttling/ten-periods", "--tier", "full")
+    more = ("--token-file", str(file), "--select", "throttling/dispatch-rate-for-ten-periods", "--tier", "full")
     ended = run(somewhere, tmp_path / "runs", *more)
     assert ended.returncode == 2, ended.stderr
     assert "the token was not accepted (expired" in ended.stderr.splitlines()[-1]
@@ -159,7 +159,9 @@ def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_on
 
 @pytest.mark.long
 def test_a_run_that_is_killed_leaves_what_the_next_one_removes(somewhere: Somewhere, tmp_path: Path) -> None:
-    command = command_line(*words(somewhere, tmp_path, "--select", "throttling/ten-periods", "--tier", "full"))
+    command = command_line(
+        *words(somewhere, tmp_path, "--select", "throttling/dispatch-rate-for-ten-periods", "--tier", "full")
+    )
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
         eventually(lambda: left(somewhere)[0] != [], "a tenant", 60)
         running.kill()

@@ -12,7 +12,7 @@ from assay_fixtures.brokers.choice import Wishes, site_of
 from assay_fixtures.certification import Options, certify, prepare
 from assay_fixtures.runner.folder import RunFolder, StoredRun
 
-REQUIREMENT = "compression.common-format"
+REQUIREMENT = "compression.interoperable-format"
 """Its Cases need no time and no settings: they say whether everything is joined together."""
 
 

@@ -25,8 +25,8 @@ FAST = [case for case in CASES if case.tier is Tier.FAST]
 
 
 CAUGHT = {
-    "fails-pending-on-loss": ("resend/way-is-reset", "resend.unreceipted-again"),
-    "loses-split-length": ("robustness/way-in-pieces", "robustness.any-segmentation"),
+    "fails-pending-on-loss": ("resend/connection-reset", "resend.pending-sends-resent"),
+    "loses-split-frame-length": ("robustness/small-segments", "robustness.any-segmentation"),
     "publishes-again-after-resend": ("dedup/effectively-once-through-resets", "dedup.effectively-once"),
 }
 """A rule broken -> the Case that shows it, and the requirement."""

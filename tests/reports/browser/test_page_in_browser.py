@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Sample = Any
 Open = Callable[..., "Page"]
 
-AGAIN = "resend.unreceipted-again"
+AGAIN = "resend.pending-sends-resent"
 KEEPS_ORDER = "resend.keeps-order"
 FLUSHES = "ack.flush-on-close"
 

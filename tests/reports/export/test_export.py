@@ -30,7 +30,7 @@ OPTIONS = {
     "producer": {"batching": "batching_enabled", "compression": "compression_type"},
     "consumer": {},
 }
-KNOWN = ("batching.names-all-ids", "no-highest-id")
+KNOWN = ("batching.highest-sequence-id", "no-highest-id")
 TOPIC = "persistent://public/default/t"
 LETTERS = {
     **OPTIONS,
@@ -221,7 +221,7 @@ def test_each_clause_stands_by_itself() -> None:
 
 
 def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
-    told = replay(case(), ("robustness.operations-end", "agent-lost"))
+    told = replay(case(), ("robustness.calls-do-not-hang", "agent-lost"))
     breach = msgspec.structs.replace(
         told.breaches[0], sentence='agent x was killed by signal 11 while handling "send" #2. Full log: runs/agent.log'
     )
@@ -234,7 +234,7 @@ def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
     ("told", "sentence"),
     [
         (replay(case(), client="pulsar-client-go"), "pulsar-client-go is exported to no language yet"),
-        (replay(case(), ("batching.names-all-ids", "no-such-code")), "no script can tell this finding"),
+        (replay(case(), ("batching.highest-sequence-id", "no-such-code")), "no script can tell this finding"),
         (replay(case(verb="stats")), "step 5, 'stats', has no stand-alone form"),
         (
             replay(case(Fault(trigger=AtTime(0), action=LimitData(limit_bytes=9)))),
@@ -286,7 +286,7 @@ def test_name_that_is_no_plain_word_is_refused(tmp_path: Path, name: str, capsys
 
 def test_command_says_what_it_cannot_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "failure.json"
-    file.write_bytes(msgspec.json.encode(replay(case(), ("batching.names-all-ids", "no-such-code"))))
+    file.write_bytes(msgspec.json.encode(replay(case(), ("batching.highest-sequence-id", "no-such-code"))))
     assert _run(["export", str(file)]) == 2
     assert "no script can tell this finding without the suite" in capsys.readouterr().err
 
@@ -296,11 +296,11 @@ def _of_two(*findings: tuple[str, str]) -> Replay:
     return msgspec.structs.replace(told[0], breaches=tuple(one.breaches[0] for one in told))
 
 
-UNSEEN = ("batching.names-all-ids", "no-such-code")
+UNSEEN = ("batching.highest-sequence-id", "no-such-code")
 
 
 def test_failure_whose_first_finding_no_script_can_see_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"without the suite: batching\.names-all-ids: no-such-code; expected"):
+    with pytest.raises(UsageError, match=r"without the suite: batching\.highest-sequence-id: no-such-code; expected"):
         export(_of_two(UNSEEN, KNOWN), OPTIONS, "example")
 
 

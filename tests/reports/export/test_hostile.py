@@ -137,7 +137,7 @@ def test_a_tampered_replay_is_refused_or_exports_to_words_that_are_known(data: b
 
 
 def _with(change: Any) -> bytes:
-    path = next(path for path in REPLAYS if path.stem == "batching--oversize-among-keys")
+    path = next(path for path in REPLAYS if path.stem == "batching--key-based-oversize-message")
     document = json.loads(path.read_bytes())
     change(document["case"], document)
     return json.dumps(document).encode()

@@ -12,7 +12,7 @@ from assay_reports.expectations import parse_expectations
 from assay_reports.findings import security_of
 
 MANIFEST = find("pulsar-python")
-SECRET = "letters--dead-letter-outlives-consumer.json"
+SECRET = "dead-letter--consumer-closed-before-receipt.json"
 HEAD = 'schema = "2.0"\nagent = "a"\ntested = "*"\n'
 CAUSE = """
 [[deviation]]
@@ -52,7 +52,7 @@ def test_replay_of_a_security_deviation_is_exported_when_its_id_is_named(tmp_pat
 
 
 def test_replay_of_another_deviation_is_exported(tmp_path: Path) -> None:
-    file = MANIFEST.folder / "replays" / "ack--while-away.json"
+    file = MANIFEST.folder / "replays" / "ack--while-disconnected.json"
     assert _run(["export", str(file), "-o", str(tmp_path)]) == 0
 
 

@@ -102,14 +102,14 @@ def _said(function: str, seen: list[Any], calls: list[Any], handles: list[Any]) 
 def test_send_is_refused_with_room_where_fewer_are_under_way_than_may_be(open: int, shows: bool) -> None:
     sends = [Call(called=0.0, over=9.0)] * open + [Call(called=1.0, error=FULL)]
     there = [handle(*sends, options={"max_pending_messages": 2})]
-    assert bool(told("flow_full_queue_answers__refused_with_room", LIMIT, handles=there)) is shows
+    assert bool(told("flow_full_queue_blocks_or_fails__refused_with_room", LIMIT, handles=there)) is shows
 
 
 @pytest.mark.parametrize(("size", "shows"), [(1000, True), (3001, False)])
 def test_message_in_chunks_takes_a_place_for_each(size: int, shows: bool) -> None:
     sends = [Call(called=0.0, over=9.0, size=size), Call(called=1.0, error=FULL)]
     there = [handle(*sends, options={"max_pending_messages": 4})]
-    assert bool(told("chunking_permits_return__refused_with_room", LIMIT, handles=there)) is shows
+    assert bool(told("chunking_releases_queue_and_memory__refused_with_room", LIMIT, handles=there)) is shows
 
 
 @pytest.mark.parametrize(("conn", "shows"), [(0, True), (1, False)])
@@ -151,7 +151,7 @@ def test_permits_are_early_before_the_answer_to_their_subscribe(early: bool) -> 
     answer = {"command": "SUCCESS", "dir": "b2c", "request_id": 7}
     subscribe = {"command": "SUBSCRIBE", "consumer_id": 0, "request_id": 7}
     order = [subscribe, flow, answer] if early else [subscribe, answer, flow]
-    assert bool(told("flow_first_permits_fill_the_queue__before_success", *order)) is early
+    assert bool(told("flow_initial_permits_equal_queue_size__before_success", *order)) is early
 
 
 @pytest.mark.parametrize(("came", "shows"), [((b"a",), True), ((b"a", b"a"), False)])
@@ -160,7 +160,7 @@ def test_large_message_that_was_refused_comes_again(came: tuple[bytes, ...], sho
         SimpleNamespace(data=lambda data=data: data, redelivery_count=lambda at=at: at) for at, data in enumerate(came)
     ]
     refusals = [Call("negative_acknowledge", handle=handle(messages=messages), result=list(range(len(came))))]
-    assert bool(told("letters_large_is_buried__never_again", calls=refusals)) is shows
+    assert bool(told("dead_letter_large_message_chunked__never_again", calls=refusals)) is shows
 
 
 @pytest.mark.parametrize(("redelivered", "asked", "shows"), [(1, 1, True), (0, 1, False), (1, 2, False)])
@@ -170,7 +170,7 @@ def test_large_message_redelivered_as_often_as_it_may_be_is_not_asked_for(
     came: dict[str, Any] = {"command": "MESSAGE", "dir": "b2c", "ids": [[1, 1]], "meta": {"chunk_id": 1}}
     came["redelivery_count"] = redelivered
     again = {"command": "REDELIVER_UNACKNOWLEDGED_MESSAGES", "ids": [[1, asked]]}
-    assert bool(told("letters_large_is_buried__asked_again", came, again)) is shows
+    assert bool(told("dead_letter_large_message_chunked__asked_again", came, again)) is shows
 
 
 @pytest.mark.parametrize(("sought", "first"), [(150, 1), ([1, 1], 2)], ids=["a time", "a message"])
@@ -188,7 +188,7 @@ def test_seek_starts_at_the_first_entry_of_its_time_or_behind_its_message(sought
 def test_message_is_lost_where_its_send_ended_well_alone(sent: bytes, error: str, shows: bool) -> None:
     stored = {"kind": "stored", "members": [{"digest": zlib.crc32(b"a")}]}
     there = [handle(Call(error=error, payload=sent))]
-    assert bool(told("delivery_ok_is_stored__not_stored", stored, handles=there)) is shows
+    assert bool(told("delivery_successful_send_is_stored__not_stored", stored, handles=there)) is shows
 
 
 @pytest.mark.parametrize(("partition", "shows"), [(2, False), (3, True)])
@@ -215,7 +215,7 @@ def test_send_on_a_terminated_topic_says_so(error: str, shows: bool) -> None:
 def test_producer_that_was_closed_comes_back(back: bool) -> None:
     closed = {"command": "CLOSE_PRODUCER", "dir": "b2c"}
     again = [{"command": "PRODUCER"}] * back
-    assert bool(told("resend_comes_back_after_close_producer__not_back", {"command": "PRODUCER"}, closed, *again)) is (
+    assert bool(told("resend_reconnects_after_close_producer__not_back", {"command": "PRODUCER"}, closed, *again)) is (
         not back
     )
 
@@ -229,7 +229,7 @@ def test_who_is_told_that_its_topic_is_gone_registers_again(command: str, error:
     register = {"command": command}
     refused: dict[str, Any] = {"command": "ERROR", "dir": "b2c", "fields": {"error": error}}
     order = [register, register, refused, *([register] * again)]
-    assert bool(told("topics_deleted_is_final__kept_trying", *order)) is shows
+    assert bool(told("topics_topic_not_found_is_final__kept_trying", *order)) is shows
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -237,14 +237,14 @@ def test_message_whose_letter_could_not_be_sent_is_asked_for(again: bool) -> Non
     refused = {"command": "ERROR", "dir": "b2c"}
     asked = {"command": "REDELIVER_UNACKNOWLEDGED_MESSAGES"}
     order = [asked, refused, *([asked] * again)]
-    assert bool(told("letters_buried_then_acked__not_redelivered", *order)) is not again
+    assert bool(told("dead_letter_original_acked_after_receipt__not_redelivered", *order)) is not again
 
 
 @pytest.mark.parametrize(("digest", "shows"), [(1, False), (2, True)])
 def test_letter_is_a_copy_of_what_was_stored(digest: int, shows: bool) -> None:
     stored = {"kind": "stored", "members": [{"size": 3, "digest": 1}]}
     letter = {"command": "SEND", "meta": {"letter": {"a": "b"}}, "members": [{"size": 3, "digest": digest}]}
-    assert bool(told("letters_dead_letter_is_whole__payload_changed", stored, letter)) is shows
+    assert bool(told("dead_letter_copy_is_complete__payload_changed", stored, letter)) is shows
 
 
 @pytest.mark.parametrize(("answered", "shows"), [(3, True), (8, False)])
@@ -258,11 +258,11 @@ def test_seek_ends_with_the_answer_to_the_subscribe_behind_it(answered: int, sho
     ]
     timed = [{**one, "t_ns": at * 1_000_000} for at, one in enumerate(order)]
     seek = Call("seek", called=0.0, over=0.004)
-    assert bool(told("seek_ends_when_connected__ended_while_away", *timed, calls=[seek])) is shows
+    assert bool(told("seek_completes_after_resubscribe__ended_while_away", *timed, calls=[seek])) is shows
 
 
 def test_process_that_is_lost_is_told_of_from_outside() -> None:
-    assert told("robustness_operations_end__agent_lost") == ""
+    assert told("robustness_calls_do_not_hang__agent_lost") == ""
 
 
 def send(sequence_id: int, *inside: int, **more: Any) -> dict[str, Any]:
@@ -291,32 +291,32 @@ CLOSED: dict[str, Any] = {"kind": "closed", "by": "client"}
 @pytest.mark.parametrize(("next", "shows"), [(3, True), (2, False)])
 def test_id_is_skipped_where_it_is_not_the_next(next: int, shows: bool) -> None:
     order = [send(0, 0, 1), {**send(0, 0, 1), "conn": 1}, send(next)]
-    assert bool(told("ordering_sequence_ids_step_by_one__id_skipped", *order)) is shows
+    assert bool(told("ordering_sequence_ids_increase_by_one__id_skipped", *order)) is shows
 
 
 @pytest.mark.parametrize(("ids", "shows"), [((1, 2, 3), True), ((1, 2), False), ((3, 4), False)])
 def test_batch_of_old_ids_has_no_new_one(ids: tuple[int, ...], shows: bool) -> None:
     order = [send(0, 0, 1, 2), send(ids[0], *ids, unit=9)]
-    assert bool(told("dedup_keeps_old_ids_apart__mixed", *order)) is shows
+    assert bool(told("dedup_old_and_new_ids_in_separate_batches__mixed", *order)) is shows
 
 
 @pytest.mark.parametrize(("highest", "id", "shows"), [(1, 1, True), (1, 2, False), (4, 2, True)])
 def test_entry_by_key_goes_by_an_id_above_those_told(highest: int, id: int, shows: bool) -> None:
     first = send(0, 0, 1, highest_sequence_id=highest)
-    assert bool(told("batching_keyed_entries_in_order__id_told_before", first, send(id, unit=9))) is shows
+    assert bool(told("batching_key_based_order__id_told_before", first, send(id, unit=9))) is shows
 
 
 @pytest.mark.parametrize(("keys", "shows"), [(("a", "a"), True), (("a", "b"), False)])
 def test_messages_of_a_key_leave_as_they_were_sent(keys: tuple[str, str], shows: bool) -> None:
     order = [send(id, meta={"key": key}) for id, key in zip((1, 0), keys, strict=True)]
-    assert bool(told("batching_keyed_entries_in_order__key_out_of_order", *order)) is shows
+    assert bool(told("batching_key_based_order__key_out_of_order", *order)) is shows
 
 
 @pytest.mark.parametrize(("entry", "shows"), [(1, True), (0, False)])
 def test_message_is_told_to_be_where_it_is_stored(entry: int, shows: bool) -> None:
     stored = {"kind": "stored", "id": [1, 0, -1, -1, 0], "members": [{"digest": zlib.crc32(b"a")}]}
     sent = Call(payload=b"a", result=SimpleNamespace(ledger_id=lambda: 1, entry_id=lambda: entry))
-    assert bool(told("batching_ends_as_one__wrong_entry", stored, handles=[handle(sent)])) is shows
+    assert bool(told("batching_succeeds_or_fails_as_one__wrong_entry", stored, handles=[handle(sent)])) is shows
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_message_is_told_to_be_where_it_is_stored(entry: int, shows: bool) -> No
 def test_receipt_ahead_is_answered_by_leaving(receipts: tuple[int, ...], leaves: bool, shows: bool) -> None:
     came = [{"command": "SEND_RECEIPT", "dir": "b2c", "sequence_id": id} for id in receipts]
     order = [send(0), send(1), *came, *([CLOSED] * leaves)]
-    assert bool(told("resend_leaves_on_receipt_ahead__stayed", *order)) is shows
+    assert bool(told("resend_receipt_ahead_closes_connection__stayed", *order)) is shows
 
 
 @pytest.mark.parametrize(("over", "shows"), [(None, True), (1.0, False)])
@@ -339,20 +339,20 @@ def test_producers_do_not_all_begin_at_one_partition(partitions: tuple[int, ...]
     first = [Call(result=SimpleNamespace(partition=lambda at=at: at)) for at in partitions]
     keyed = Call(details={"key": "a"}, result=SimpleNamespace(partition=lambda: 0))
     there = [handle(keyed, first[0]), *map(handle, first[1:]), handle()]
-    assert bool(told("routing_turns_start_anywhere__all_at_one", handles=there)) is shows
+    assert bool(told("routing_round_robin_random_start__all_at_one", handles=there)) is shows
 
 
 @pytest.mark.parametrize("again", [True, False])
 def test_client_that_left_because_of_a_bad_frame_comes_back(again: bool) -> None:
     order: list[dict[str, Any]] = [{"kind": "opened"}, CLOSED, *([{"kind": "opened", "conn": 1}] * again)]
-    assert bool(told("robustness_bad_frame_ends_connection__not_back", *order)) is not again
+    assert bool(told("robustness_malformed_frame_closes_connection__not_back", *order)) is not again
 
 
 @pytest.mark.parametrize("again", [True, False])
 def test_producer_that_is_told_to_wait_is_registered_again(again: bool) -> None:
     refused: dict[str, Any] = {"command": "ERROR", "dir": "b2c", "fields": {"error": "ServiceNotReady"}}
     order: list[dict[str, Any]] = [{"command": "PRODUCER"}, refused, *([{"command": "PRODUCER"}] * again)]
-    assert bool(told("resend_keeps_returning__stayed_away", *order)) is not again
+    assert bool(told("resend_reconnect_retries_temporary_error__stayed_away", *order)) is not again
 
 
 @pytest.mark.parametrize(("conn", "shows"), [(0, False), (1, True)])
@@ -370,7 +370,7 @@ def test_chunks_of_the_beginning_that_was_given_up_are_acknowledged(acked: tuple
 @pytest.mark.parametrize(("entry", "shows"), [(7, False), (8, True)])
 def test_message_with_spoilt_metadata_is_acknowledged(entry: int, shows: bool) -> None:
     spoilt = {"command": "MESSAGE", "dir": "b2c", "ids": [[1, 7, -1, -1, 0]]}
-    assert bool(told("robustness_bad_metadata_discarded__not_reported", spoilt, ack(entry))) is shows
+    assert bool(told("robustness_corrupt_metadata_discarded__not_reported", spoilt, ack(entry))) is shows
 
 
 @pytest.mark.parametrize(("got", "shows"), [(1, True), (2, False)])
@@ -383,7 +383,7 @@ def test_messages_whose_chunks_came_by_turns_are_received(got: int, shows: bool)
 def test_refused_message_is_asked_for_by_all_of_its_chunks(asked: int, shows: bool) -> None:
     again = {"command": "REDELIVER_UNACKNOWLEDGED_MESSAGES", "ids": [[1, at] for at in range(asked)]}
     order = [chunk(0, 0), chunk(1, 1), again, chunk(0, 0), chunk(1, 1)]
-    assert bool(told("nack_all_chunks__chunk_left_out", *order)) is shows
+    assert bool(told("nack_requests_all_chunks__chunk_left_out", *order)) is shows
 
 
 def message(entry: int, data: bytes = b"") -> Any:
@@ -401,13 +401,13 @@ def test_garbled_message_is_not_delivered(taken: int, shows: bool) -> None:
         {**came, "ids": [[1, 1, -1, -1, 0]]},
     ]
     there = [handle(messages=[message(taken)])]
-    assert bool(told("compression_garbled_message_reported__garbled_delivered", *order, handles=there)) is shows
+    assert bool(told("compression_decompression_error_reported__garbled_delivered", *order, handles=there)) is shows
 
 
 @pytest.mark.parametrize(("sent", "error", "shows"), [(b"a", "", False), (b"b", "", True), (b"b", LATE, False)])
 def test_message_whose_send_ended_well_comes(sent: bytes, error: str, shows: bool) -> None:
     there = [handle(Call(error=error, payload=sent)), handle(messages=[message(0, b"a")])]
-    assert bool(told("delivery_acked_is_delivered__lost", handles=there)) is shows
+    assert bool(told("delivery_successful_send_is_delivered__lost", handles=there)) is shows
 
 
 @pytest.mark.parametrize(("over", "flushed", "shows"), [(1.0, True, True), (0.2, True, False), (1.0, False, False)])

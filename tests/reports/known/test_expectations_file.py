@@ -85,7 +85,7 @@ def test_every_key_of_a_place_is_read() -> None:
         versions='"*"',
         replay='"cut.json"',
         trigger='"triggers/cut.json"',
-        leads_to='["resend.unreceipted-again: lost"]',
+        leads_to='["resend.pending-sends-resent: lost"]',
         stands_still="true",
     )
     (read,) = parse(HEAD + text).entries
@@ -93,7 +93,7 @@ def test_every_key_of_a_place_is_read() -> None:
     assert (read.occurs, read.versions, read.replay) == (Occurs.SOMETIMES, "*", "cut.json")
     assert (read.trigger, read.stands_still, read.excerpt) == ("triggers/cut.json", True, "SEND 3")
     assert read.reason == "resends by hash order Under load."
-    assert read.consequences == (("resend.unreceipted-again", "lost"),)
+    assert read.consequences == (("resend.pending-sends-resent", "lost"),)
 
 
 def test_each_case_of_a_place_is_an_expected_failure() -> None:

@@ -17,7 +17,7 @@ from assay_reports.standing import EntryState
 Sample = Any
 
 OTHER_CASE = "ack/close-flushes"
-OTHER = "resend.unreceipted-again"
+OTHER = "resend.pending-sends-resent"
 
 
 def test_listed_failure_is_expected(sample: Sample) -> None:

@@ -17,7 +17,7 @@ from assay_reports.certificate import Certificate, Claim, certificate, read_cert
 Sample = Any
 
 ALL = frozenset(Witness)
-KEEPS, AGAIN, BROKER = "resend.keeps-order", "resend.unreceipted-again", "ack.broker-keeps"
+KEEPS, AGAIN, BROKER = "resend.keeps-order", "resend.pending-sends-resent", "ack.broker-keeps"
 FLUSHES = "ack.flush-on-close"
 SENDING = Profile(name="sending", title="Sends", capabilities=("producer",), about=(), chapters=("resend",))
 KEPT_BOTH = (Verdict.PASS, Verdict.PASS)

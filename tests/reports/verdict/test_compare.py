@@ -11,7 +11,7 @@ from assay_reports.compare import Comparison, compare
 from assay_reports.verdicts import Verdicts
 
 Sample = Any
-OTHER = "resend.unreceipted-again"
+OTHER = "resend.pending-sends-resent"
 CLOSE = "ack/close-flushes"
 
 

@@ -29,7 +29,7 @@ def test_listed_failure_is_zero(sample: Sample) -> None:
 
 @pytest.mark.parametrize("verdict", [Verdict.INFO, Verdict.WARN, Verdict.UNSUPPORTED, Verdict.UNAVAILABLE])
 def test_verdict_that_changes_no_exit_code(sample: Sample, verdict: Verdict) -> None:
-    other = sample.judged(requirement="resend.unreceipted-again")
+    other = sample.judged(requirement="resend.pending-sends-resent")
     assert outcome(sample.standing(sample.judged(verdict), other), selected=2).exit_code == 0
 
 

@@ -64,7 +64,7 @@ def test_no_json_is_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        (None, '"schema" is missing, expected "major.minor" such as 1.0'),
+        (None, '"schema" is missing, expected "major.minor" such as 2.0'),
         ("1" * 6_000 + ".0", "\"schema\" is '1{30,80}\\.\\.\\.?1{20,80}\\.0', expected"),
         (10**18, "\"schema\" is 'int', expected"),
     ],
@@ -104,7 +104,7 @@ def test_one_of_two_breaches_still_fails(sample: Sample) -> None:
     assert told.answer is Answer.STILL_FAILS
 
 
-OTHER = "resend.unreceipted-again"
+OTHER = "resend.pending-sends-resent"
 
 
 def of_two(sample: Sample) -> Replay:
@@ -151,7 +151,7 @@ def test_another_breach_is_an_error(sample: Sample) -> None:
 
 
 def test_requirement_not_judged_is_an_error(sample: Sample) -> None:
-    told = compare(replay(sample), [sample.judged(requirement="resend.unreceipted-again")])
+    told = compare(replay(sample), [sample.judged(requirement="resend.pending-sends-resent")])
     assert told.answer is Answer.ERROR
     assert "was not judged" in told.sentence
 

@@ -30,15 +30,15 @@ def test_first_keys_say_what_the_file_is(sample: Sample) -> None:
 
 
 def test_newer_major_is_refused_in_one_sentence(sample: Sample) -> None:
-    data = render(sample.report(sample.judged()).verdicts).replace(b'"schema": "1.1"', b'"schema": "2.0"')
-    with pytest.raises(UsageError, match=r"verdicts.json: written in schema 2\.0"):
+    data = render(sample.report(sample.judged()).verdicts).replace(b'"schema": "2.0"', b'"schema": "3.0"')
+    with pytest.raises(UsageError, match=r"verdicts.json: written in schema 3\.0"):
         read_verdicts(data, "verdicts.json")
 
 
 def test_unknown_fields_of_a_newer_minor_are_ignored(sample: Sample) -> None:
     document = sample.report(sample.judged()).verdicts
     data = json.loads(render(document))
-    data["schema"] = "1.9"
+    data["schema"] = "2.9"
     data["new"] = {"later": True}
     assert read_verdicts(json.dumps(data).encode(), "verdicts.json").requirements == document.requirements
 
@@ -57,7 +57,7 @@ def test_broker_side_is_counted_apart(sample: Sample) -> None:
 def test_expected_failures_are_counted_apart(sample: Sample) -> None:
     standing = sample.standing(
         sample.judged(Verdict.FAIL, "out-of-order"),
-        sample.judged(Verdict.FAIL, "lost", requirement="resend.unreceipted-again"),
+        sample.judged(Verdict.FAIL, "lost", requirement="resend.pending-sends-resent"),
         entries=[sample.entry()],
     )
     assert counts(standing.rows, sample.catalogue.requirements) == {"fail": 1, "expected fail": 1}

@@ -26,7 +26,7 @@ def test_clause_comes_with_level_side_and_status() -> None:
 
 
 def test_what_a_requirement_covers_is_told_in_words() -> None:
-    text = told("flow.across-partitions")["It covers"]
+    text = told("flow.max-pending-across-partitions")["It covers"]
     assert text.startswith("5/V-5: A partition's queue is the lesser of its limit")
 
 
@@ -41,7 +41,7 @@ def test_how_it_is_tested_names_cases_and_their_faults() -> None:
 
 
 def test_how_it_is_tested_names_the_check() -> None:
-    text = told("ordering.delivers-in-id-order")["How it is tested"]
+    text = told("ordering.delivers-in-message-id-order")["How it is tested"]
     assert "assay_conformance.checks.delivery_order.DeliversInIdOrder" in text
 
 
@@ -50,7 +50,7 @@ def test_failure_of_the_broker_says_nothing_about_the_client() -> None:
 
 
 def test_what_is_not_testable_says_which_lever_was_tried_and_names_no_check() -> None:
-    parts = told("ack.urgent-leave-at-once")
+    parts = told("ack.properties-or-transaction-not-grouped")
     assert parts["A failure means"].endswith("Nothing judges it, and no certificate claims it.")
     assert "No application can ask for one" in parts["Why it is not-testable"]
     assert parts["The lever that was tried"].startswith("A group interval of seconds")

@@ -83,10 +83,10 @@ def _found(**told: Any) -> Found:
 
 
 def test_what_is_told_as_known_says_what_shows_that_and_that_it_was_not_reduced() -> None:
-    told = _told(1, False, _found(minimal=False, known_by=("ordering.ids-grow: reused",), together=34))
+    told = _told(1, False, _found(minimal=False, known_by=("ordering.message-ids-increase: reused",), together=34))
     assert told.startswith("known  ")
     assert "not reduced to the end" in told
-    assert "came and went with what is listed, in 34 runs: ordering.ids-grow: reused" in told
+    assert "came and went with what is listed, in 34 runs: ordering.message-ids-increase: reused" in told
 
 
 def test_what_nothing_is_said_of_stays_a_finding() -> None:

@@ -133,7 +133,9 @@ def test_every_link_inside_the_page_has_a_target(sample: Sample) -> None:
 
 
 def test_filters_are_questions_with_more_than_one_answer(sample: Sample) -> None:
-    report = sample.report(sample.judged(), sample.judged(Verdict.UNTESTABLE, requirement="resend.unreceipted-again"))
+    report = sample.report(
+        sample.judged(), sample.judged(Verdict.UNTESTABLE, requirement="resend.pending-sends-resent")
+    )
     told = {one.name: [(choice.value, choice.count) for choice in one.choices] for one in filters(report)}
     assert told == {
         "verdict": [("pass", 1), ("untestable", 1)],
@@ -152,7 +154,7 @@ def test_cases_with_something_to_tell_stand_apart_from_quiet_ones(sample: Sample
 
 def test_a_case_shows_the_worst_it_came_to(sample: Sample) -> None:
     (case,) = cases(
-        sample.report(sample.judged(), sample.judged(Verdict.FAIL, "x", requirement="resend.unreceipted-again"))
+        sample.report(sample.judged(), sample.judged(Verdict.FAIL, "x", requirement="resend.pending-sends-resent"))
     ).shown
     assert (case.worst.verdict, case.exercised, case.judged) == (Verdict.FAIL, 2, 2)
 

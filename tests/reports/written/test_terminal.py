@@ -10,7 +10,7 @@ from rich.text import Text
 
 from assay_reports.terminal import Trimmed, folded, terminal
 
-ID = "resend.leaves-on-receipt-ahead"
+ID = "resend.receipt-ahead-closes-connection"
 
 
 @pytest.mark.parametrize(
@@ -18,9 +18,9 @@ ID = "resend.leaves-on-receipt-ahead"
     [
         (40, [ID]),
         (len(ID), [ID]),
-        (20, ["resend.leaves-on-", "receipt-ahead"]),
-        (10, ["resend.", "leaves-on-", "receipt-", "ahead"]),
-        (3, ["resend.", "leaves-", "on-", "receipt-", "ahead"]),
+        (20, ["resend.receipt-", "ahead-closes-", "connection"]),
+        (10, ["resend.", "receipt-", "ahead-", "closes-", "connection"]),
+        (3, ["resend.", "receipt-", "ahead-", "closes-", "connection"]),
     ],
 )
 def test_id_breaks_behind_its_words(width: int, lines: list[str]) -> None:

@@ -249,7 +249,7 @@ def test_every_verdict_and_state_is_in_every_table() -> None:
 
 def test_unexpected_failures_are_told_first(sample: Sample) -> None:
     listed = sample.judged(Verdict.FAIL, "out-of-order")
-    new = sample.judged(Verdict.FAIL, "lost", requirement="resend.unreceipted-again")
+    new = sample.judged(Verdict.FAIL, "lost", requirement="resend.pending-sends-resent")
     report = sample.report(listed, new, entries=[sample.entry()])
     assert [failure.expected for failure in report.failures] == [False, True]
 

@@ -138,7 +138,7 @@ class ReceiptCheck(VersionCheck, AckCheck):
 class ReceiptEndsCall(ReceiptCheck):
     """A call ends well with the broker's answer: not without one, and soon behind it."""
 
-    requirement = RequirementId("ack.receipt-ends-call")
+    requirement = RequirementId("ack.call-waits-for-response")
 
     def ended_well(self, calls: list[Call], event: Completion) -> None:
         if not all(self.is_answered(call) for call in calls):
@@ -203,7 +203,7 @@ class ReceiptEndsCall(ReceiptCheck):
 class RefusedReceiptFails(ReceiptCheck):
     """Of the answers to a call's acknowledgments one has to be good before the call ends well."""
 
-    requirement = RequirementId("ack.receipt-tells-failure")
+    requirement = RequirementId("ack.error-response-is-no-success")
 
     def ended_well(self, calls: list[Call], event: Completion) -> None:
         for call in calls:
@@ -238,7 +238,7 @@ class RefusedReceiptFails(ReceiptCheck):
 class NoReceiptFromOldBroker(ReceiptCheck):
     """Where the broker answers no ACK the call ends when the acknowledgment has left."""
 
-    requirement = RequirementId("ack.no-receipt-from-old-broker")
+    requirement = RequirementId("ack.no-response-from-old-broker")
 
     def start(self) -> None:
         super().start()

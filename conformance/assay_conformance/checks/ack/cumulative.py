@@ -42,7 +42,7 @@ class _Cumulative:
 class CumulativeNamesOne(Check):
     """A broker takes a cumulative ACK of several ids for a mistake, and none of them for acknowledged."""
 
-    requirement = RequirementId("ack.cumulative-names-one")
+    requirement = RequirementId("ack.cumulative-has-one-message-id")
     needs = (Trait.CUMULATIVE,)
 
     @on(Frame, "ACK")

@@ -23,10 +23,10 @@ class _Mistake(NamedTuple):
 class ForeignRefused(Check):
     """Of consumers of several topics, for only they have to find out whose an id is: others take each for their own.
 
-    A call that never ends is the matter of `robustness.operations-end`.
+    A call that never ends is the matter of `robustness.calls-do-not-hang`.
     """
 
-    requirement = RequirementId("ack.foreign-refused")
+    requirement = RequirementId("ack.other-topic-rejected")
     skips_plain = True
     needs = ((Invoke, "ack"),)
 

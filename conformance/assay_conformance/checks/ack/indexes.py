@@ -50,7 +50,7 @@ class IndexBits(AckCheck):
     the bench asked for it.
     """
 
-    requirement = RequirementId("ack.batch-index-bits")
+    requirement = RequirementId("ack.batch-index-ack-set")
     needs = (Trait.BATCH,)
 
     def start(self) -> None:
@@ -193,7 +193,7 @@ def _is_compacted(frame: Frame, index: int) -> bool:
 class FilteredNotDelivered(ConsumerCheck):
     """A message of a batch reaches the application no more often than it came with its bit set."""
 
-    requirement = RequirementId("ack.filtered-not-delivered")
+    requirement = RequirementId("ack.ack-set-filters-delivery")
     needs = (Trait.BATCH,)
 
     def start(self) -> None:

@@ -124,7 +124,7 @@ class KeptWhileAway(AckCheck):
     An ACK that is written before the new subscription was admitted is no use: the broker knows no such consumer yet.
     """
 
-    requirement = RequirementId("ack.kept-while-away")
+    requirement = RequirementId("ack.kept-while-disconnected")
     skips_plain = True
 
     def start(self) -> None:

@@ -53,7 +53,7 @@ class SettlesWhatItNames(DispatchLedger):
     not durable is a new subscription whenever its consumer comes back.
     """
 
-    requirement = RequirementId("ack.settles-what-it-names")
+    requirement = RequirementId("ack.applies-to-named-messages")
     skips_plain = True
 
     def start(self) -> None:

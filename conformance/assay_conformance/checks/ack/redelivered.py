@@ -55,7 +55,7 @@ class HeldNotDelivered(AckCheck):
     left: everything granted was used, and nothing more is asked for.
     """
 
-    requirement = RequirementId("ack.held-not-delivered")
+    requirement = RequirementId("ack.grouped-ack-filters-redelivery")
     skips_plain = True
 
     def start(self) -> None:

@@ -27,7 +27,7 @@ class TakesWhatIsSettled(Check):
     Only what asks for an answer shows anything: without one nobody hears from the broker, whatever it made of it.
     """
 
-    requirement = RequirementId("ack.takes-what-is-settled")
+    requirement = RequirementId("ack.repeated-ack-accepted")
     needs = (frozenset({Setting("consumer", "ack_receipt"), (Frame, "ACK_RESPONSE")}),)
 
     def start(self) -> None:

@@ -61,7 +61,7 @@ class AcksSurviveLoad(DispatchLedger):
     consumer that has its other chunks; nor what stands behind a chunk that is for nobody.
     """
 
-    requirement = RequirementId("ack.survives-load")
+    requirement = RequirementId("ack.survives-unload")
     needs = (Trait.LET_GO,)
 
     def start(self) -> None:

@@ -27,7 +27,7 @@ class OneCommandAFlush(VersionCheck, AckCheck):
     Without an interval there is nothing to flush together: each call has a command of its own.
     """
 
-    requirement = RequirementId("ack.one-command-a-flush")
+    requirement = RequirementId("ack.flush-sends-one-command")
     skips_plain = True
 
     def start(self) -> None:

@@ -38,7 +38,7 @@ class _Gathering:
 class FullGroupAtOnce(AckCheck):
     """The group is full, at the latest, when a call has completed and so many entries wait."""
 
-    requirement = RequirementId("ack.full-group-at-once")
+    requirement = RequirementId("ack.full-group-flushed-at-once")
     skips_plain = True
 
     def start(self) -> None:
@@ -115,7 +115,7 @@ class FullGroupAtOnce(AckCheck):
 class AtOnceWithoutInterval(AckCheck):
     """Obligation: an ack that completed, of a whole entry, with a group interval of 0."""
 
-    requirement = RequirementId("ack.immediate-without-interval")
+    requirement = RequirementId("ack.zero-group-time-is-immediate")
     needs = (Trait.NO_INTERVAL,)
 
     def start(self) -> None:

@@ -11,7 +11,7 @@ from assay_conformance.model.requirement import RequirementId
 class LeastTimeout(Check):
     """A consumer that is opened with a time-out below the minimum does not open."""
 
-    requirement = RequirementId("ack-timeout.least-refused")
+    requirement = RequirementId("ack-timeout.minimum-enforced")
     skips_plain = True
 
     @on(Completion, "open_consumer")

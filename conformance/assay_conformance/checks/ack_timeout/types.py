@@ -17,7 +17,7 @@ _ALONE = frozenset({"Exclusive", "Failover"})
 class AskedForByType(HeldCheck):
     """Judged where the time-out of something that is asked for is over, so that nothing else explains the request."""
 
-    requirement = RequirementId("ack-timeout.asked-for-by-type")
+    requirement = RequirementId("ack-timeout.request-fits-subscription-type")
 
     def asked_for(self, request: Request, held: dict[EntryKey, Held], span: Span) -> None:
         least_ns = span.least_ns - TOLERANCES["time-out-early"].slack_ns

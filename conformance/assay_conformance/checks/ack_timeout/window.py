@@ -22,7 +22,7 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class AskedForInWindow(HeldCheck):
-    requirement = RequirementId("ack-timeout.asked-for-in-window")
+    requirement = RequirementId("ack-timeout.redelivery-requested-in-time")
     judges_even: ClassVar[bool] = True
     """Time-outs of whole ticks; the others are another requirement's."""
 
@@ -82,7 +82,7 @@ class AskedForInWindow(HeldCheck):
 class TicksFitTimeout(AskedForInWindow):
     """The same of time-outs that are no whole number of ticks, or shorter than one."""
 
-    requirement = RequirementId("ack-timeout.ticks-fit")
+    requirement = RequirementId("ack-timeout.tick-within-timeout")
     judges_even = False
 
 
@@ -92,7 +92,7 @@ class PrefetchedDoNotCount(TimeoutCheck, RequestCheck):
     The precondition: a message that waited in the queue for longer than the time-out, and was then handed over.
     """
 
-    requirement = RequirementId("ack-timeout.prefetched-do-not-count")
+    requirement = RequirementId("ack-timeout.not-for-prefetched")
 
     def start(self) -> None:
         super().start()

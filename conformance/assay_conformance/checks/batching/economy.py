@@ -40,7 +40,7 @@ class FramesByBatchSize(Check):
     A burst is what a producer was asked to send between two flushes, in less than half its delay, all of one size.
     """
 
-    requirement = RequirementId("batching.frames-by-batch-size")
+    requirement = RequirementId("batching.burst-fills-batches")
     needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
@@ -203,7 +203,7 @@ class LargerBatchesCostLess(_Costs):
     Only full batches are compared, of messages that are all alike; what is written again is not counted.
     """
 
-    requirement = RequirementId("batching.larger-batches-cost-less")
+    requirement = RequirementId("batching.larger-batches-save-bytes")
 
     def compare(self, smaller: Cost, larger: Cost) -> None:
         few, many = smaller.limits.messages, larger.limits.messages
@@ -231,7 +231,7 @@ class WiderLimitsSave(_Costs):
     Where something went wrong on the way, or a producer had to come again, waits are not compared.
     """
 
-    requirement = RequirementId("batching.wider-limits-save")
+    requirement = RequirementId("batching.wider-limits-fill-batches")
 
     def start(self) -> None:
         super().start()

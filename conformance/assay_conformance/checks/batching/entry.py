@@ -14,7 +14,7 @@ class _Ids(Check):
     """What a batch of several messages says of the sequence ids inside.
 
     Of a key-based batch this is not said: the ids of several such batches interleave. Nor of one whose ids begin anew
-    in its middle: that they do is a matter of `ordering.sequence-ids-step-by-one`.
+    in its middle: that they do is a matter of `ordering.sequence-ids-increase-by-one`.
     """
 
     needs = (Trait.BATCH,)
@@ -35,7 +35,7 @@ class _Ids(Check):
 class NamesAllIds(_Ids):
     """It tells its highest sequence id, and each message has its own."""
 
-    requirement = RequirementId("batching.names-all-ids")
+    requirement = RequirementId("batching.highest-sequence-id")
 
     def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
         self.exercise(event)
@@ -63,7 +63,7 @@ class NamesAllIds(_Ids):
 class GoesByLowestId(_Ids):
     """Where not every message has an id of its own, nobody knows the lowest."""
 
-    requirement = RequirementId("batching.goes-by-lowest-id")
+    requirement = RequirementId("batching.lowest-sequence-id")
 
     def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
         if len(ids) < len(event.members) or ids != sorted(ids):
@@ -136,7 +136,7 @@ class DelayedAlone(Check):
     Order is judged on each topic or partition of a producer by the numbers of its messages.
     """
 
-    requirement = RequirementId("batching.delayed-alone")
+    requirement = RequirementId("batching.delayed-not-batched")
     needs = (Setting("producer", "batching"),)
 
     @on(Frame, "SEND")

@@ -45,7 +45,7 @@ class KeyedCheck(Check):
 class OneKeyPerEntry(KeyedCheck):
     """The messages of an entry have one key, the ordering key where there is one, and the entry says which."""
 
-    requirement = RequirementId("batching.one-key-per-entry")
+    requirement = RequirementId("batching.key-based-one-key-per-batch")
 
     def left(self, unit: Unit, event: Frame, meta: Meta) -> None:
         keys = self.keys(unit)
@@ -72,7 +72,7 @@ class OneKeyPerEntry(KeyedCheck):
 class KeyedTellsHighest(KeyedCheck):
     """Of several messages with ids of their own, the highest is what the broker is told: that one it remembers."""
 
-    requirement = RequirementId("batching.keyed-entry-tells-highest-id")
+    requirement = RequirementId("batching.key-based-highest-sequence-id")
 
     def left(self, unit: Unit, event: Frame, meta: Meta) -> None:
         ids = [member.sequence_id for member in event.members if member.sequence_id is not None]
@@ -97,7 +97,7 @@ class KeyedKeepsOrder(KeyedCheck):
     that was sent before another which has left.
     """
 
-    requirement = RequirementId("batching.keyed-entries-in-order")
+    requirement = RequirementId("batching.key-based-order")
 
     def start(self) -> None:
         self._told: dict[int, Frame] = {}

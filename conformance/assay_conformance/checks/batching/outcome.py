@@ -16,7 +16,7 @@ class EndsAsOne(Check):
     batch has.
     """
 
-    requirement = RequirementId("batching.ends-as-one")
+    requirement = RequirementId("batching.succeeds-or-fails-as-one")
     needs = (Trait.BATCH,)
 
     def finish(self) -> None:

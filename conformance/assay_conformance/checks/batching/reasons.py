@@ -48,7 +48,7 @@ class HalfBuilds(Check):
     brokers read what is written as it comes.
     """
 
-    requirement = RequirementId("batching.half-builds-while-half-waits")
+    requirement = RequirementId("batching.fills-while-previous-pending")
     skips_plain = True
 
     def finish(self) -> None:
@@ -157,7 +157,7 @@ class LeavesForAReason(Check):
     may the timer of the batch before it, which had fired already when it was stopped. Few batches may stay unexplained.
     """
 
-    requirement = RequirementId("batching.leaves-for-a-reason")
+    requirement = RequirementId("batching.partial-batch-needs-reason")
     # Not skips_plain: the share is of all batches.
     needs = (Setting("producer", "batching"),)
 

@@ -13,7 +13,7 @@ from assay_conformance.model.requirement import RequirementId
 class TakesBatchesOfOne(HandoverCheck):
     """The message of a batch of one is handed over, without the header it has in the batch."""
 
-    requirement = RequirementId("batching.batch-of-one-is-opened")
+    requirement = RequirementId("batching.batch-of-one-is-unpacked")
     needs = (Trait.BATCH,)
 
     @on(Frame, "MESSAGE")

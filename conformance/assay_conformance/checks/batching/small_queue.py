@@ -28,7 +28,7 @@ class SmallQueueMovesOn(Check):
     clients look at their batches by a timer that runs on, or count from the SEND before.
     """
 
-    requirement = RequirementId("batching.small-queue-moves-on")
+    requirement = RequirementId("batching.small-queue-does-not-stall")
     needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:

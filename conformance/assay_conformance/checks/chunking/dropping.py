@@ -115,7 +115,7 @@ class BoundedBuffer(_GivingUp):
     the next.
     """
 
-    requirement = RequirementId("chunking.bounded-buffer")
+    requirement = RequirementId("chunking.incomplete-messages-bounded")
     left_code = "dropped-not-acked"
     acked_code = "dropped-acked"
 
@@ -243,7 +243,7 @@ class RestartsAtFirstChunk(_GivingUp, IntactCheck):
 class GapDiscards(_GivingUp):
     """A chunk behind a gap ends its message, and is left to the broker's redelivery like those before the gap."""
 
-    requirement = RequirementId("chunking.gap-discards")
+    requirement = RequirementId("chunking.missing-chunk-discards-message")
     acked_code = "gap-acked"
 
     def arrived(self, arrival: Arrival) -> None:

@@ -16,7 +16,7 @@ class IdSpansChunks(Check):
     Judged are seeks to one consumer's own deliveries, of messages whose chunks have come once each.
     """
 
-    requirement = RequirementId("chunking.id-spans-chunks")
+    requirement = RequirementId("chunking.message-id-spans-chunks")
     needs = (Trait.CHUNK,)
 
     def start(self) -> None:

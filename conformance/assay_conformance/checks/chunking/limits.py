@@ -24,7 +24,7 @@ _OTHERWISE_ENDED = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL,
 class UuidNamesMessage(Check):
     """The uuid of a chunk is made of its producer's name and its sequence id, which no two messages share."""
 
-    requirement = RequirementId("chunking.uuid-names-message")
+    requirement = RequirementId("chunking.uuid-identifies-message")
     needs = (Trait.CHUNK,)
 
     @on(Frame, "SEND")
@@ -50,7 +50,7 @@ class ChunksFitLimit(Check):
     at all are told by the properties alone.
     """
 
-    requirement = RequirementId("chunking.chunks-fit-limit")
+    requirement = RequirementId("chunking.chunks-fit-max-message-size")
     needs = (frozenset({Trait.CHUNK, Setting("producer", "chunking")}),)
 
     def start(self) -> None:
@@ -102,7 +102,7 @@ class ChunksKeepSetting(Check):
     """So many bytes go into so many chunks of the size that is set, or into more. What leaves whole is measured where
     nothing is compressed."""
 
-    requirement = RequirementId("chunking.setting-makes-chunks-smaller")
+    requirement = RequirementId("chunking.chunk-max-message-size")
     needs = (Setting("producer", "chunk_max_message_bytes"),)
 
     @on(Frame, "SEND")
@@ -187,7 +187,7 @@ class RefusesOversize(Check):
     room, is a requirement of its own.
     """
 
-    requirement = RequirementId("chunking.refuses-oversize")
+    requirement = RequirementId("chunking.disabled-rejects-oversize")
     needs = (Trait.OVERSIZE,)
 
     def start(self) -> None:

@@ -1,6 +1,6 @@
 """Room for chunked messages: each chunk is one of what may be without a receipt, and gives its place back once.
 
-`flow.bounded-pending` counts messages; here chunks count, one by one. Judged are producers that chunk.
+`flow.max-pending-messages` counts messages; here chunks count, one by one. Judged are producers that chunk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ChunksHoldPermits(_ChunkingProducers):
     it was refused before anything of it left.
     """
 
-    requirement = RequirementId("chunking.chunks-hold-permits")
+    requirement = RequirementId("chunking.chunks-count-as-pending")
     needs = (Trait.CHUNK,)
 
     def start(self) -> None:
@@ -84,7 +84,7 @@ class PermitsReturn(_ChunkingProducers):
     so may one that is large itself and refused.
     """
 
-    requirement = RequirementId("chunking.permits-return")
+    requirement = RequirementId("chunking.releases-queue-and-memory")
     needs = (Setting("producer", "chunking"),)
 
     def start(self) -> None:

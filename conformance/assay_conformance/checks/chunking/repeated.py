@@ -48,7 +48,7 @@ class RepeatedChunk(ChunkedCheck):
     """A chunk that comes again is filtered. As another entry it is a producer's resend and is acknowledged; as the same
     entry it is a redelivery, and an ACK now would settle part of a message the application does not have yet."""
 
-    requirement = RequirementId("chunking.filters-repeated-chunk")
+    requirement = RequirementId("chunking.repeated-chunk-dropped")
 
     def start(self) -> None:
         super().start()

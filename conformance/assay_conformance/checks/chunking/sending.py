@@ -174,7 +174,7 @@ class SplitsLarge(Check):
         if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
             return
         if properties_bytes(invoke) >= limit:
-            return  # No room is left for a chunk: chunking.chunks-fit-limit.
+            return  # No room is left for a chunk: chunking.chunks-fit-max-message-size.
         if self._never_fits(event.handle, invoke.size or 0):
             return
         if self.view.producer_setting(event.handle, "compression") not in (None, "NONE"):

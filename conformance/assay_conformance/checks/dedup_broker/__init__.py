@@ -2,12 +2,13 @@
 
 Two numbers a name: the highest sequence id that has arrived (`pushed`), and the highest that is stored (`persisted`). A
 SEND at or below the second is a duplicate (`duplicate-not-stored`), one between the two cannot be judged yet
-(`undecided-copy-is-refused`), and a new producer of that name is told the first (`tells-last-id`). A batch is compared
-by its lowest id (`batch-stands-or-falls`) and remembered by its highest (`records-highest-id`), a chunked message by
-its last chunk (`checks-last-chunk-only`). What could not be written is forgotten (`takes-failed-again`), and what was
-written is known to whoever loads the topic next (`survives-load`), as long as somebody uses the name
-(`forgets-unused-names`), and where there are not more names than it writes down (`bounds-what-it-remembers`). Ids that
-are left out are nobody's loss (`stores-over-gaps`), and markers pass (`markers-are-exempt`).
+(`pending-duplicate-rejected`), and a new producer of that name is told the first (`reports-last-sequence-id`). A batch
+is compared by its lowest id (`batch-judged-by-lowest-id`) and remembered by its highest
+(`records-highest-sequence-id`), a chunked message by its last chunk (`checks-last-chunk-only`). What could not be
+written is forgotten (`accepts-retry-of-failed-write`), and what was written is known to whoever loads the topic next
+(`survives-unload`), as long as somebody uses the name (`forgets-inactive-producers`), and where there are not more
+names than it writes down (`max-producers-in-snapshot`). Ids that are left out are nobody's loss
+(`sequence-gaps-accepted`), and markers pass (`markers-are-exempt`).
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class BoundsWhatItRemembers(LastIdCheck):
     and whoever loads the topic reads these.
     """
 
-    requirement = RequirementId("dedup.bounds-what-it-remembers")
+    requirement = RequirementId("dedup.max-producers-in-snapshot")
 
     def start(self) -> None:
         super().start()

@@ -17,7 +17,7 @@ class DuplicateNotStored(CopiesCheck):
 class RecordsHighestId(CopiesCheck):
     """Behind a stored batch, a SEND with an id that only its highest one covers."""
 
-    requirement = RequirementId("dedup.records-highest-id")
+    requirement = RequirementId("dedup.records-highest-sequence-id")
     needs = (Trait.BATCH,)
     kinds = frozenset({Copied.INSIDE})
 
@@ -25,6 +25,6 @@ class RecordsHighestId(CopiesCheck):
 class BatchStandsOrFalls(CopiesCheck):
     """A batch that begins with an id that is stored and ends with one that is not."""
 
-    requirement = RequirementId("dedup.batch-stands-or-falls")
+    requirement = RequirementId("dedup.batch-judged-by-lowest-id")
     needs = (Trait.BATCH,)
     kinds = frozenset({Copied.STRADDLING})

@@ -18,7 +18,7 @@ class UndecidedCopyIsRefused(Check):
     is, nobody knows of an entry that the broker named late, nor since when all ids up to its highest are decided.
     """
 
-    requirement = RequirementId("dedup.undecided-copy-is-refused")
+    requirement = RequirementId("dedup.pending-duplicate-rejected")
 
     def start(self) -> None:
         self._loads = Loads(self.view.case)

@@ -17,7 +17,7 @@ class StoresOverGaps(Check):
 
     Chunks are compared by their last one, and not judged; their ids are no gap for others."""
 
-    requirement = RequirementId("dedup.stores-over-gaps")
+    requirement = RequirementId("dedup.sequence-gaps-accepted")
 
     def start(self) -> None:
         self._deduplicated = deduplicated(self.view)

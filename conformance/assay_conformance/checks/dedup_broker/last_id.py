@@ -33,7 +33,7 @@ class TellsLastId(LastIdCheck):
     matter.
     """
 
-    requirement = RequirementId("dedup.tells-last-id")
+    requirement = RequirementId("dedup.reports-last-sequence-id")
     skips_plain = True
 
     def start(self) -> None:

@@ -12,7 +12,7 @@ from assay_conformance.model.requirement import RequirementId
 class SurvivesLoad(CopiesCheck, LastIdCheck):
     """Judged on duplicates of what was stored before the load, and on what a producer of that name is told."""
 
-    requirement = RequirementId("dedup.survives-load")
+    requirement = RequirementId("dedup.survives-unload")
     kinds = frozenset({Copied.LOADED})
 
     def told(self, topic: str, name: str, last_id: int, event: Frame) -> None:

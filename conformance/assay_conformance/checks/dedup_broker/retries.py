@@ -51,7 +51,7 @@ class TakesFailedAgain(Check):
     died may still be written.
     """
 
-    requirement = RequirementId("dedup.takes-failed-again")
+    requirement = RequirementId("dedup.accepts-retry-of-failed-write")
     needs = ((Frame, "SEND_ERROR"),)
 
     def start(self) -> None:

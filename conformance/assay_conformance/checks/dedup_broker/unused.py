@@ -39,7 +39,7 @@ class ForgetsUnusedNames(Check):
     A broker that loads a topic counts from there: names that were there before are not judged.
     """
 
-    requirement = RequirementId("dedup.forgets-unused-names")
+    requirement = RequirementId("dedup.forgets-inactive-producers")
 
     def start(self) -> None:
         self._topics = deduplicated(self.view)

@@ -17,7 +17,7 @@ class AcrossPartitions(InFlight):
     nobody saw where a refused message was to go, nor how many places its chunks and those of others took.
     """
 
-    requirement = RequirementId("flow.across-partitions")
+    requirement = RequirementId("flow.max-pending-across-partitions")
     needs = (Setting("producer", "max_pending_across_partitions"),)
 
     def more(self, handle: int, event: Frame) -> None:

@@ -17,7 +17,7 @@ class FirstPermits(ConsumerCheck):
     asks message by message: of those only the order is judged.
     """
 
-    requirement = RequirementId("flow.first-permits-fill-the-queue")
+    requirement = RequirementId("flow.initial-permits-equal-queue-size")
     skips_plain = True
 
     def start(self) -> None:

@@ -91,7 +91,7 @@ class InFlight(Check):
 class BoundedPending(InFlight):
     """Messages without a receipt, batch members one by one, against max_pending_messages of each partition."""
 
-    requirement = RequirementId("flow.bounded-pending")
+    requirement = RequirementId("flow.max-pending-messages")
     skips_plain = True
 
     def more(self, handle: int, event: Frame) -> None:
@@ -117,7 +117,7 @@ class BoundedPending(InFlight):
 class BoundedMemory(InFlight):
     """Bytes of messages without a receipt, of all producers of a client together; one message may cross the limit."""
 
-    requirement = RequirementId("flow.bounded-memory")
+    requirement = RequirementId("flow.memory-limit")
     needs = (Setting("client", "memory_limit_bytes"),)
 
     def more(self, handle: int, event: Frame) -> None:
@@ -161,7 +161,7 @@ class FullQueue(TimedCheck):
     the memory of the client surely held this one beside all that.
     """
 
-    requirement = RequirementId("flow.full-queue-answers")
+    requirement = RequirementId("flow.full-queue-blocks-or-fails")
     needs = (Trait.QUEUE_FULL,)
 
     def start(self) -> None:

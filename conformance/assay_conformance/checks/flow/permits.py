@@ -148,7 +148,7 @@ class HalfQueue(PermitCheck):
     Judged on a consumer's first connection: behind a reconnect nobody sees which connection a delivery came over.
     """
 
-    requirement = RequirementId("flow.grants-by-half-queues")
+    requirement = RequirementId("flow.permits-renewed-at-half-queue")
     skips_plain = True
 
     @on(Received)
@@ -237,7 +237,7 @@ class RestartsAfterReconnect(PermitCheck):
     queue's follows it. Grants ahead of that answer are another requirement's.
     """
 
-    requirement = RequirementId("flow.restarts-after-reconnect")
+    requirement = RequirementId("flow.permits-reset-on-reconnect")
     skips_plain = True
 
     def start(self) -> None:

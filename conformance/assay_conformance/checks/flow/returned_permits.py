@@ -14,7 +14,7 @@ from assay_conformance.model.requirement import RequirementId
 class FilteredEarnNothing(PermitCheck):
     """More permits are open than the queue holds, by no more than what ack_sets took out: those were returned."""
 
-    requirement = RequirementId("flow.filtered-earn-nothing")
+    requirement = RequirementId("flow.no-permit-for-ack-set-filtered")
     needs = (Trait.BATCH,)
 
     def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
@@ -37,7 +37,7 @@ class DroppedReturnPermits(PermitCheck):
     """A receive that ended for want of messages shows an empty queue: whatever came was handed over or dropped, and
     less than half a queue of permits may wait to be granted again."""
 
-    requirement = RequirementId("flow.dropped-return-permits")
+    requirement = RequirementId("flow.dropped-message-returns-permit")
     skips_plain = True
 
     @on(Completion, "receive")

@@ -60,7 +60,7 @@ class _Limits:
 class UnackedLimit(DispatchLedger):
     """Judged where a topic, its namespace or the broker sets a limit; the broker's own are too large for any Case."""
 
-    requirement = RequirementId("flow.unacked-limit")
+    requirement = RequirementId("flow.max-unacked-messages")
 
     def start(self) -> None:
         super().start()

@@ -130,7 +130,7 @@ class PermitForReceive(ZeroQueueCheck):
     What comes again although the application has acknowledged it may be dropped, and so may what is buried, what was
     sought behind, and what a reader had read before: another permit follows for the receive that waits."""
 
-    requirement = RequirementId("flow.permit-for-receive")
+    requirement = RequirementId("flow.zero-queue-permit-per-receive")
 
     def flowed(self, session: ConsumerSession, granted: _Granted, event: Frame) -> None:
         assert session.consumer is not None
@@ -170,7 +170,7 @@ class PermitForReceive(ZeroQueueCheck):
 class WaitingAsksAgain(ZeroQueueCheck):
     """Behind a reconnect the permit of a receive that waits is granted again."""
 
-    requirement = RequirementId("flow.waiting-receive-asks-again")
+    requirement = RequirementId("flow.zero-queue-renews-after-reconnect")
 
     def flowed(self, session: ConsumerSession, granted: _Granted, event: Frame) -> None:
         assert session.consumer is not None

@@ -123,7 +123,7 @@ class _Buried(Settling):
 
 
 class BuriedThenAcked(_Buried):
-    requirement = RequirementId("letters.buried-then-acked")
+    requirement = RequirementId("dead-letter.original-acked-after-receipt")
     large = False
 
     def taken(self, address: Address, request: Frame, answer: Frame) -> None:
@@ -144,7 +144,7 @@ class LargeIsBuried(_Buried):
     """One that is refused and does not come again, as when only some of its chunks do, never gets there. Where a fault
     took chunks on their way, or the permits for them, that is no wonder, nor where its consumer is not subscribed."""
 
-    requirement = RequirementId("letters.large-is-buried")
+    requirement = RequirementId("dead-letter.large-message-chunked")
     large = True
 
     def start(self) -> None:

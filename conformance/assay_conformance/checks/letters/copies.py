@@ -64,7 +64,7 @@ class _WholeLetter(LetterCheck):
 
 
 class WholeDeadLetter(_WholeLetter):
-    requirement = RequirementId("letters.dead-letter-is-whole")
+    requirement = RequirementId("dead-letter.copy-is-complete")
     needs = (Setting("consumer", "max_redeliver_count"),)
     kind = Kind.DEAD
 
@@ -72,7 +72,7 @@ class WholeDeadLetter(_WholeLetter):
 class WholeRetryLetter(_WholeLetter):
     """Beside its content: one more round than the copy that was sent round, and a time as far off as was asked."""
 
-    requirement = RequirementId("letters.retry-letter-is-whole")
+    requirement = RequirementId("retry-letter.copy-is-complete")
     needs = (Setting("consumer", "retry_letters"),)
     kind = Kind.RETRY
 

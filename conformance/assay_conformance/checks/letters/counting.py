@@ -22,7 +22,7 @@ class CountsToItsMaximum(LetterCheck):
     """No dead letter before its message was redelivered, or went round, as often as the maximum; and no message in the
     application's hands, or sent round, once more often than that."""
 
-    requirement = RequirementId("letters.counts-to-its-maximum")
+    requirement = RequirementId("dead-letter.max-redeliver-count")
     needs = (Setting("consumer", "max_redeliver_count"),)
 
     def start(self) -> None:

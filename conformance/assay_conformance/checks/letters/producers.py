@@ -13,7 +13,7 @@ from assay_conformance.model.requirement import RequirementId
 class BuriedAlone(LetterCheck):
     """A dead letter in a batch waits for company, and its original for the batch."""
 
-    requirement = RequirementId("letters.buried-alone")
+    requirement = RequirementId("dead-letter.not-batched")
     needs = (Setting("consumer", "max_redeliver_count"),)
 
     def posted(self, letter: Letter) -> None:
@@ -32,7 +32,7 @@ class BuriedAlone(LetterCheck):
 class AsksForFirstSubscription(LetterCheck):
     """Only where one is configured."""
 
-    requirement = RequirementId("letters.asks-for-first-subscription")
+    requirement = RequirementId("dead-letter.initial-subscription")
     needs = (Setting("consumer", "max_redeliver_count"),)
 
     @on(Frame, "PRODUCER")

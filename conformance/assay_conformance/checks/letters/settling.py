@@ -312,7 +312,7 @@ class Settling(ConsumerCheck, LetterCheck):
 class RetriedThenAcked(Settling):
     """Messages that the application had come again later."""
 
-    requirement = RequirementId("letters.retried-then-acked")
+    requirement = RequirementId("retry-letter.original-acked-after-receipt")
     needs = (Setting("consumer", "retry_letters"),)
 
     @on(Invoke, "reconsume_later")

@@ -138,7 +138,7 @@ class BackoffGrows(BackoffCheck):
 class ShortBehindLong(BackoffCheck):
     """One that is due sooner than what was refused before it does not wait for that."""
 
-    requirement = RequirementId("nack.short-behind-long")
+    requirement = RequirementId("nack.short-delay-not-behind-long")
 
     def in_time(self, growing: Growing, event: Frame) -> None:
         if growing.behind is not None:

@@ -30,7 +30,7 @@ class AsksForAllChunks(RequestCheck):
     The ids may be spread over several commands, before that of the last chunk or soon behind it.
     """
 
-    requirement = RequirementId("nack.all-chunks")
+    requirement = RequirementId("nack.requests-all-chunks")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:

@@ -36,7 +36,7 @@ class RedeliveriesCounted(DispatchLedger):
     between the dispatch and the writing is counted in both this MESSAGE and the one it brings about.
     """
 
-    requirement = RequirementId("nack.redeliveries-counted")
+    requirement = RequirementId("nack.redelivery-count")
     needs = (frozenset({Subscribed("Shared"), Subscribed("Key_Shared")}),)
 
     def start(self) -> None:

@@ -36,7 +36,7 @@ class WholeEntry(RequestCheck):
     """A refused batch message brings its entry back: the REDELIVER names no batch index, and the application gets
     every message of the entry that it has neither acknowledged nor sent round by a retry letter."""
 
-    requirement = RequirementId("nack.whole-entry")
+    requirement = RequirementId("nack.requests-whole-batch")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:

@@ -44,7 +44,7 @@ class AllInOrder(ConsumerCheck):
     readers, which may drop what they have read.
     """
 
-    requirement = RequirementId("nack.exclusive-all-in-order")
+    requirement = RequirementId("nack.exclusive-redelivers-all-in-order")
     needs = ((Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES"),)
 
     def start(self) -> None:

@@ -41,7 +41,7 @@ class Merged(RequestCheck):
     than a command takes.
     """
 
-    requirement = RequirementId("nack.merged")
+    requirement = RequirementId("nack.requests-merged")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:

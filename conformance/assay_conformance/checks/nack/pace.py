@@ -36,7 +36,7 @@ class LeastDelay(RequestCheck):
     with a message whose retry letter fails may be asked for at once.
     """
 
-    requirement = RequirementId("nack.least-delay")
+    requirement = RequirementId("nack.minimum-delay")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
@@ -90,7 +90,7 @@ class SteadyRefusals(RequestCheck):
     """Each refusal has its own upper bound, judged where others followed within it, so often that a timer which each
     of them sets anew would not have fired."""
 
-    requirement = RequirementId("nack.steady-refusals")
+    requirement = RequirementId("nack.later-nacks-do-not-postpone")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:

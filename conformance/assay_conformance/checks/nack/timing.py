@@ -42,7 +42,7 @@ class RedeliveredInWindow(RequestCheck):
     may be asked for at once.
     """
 
-    requirement = RequirementId("nack.redelivered-in-window")
+    requirement = RequirementId("nack.redelivery-requested-in-time")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:

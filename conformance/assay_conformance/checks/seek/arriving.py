@@ -130,7 +130,7 @@ class StartsAtTarget(SeekCheck):
 class ForgetsBefore(SeekCheck, AckCheck):
     """What had come before a seek is not handed over behind it, unless it came again; nor is it acknowledged."""
 
-    requirement = RequirementId("seek.forgets-what-was-before")
+    requirement = RequirementId("seek.discards-prefetched")
 
     def start(self) -> None:
         super().start()
@@ -217,7 +217,7 @@ class EndsWhenConnected(SeekCheck):
     Where the broker's answer comes ahead of the CLOSE_CONSUMER, a client that is still connected may end it then.
     """
 
-    requirement = RequirementId("seek.ends-when-connected")
+    requirement = RequirementId("seek.completes-after-resubscribe")
 
     def sought(self, seek: Sought, event: Completion) -> None:
         closed, answered = seek.closed, seek.answered

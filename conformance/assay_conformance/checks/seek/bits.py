@@ -12,7 +12,7 @@ from assay_conformance.model.requirement import RequirementId
 class BatchBits(SeekCheck):
     """The SEEK of a call that named a member of a batch, once the wire shows it."""
 
-    requirement = RequirementId("seek.into-batch-by-bits")
+    requirement = RequirementId("seek.into-batch-carries-ack-set")
 
     @on(Frame, "SEEK")
     def seek_sent(self, event: Frame) -> None:

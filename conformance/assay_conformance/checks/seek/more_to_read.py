@@ -131,12 +131,12 @@ class _Answers(Check):
 
 
 class KnowsWhetherMore(_Answers):
-    requirement = RequirementId("seek.knows-whether-more")
+    requirement = RequirementId("seek.has-message-available-after-read")
     place = Received
 
 
 class KnowsWhetherAny(_Answers):
-    requirement = RequirementId("seek.knows-whether-any")
+    requirement = RequirementId("seek.has-message-available-before-read")
     place = Invoke
 
 

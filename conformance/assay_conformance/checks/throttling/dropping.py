@@ -40,7 +40,7 @@ class DropsWhatIsNotKept(Check):
     Judged in Cases whose topics' stores are not held, and whose faults are all on the way: nothing else is late then.
     """
 
-    requirement = RequirementId("throttling.drops-what-is-not-kept")
+    requirement = RequirementId("throttling.non-persistent-drops-excess")
 
     def start(self) -> None:
         held = any(step.who is Who.BROKER and step.verb == "hold_store" for step in self.view.case.steps)

@@ -21,7 +21,7 @@ BACKLOGGED_ENTRIES = 1_000
 class PartitionsEach(FedCheck):
     """Partitions of one topic, each from below: from above each is a topic like any other."""
 
-    requirement = RequirementId("throttling.each-partition")
+    requirement = RequirementId("throttling.rate-per-partition")
 
     def judges(self, limiter: Dispatches) -> bool:
         return super().judges(limiter) and limiter.is_partition and limiter.rate.bytes <= 0
@@ -50,7 +50,7 @@ class SparesCaughtUp(DispatchWindows):
     """On a broker that throttles only who has a backlog. When it looks whether somebody has is its own affair: below
     the threshold from the beginning nobody is throttled, and above it everybody is."""
 
-    requirement = RequirementId("throttling.spares-caught-up")
+    requirement = RequirementId("throttling.no-backlog-not-throttled")
     spares_caught_up = True
 
     def judges(self, limiter: Dispatches) -> bool:

@@ -182,7 +182,7 @@ class UnwrittenPause(Check):
     """Where a step keeps the store waiting: a connection has no more SENDs without an answer than the broker's limit,
     and what it may have read ahead."""
 
-    requirement = RequirementId("throttling.unwritten-sends-pause")
+    requirement = RequirementId("throttling.pending-publishes-pause-reads")
 
     def start(self) -> None:
         self._most = self.view.case.topology.settings.max_pending_sends
@@ -231,7 +231,7 @@ class FullBufferPauses(Check):
     Judged where one broker has all topics. Who connects when it is full is left out: there is nothing yet to stop.
     """
 
-    requirement = RequirementId("throttling.full-buffer-pauses")
+    requirement = RequirementId("throttling.publish-buffer-pauses-reads")
 
     def start(self) -> None:
         topology = self.view.case.topology

@@ -92,7 +92,7 @@ class PreciseReads(Check):
     """With precise flow control a read takes no more entries than its permits hold, as far as the broker has seen what
     this consumer's entries hold: counted here with the smallest it was sent."""
 
-    requirement = RequirementId("throttling.precise-reads")
+    requirement = RequirementId("throttling.precise-dispatcher-flow-control")
 
     def start(self) -> None:
         self._is_precise = self.view.case.topology.settings.precise_flow_control

@@ -85,7 +85,7 @@ class DispatchRateHolds(MessageWindows):
 class LevelsHoldTogether(DispatchWindows):
     """Where several levels have rates each holds as if it were alone; from below only the tightest would."""
 
-    requirement = RequirementId("throttling.levels-together")
+    requirement = RequirementId("throttling.all-levels-hold")
 
     def judges(self, limiter: Dispatches) -> bool:
         return limiter.level.shared
@@ -101,7 +101,7 @@ class NearestLevelHolds(MessageWindows):
     What leaves after the first tokens shows that a rate is not tighter, what does not that it is not looser.
     """
 
-    requirement = RequirementId("throttling.nearest-level-counts")
+    requirement = RequirementId("throttling.nearest-policy-wins")
 
     def judges(self, limiter: Dispatches) -> bool:
         return limiter.level.overrules and not limiter.level.shared
@@ -110,7 +110,7 @@ class NearestLevelHolds(MessageWindows):
 class PeriodHolds(MessageWindows):
     """Periods of more than a second."""
 
-    requirement = RequirementId("throttling.period-is-as-set")
+    requirement = RequirementId("throttling.rate-period-respected")
 
     def judges(self, limiter: Dispatches) -> bool:
         return limiter.rate.period_s > 1 and not limiter.level.shared and not limiter.level.overrules
@@ -140,7 +140,7 @@ class ReplayOvershoots(DispatchWindows):
 class ByteRateHolds(DispatchWindows):
     """Rates in bytes alone, from both sides; the bytes are those of entries as they are stored."""
 
-    requirement = RequirementId("throttling.byte-rate-holds")
+    requirement = RequirementId("throttling.dispatch-byte-rate-holds")
 
     def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
         if limiter.rate.bytes > 0 and limiter.rate.messages <= 0:
@@ -166,7 +166,7 @@ class RatesHoldTogether(DispatchWindows):
 class RedeliveredCountAgain(DispatchWindows):
     """Judged where something was dispatched a second time."""
 
-    requirement = RequirementId("throttling.redelivered-count-again")
+    requirement = RequirementId("throttling.redelivery-is-charged")
 
     def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
         if limiter.rate.messages > 0 and limiter.again:

@@ -24,7 +24,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 class AckTimeoutLate(Redelivery[Any]):
     """Held messages are asked for late."""
 
-    breaks = "ack-timeout.asked-for-in-window"
+    breaks = "ack-timeout.redelivery-requested-in-time"
     stands_for = "a timer that ticks coarsely"
     lateness_ms = 300
 
@@ -35,7 +35,7 @@ class AckTimeoutLate(Redelivery[Any]):
 class AckTimeoutEarly(Redelivery[Any]):
     """Held messages are asked for after half the time."""
 
-    breaks = "ack-timeout.asked-for-in-window"
+    breaks = "ack-timeout.redelivery-requested-in-time"
     stands_for = "buckets counted in other ticks than they pass in"
 
     def _timeout_ms(self) -> int:
@@ -45,7 +45,7 @@ class AckTimeoutEarly(Redelivery[Any]):
 class TimesOutPrefetched(Consumer):
     """The time-out runs from a message's arrival."""
 
-    breaks = "ack-timeout.prefetched-do-not-count"
+    breaks = "ack-timeout.not-for-prefetched"
     stands_for = "a slow application loses what it never had in hand to others"
 
     def _enqueue(self, inbound: Inbound) -> None:
@@ -54,7 +54,7 @@ class TimesOutPrefetched(Consumer):
         super()._enqueue(inbound)
 
 
-class AckLeavesTimeout(Redelivery[Any]):
+class AckKeepsAckTimeout(Redelivery[Any]):
     """An acknowledgment does not stop the time-out."""
 
     breaks = "ack-timeout.ended-by-ack"
@@ -64,7 +64,7 @@ class AckLeavesTimeout(Redelivery[Any]):
         pass
 
 
-class AsksForLastChunk(Redelivery[Any]):
+class AckTimeoutOfLastChunkOnly(Redelivery[Any]):
     """Of a chunked message only the last chunk is asked for again."""
 
     breaks = "ack-timeout.ended-by-ack"
@@ -77,10 +77,10 @@ class AsksForLastChunk(Redelivery[Any]):
             yield message_id(*message.entry.position)
 
 
-class TimeoutAsksForAll(Redelivery[Any]):
+class AckTimeoutRedeliversAll(Redelivery[Any]):
     """A time-out asks for everything on a shared subscription."""
 
-    breaks = "ack-timeout.asked-for-by-type"
+    breaks = "ack-timeout.request-fits-subscription-type"
     stands_for = "one request for every type: what is still at work comes again"
 
     @property
@@ -88,10 +88,10 @@ class TimeoutAsksForAll(Redelivery[Any]):
         return False
 
 
-class TimeoutNamesAlways(Redelivery[Any]):
+class AckTimeoutAlwaysNamesMessages(Redelivery[Any]):
     """A time-out names its messages on an exclusive subscription."""
 
-    breaks = "ack-timeout.asked-for-by-type"
+    breaks = "ack-timeout.request-fits-subscription-type"
     stands_for = "pulsar-rs (read in its source): ids whatever the type is"
 
     @property
@@ -99,10 +99,10 @@ class TimeoutNamesAlways(Redelivery[Any]):
         return True
 
 
-class TakesAnyAckTimeout(Validation):
+class AcceptsAnyAckTimeout(Validation):
     """Any acknowledgment time-out is taken, however short."""
 
-    breaks = "ack-timeout.least-refused"
+    breaks = "ack-timeout.minimum-enforced"
     stands_for = "a minimum documented and never checked"
 
     def _times_out_too_soon(self, settings: ConsumerSettings) -> bool:
@@ -112,7 +112,7 @@ class TakesAnyAckTimeout(Validation):
 class TickLongerThanTimeout(TickWheel[Any]):
     """A tick longer than the acknowledgment time-out stays as it is."""
 
-    breaks = "ack-timeout.ticks-fit"
+    breaks = "ack-timeout.tick-within-timeout"
     stands_for = "ticks of a second for a time-out of half a second"
 
     def _tick_ms(self, timeout_ms: int, tick_ms: int) -> int:
@@ -122,7 +122,7 @@ class TickLongerThanTimeout(TickWheel[Any]):
 class TicksRoundedDown(TickWheel[Any]):
     """The number of ticks in an acknowledgment time-out is rounded down."""
 
-    breaks = "ack-timeout.ticks-fit"
+    breaks = "ack-timeout.tick-within-timeout"
     stands_for = "an integer division: the last part of the time-out is lost"
 
     def _ticks(self, timeout_ns: int) -> int:

@@ -29,7 +29,7 @@ class UnframesSnappy(Arrivals):
 class SnappyFramed(OpBuilder):
     """SNAPPY is written and read in the framing of streams."""
 
-    breaks = "compression.common-format"
+    breaks = "compression.interoperable-format"
     stands_for = "pulsar-rs: nobody else can read it"
     also = (UnframesSnappy,)
 
@@ -40,7 +40,7 @@ class SnappyFramed(OpBuilder):
 class OmitsUncompressedSize(OpBuilder):
     """Compressed messages do not tell their uncompressed size."""
 
-    breaks = "compression.exact-size"
+    breaks = "compression.uncompressed-size-exact"
     stands_for = "pulsar-rs#220: other clients cannot read them"
 
     def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:
@@ -49,30 +49,30 @@ class OmitsUncompressedSize(OpBuilder):
         return body
 
 
-class BadBodyUnreported(Arrivals):
+class DecompressionErrorUnreported(Arrivals):
     """A message that cannot be decompressed is dropped without a word."""
 
-    breaks = "compression.garbled-message-reported"
+    breaks = "compression.decompression-error-reported"
     stands_for = "pulsar-rs: an error to the application, nothing to the broker"
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
         self._permits.give_back(size_of(metadata))
 
 
-class BadBodyKeepsPermit(Arrivals):
+class DecompressionErrorKeepsPermit(Arrivals):
     """The permit of a message that cannot be decompressed is not returned."""
 
-    breaks = "compression.garbled-message-reported"
+    breaks = "compression.decompression-error-reported"
     stands_for = "an early return past the accounting"
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
         self._discard(position, reason, 0)
 
 
-class BadBodyDelivered(Arrivals):
+class DeliversUndecompressedBody(Arrivals):
     """A message that cannot be decompressed is delivered as it came."""
 
-    breaks = "compression.garbled-message-reported"
+    breaks = "compression.decompression-error-reported"
     stands_for = "a fallback that means well"
 
     def _uncompressed(self, metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
@@ -84,10 +84,10 @@ class BadBodyDelivered(Arrivals):
             return bytes(data)
 
 
-class AbsurdSizeCloses(Arrivals):
+class AbsurdSizeClosesConnection(Arrivals):
     """A message of an absurd size closes the connection."""
 
-    breaks = "compression.doubts-sizes"
+    breaks = "compression.absurd-size-not-trusted"
     stands_for = "a limit that is enforced by leaving: the same entry comes back for ever"
 
     def _bad_entry(

@@ -20,20 +20,20 @@ from assay_conformance.wire import (
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
-class OpensForEver(Handler):
+class OpensBeyondTimeout(Handler):
     """An opening that is refused for now goes on beyond its time-out."""
 
-    breaks = "connection.keeps-opening"
+    breaks = "connection.reconnects-while-opening"
     stands_for = "a deadline kept for requests, and for what they are part of nobody's"
 
     def _is_too_late(self, delay_ns: int) -> bool:
         return False
 
 
-class RequestIdsComeAgain(Requests):
+class ReusesRequestIds(Requests):
     """Request ids begin anew while their connection goes on."""
 
-    breaks = "connection.request-ids-differ"
+    breaks = "connection.request-ids-unique"
     stands_for = "a counter too small, that wraps around"
 
     def _next_id(self) -> int:
@@ -43,7 +43,7 @@ class RequestIdsComeAgain(Requests):
 class RequestsBeforeConnected(Connection):
     """Requests follow CONNECT without waiting for CONNECTED."""
 
-    breaks = "connection.connects-first"
+    breaks = "connection.handshake-first"
     stands_for = "a handshake taken for granted"
 
     def opened(self) -> None:
@@ -64,10 +64,10 @@ class PongLate(Connection):
         self._shared.after(late_ns(self._shared, PongLate), lambda: super(PongLate, self)._ping(frame))
 
 
-class StaysWithSilentPeer(KeepAlive):
+class KeepsSilentConnection(KeepAlive):
     """A connection is kept although its PING stays unanswered."""
 
-    breaks = "connection.leaves-silent-peer"
+    breaks = "connection.closes-silent-connection"
     stands_for = "only the network's own errors count"
 
     def _judge_silence(self, heard_ns: int) -> None:
@@ -77,20 +77,20 @@ class StaysWithSilentPeer(KeepAlive):
             self._idle()
 
 
-class IgnoresAgreedVersion(Connection):
+class IgnoresNegotiatedVersion(Connection):
     """Acknowledgments leave together whatever the broker's version."""
 
-    breaks = ("connection.agreed-version", "connection.no-checksum-for-the-old")
+    breaks = ("connection.negotiated-version", "connection.no-checksum-to-old-broker")
     stands_for = "a version read and never used"
 
     def _agreed(self, brokers_version: int) -> int:
         return PROTOCOL_VERSION
 
 
-class SumsForTheOld(Producer):
+class ChecksumToOldBroker(Producer):
     """Messages carry a checksum whatever the broker's version."""
 
-    breaks = "connection.no-checksum-for-the-old"
+    breaks = "connection.no-checksum-to-old-broker"
     stands_for = "a version read for acknowledgments alone"
 
     def _frame_for(self, version: int, op: Op) -> bytes:
@@ -108,10 +108,10 @@ class RecordsLimit(Connection):
         self._shared.last_limit = self.max_message_bytes
 
 
-class LimitOfLastConnection(Producer):
+class MaxMessageSizeOfLastConnection(Producer):
     """The message limit of whoever connected last holds for every connection."""
 
-    breaks = "connection.limit-of-each"
+    breaks = "connection.max-message-size-per-connection"
     stands_for = "C++ client (read in its source): one limit for the whole process"
     also = (RemembersLimit, RecordsLimit)
 
@@ -130,7 +130,7 @@ class UnboundedRedirects(Lookup):
         return False
 
 
-class DropsAuthority(Lookup):
+class RedirectDropsAuthority(Lookup):
     """A redirected lookup is asked again without authority."""
 
     breaks = "connection.follows-redirects"
@@ -140,27 +140,27 @@ class DropsAuthority(Lookup):
         return False
 
 
-class GivesUpOpening(Handler):
+class OpeningNotRetried(Handler):
     """What fails for now while a producer or consumer is opened ends the opening."""
 
-    breaks = ("connection.retries-not-ready", "connection.keeps-opening")
+    breaks = ("connection.retries-service-not-ready", "connection.reconnects-while-opening")
     stands_for = "pulsar-client-cpp#293, pulsar-client-cpp#396: passing errors at creation are not retried"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return self._opening or super()._is_final(refusal)
 
 
-class RegistersAgainUnclosed(Handler):
+class TimedOutRegistrationNotClosed(Handler):
     """A registration that timed out is made again without closing the first."""
 
-    breaks = "connection.tidies-time-outs"
+    breaks = "connection.closes-timed-out-registration"
     stands_for = "a time-out taken for a refusal: the broker may hold both"
 
     def _close_unanswered(self, connection: Connection) -> None:
         pass
 
 
-class UnknownReceiptCloses(Connection):
+class UnknownReceiptClosesConnection(Connection):
     """A receipt for a producer that is not there closes the connection."""
 
     breaks = "connection.ignores-unknown-ids"
@@ -173,7 +173,7 @@ class UnknownReceiptCloses(Connection):
             self.close(Cause.LOST, "a receipt for no producer of this connection")
 
 
-class GivesUpOnFirstLookup(Handler):
+class LookupNotRetried(Handler):
     """Opening fails with the first look-up that does."""
 
     breaks = "connection.retries-lookups"
@@ -183,10 +183,10 @@ class GivesUpOnFirstLookup(Handler):
         return (self._opening and self.phase is Phase.SEEKING) or super()._is_final(refusal)
 
 
-class IgnoresChallenge(Connection):
+class IgnoresAuthChallenge(Connection):
     """A broker that asks for fresh credentials gets no answer."""
 
-    breaks = "connection.answers-challenge"
+    breaks = "connection.answers-auth-challenge"
     stands_for = "a command nobody listens to"
 
     def _challenge(self, frame: Frame) -> None:
@@ -196,17 +196,17 @@ class IgnoresChallenge(Connection):
 class IgnoresProxy(Lookup):
     """A broker behind a proxy is connected to without it."""
 
-    breaks = "connection.names-broker-to-proxy"
+    breaks = "connection.proxy-to-broker-url"
     stands_for = "a flag of the look-up that is not read"
 
     def _way(self, body: pb.CommandLookupTopicResponse) -> Way:
         return Way(self._url(body))
 
 
-class RepeatsCredentials(Shared):
+class AnswersWithOldCredentials(Shared):
     """A broker that asks for fresh credentials gets those it has."""
 
-    breaks = "connection.answers-challenge"
+    breaks = "connection.answers-auth-challenge"
     stands_for = "credentials that are read once, when the client is made"
 
     def token(self) -> bytes | None:
@@ -216,7 +216,7 @@ class RepeatsCredentials(Shared):
 class AnswersWithoutCredentials(Connection):
     """The answer to a broker that asks for fresh credentials carries none."""
 
-    breaks = "connection.answers-challenge"
+    breaks = "connection.answers-auth-challenge"
     stands_for = "pulsar-client-go#1062: absent auth data, and the broker drops the connection at each refresh"
 
     def _credentials(self) -> dict[str, Any]:

@@ -30,10 +30,10 @@ class DefaultHashIsMurmur3(Publisher):
         return self._settings.hashing_scheme or HashingScheme.MURMUR3_32
 
 
-class SingleIgnoresKeys(Publisher):
+class SinglePartitionIgnoresKeys(Publisher):
     """Routing to a single partition takes messages with keys there, too."""
 
-    breaks = "routing.keys-choose-partition"
+    breaks = "routing.key-chooses-partition"
     stands_for = "pulsar-rs: keys count under one routing policy only"
 
     def _choice(self, message: Outgoing) -> int:
@@ -67,7 +67,7 @@ class Murmur3KeepsSign(Publisher):
         return murmur3_32_raw(key.encode()) if murmur3 else super()._hash(key)
 
 
-class SingleTakesTurns(Publisher):
+class SinglePartitionRoundRobins(Publisher):
     """Routing to a single partition takes turns."""
 
     breaks = "routing.single-partition-stays"
@@ -78,10 +78,10 @@ class SingleTakesTurns(Publisher):
         return False
 
 
-class TurnsLastTwoMessages(Publisher):
+class RoundRobinTwoMessagesEach(Publisher):
     """Two messages go to a partition before it is the next one's turn."""
 
-    breaks = "routing.round-robin-turns"
+    breaks = "routing.round-robin-cycle"
     stands_for = "thresholds of batching in force without batching"
 
     def _turn_of_message(self) -> int:
@@ -89,40 +89,40 @@ class TurnsLastTwoMessages(Publisher):
         return self._start + self._turns // 2 - 1
 
 
-class BatchedTurnsByMessage(Publisher):
+class RoundRobinSwitchesEachMessage(Publisher):
     """With batching each message goes to the next partition."""
 
-    breaks = "routing.batches-fill-in-windows"
+    breaks = "routing.round-robin-batching-window"
     stands_for = "turns that do not know of batching: entries of one message each"
 
     def _turn_of_window(self, window_ms: int) -> int:
         return self._turn_of_message()
 
 
-class WindowOfOneDelay(Publisher):
+class BatchingWindowOfOneDelay(Publisher):
     """With batching the partition changes after one publish delay, however many are configured."""
 
-    breaks = "routing.batches-fill-in-windows"
+    breaks = "routing.round-robin-batching-window"
     stands_for = "an option nobody reads"
 
     def _window_delays(self) -> int:
         return min(1, super()._window_delays())
 
 
-class WindowOverstays(Publisher):
+class BatchingWindowTooLong(Publisher):
     """With batching the partition changes two publish delays late."""
 
-    breaks = "routing.batches-fill-in-windows"
+    breaks = "routing.round-robin-batching-window"
     stands_for = "a window that is looked at only when a batch leaves, and counted from there"
 
     def _window_delays(self) -> int:
         return super()._window_delays() + 2
 
 
-class WindowNeverEnds(Publisher):
+class BatchingWindowNeverEnds(Publisher):
     """With batching the partition never changes."""
 
-    breaks = "routing.batches-fill-in-windows"
+    breaks = "routing.round-robin-batching-window"
     stands_for = "a clock read once: one partition gets everything"
 
     def _turn_of_window(self, window_ms: int) -> int:
@@ -132,14 +132,14 @@ class WindowNeverEnds(Publisher):
 class SwitchFrequencyUnchecked(Validation):
     """Windows of no publish delay are taken."""
 
-    breaks = "routing.window-not-below-delay"
+    breaks = "routing.partition-switch-frequency-minimum"
     stands_for = "a number handed on as it is"
 
     def _has_no_window(self, settings: ProducerSettings) -> bool:
         return False
 
 
-class SickPartitionHoldsSends(Publisher):
+class DisconnectedPartitionBlocksAll(Publisher):
     """While one partition is not connected no message is taken to any."""
 
     breaks = "routing.partitions-are-independent"
@@ -152,10 +152,10 @@ class SickPartitionHoldsSends(Publisher):
             self._shared.after(10 * MS, lambda: self.send(op, message, sync=sync))
 
 
-class WindowOfOneNeverEnds(Publisher):
+class BatchingWindowOfOneNeverEnds(Publisher):
     """With windows of one publish delay a producer stays on its partition for good."""
 
-    breaks = "routing.short-windows-stall-less"
+    breaks = "routing.short-batching-window-stalls-less"
     stands_for = "a window counted in whole further delays: of one there are none"
 
     def _turn_of_window(self, window_ms: int) -> int:
@@ -167,10 +167,10 @@ def is_full(producer: Producer) -> bool:
     return producer._pending.why_full() is not None
 
 
-class SteersAroundFull(Publisher):
+class AvoidsFullPartition(Publisher):
     """A message whose turn is at a full partition goes to the next one with room."""
 
-    breaks = "routing.steers-around-full"
+    breaks = "routing.avoids-full-partition"
     stands_for = "vivo's fork of the Java client"
 
     def _chosen(self, message: Outgoing, count: int) -> Producer:
@@ -180,10 +180,10 @@ class SteersAroundFull(Publisher):
         return chosen
 
 
-class AsksRouterTwice(Publisher):
+class CallsRouterTwice(Publisher):
     """A router of the application is asked twice for each message."""
 
-    breaks = "routing.asks-the-router-once"
+    breaks = "routing.custom-router-called-once"
     stands_for = (
         "the choice made once to find a queue and once more to send: a router that counts leaves partitions out"
     )
@@ -193,17 +193,17 @@ class AsksRouterTwice(Publisher):
         return super()._ask(router, message, count)
 
 
-class OutOfRangeWraps(Publisher):
+class InvalidPartitionWraps(Publisher):
     """A partition that there is not is taken as a remainder."""
 
-    breaks = ("routing.bad-answer-fails-one", "routing.asks-the-router-once")
+    breaks = ("routing.invalid-partition-fails-one-send", "routing.custom-router-called-once")
     stands_for = "a router's mistake hidden: messages go where nobody sent them"
 
     def _ask(self, router: Router, message: Outgoing, count: int) -> int:
         return super()._ask(router, message, count) % count
 
 
-class SingleIsTheFirst(Publisher):
+class SinglePartitionIsAlwaysFirst(Publisher):
     """The partition of every producer under single-partition routing is the first."""
 
     breaks = "routing.single-partition-is-random"
@@ -213,10 +213,10 @@ class SingleIsTheFirst(Publisher):
         return 0 if self._settings.routing is Routing.SINGLE else super()._first()
 
 
-class TurnsStartAtTheFirst(Publisher):
+class RoundRobinStartsAtFirst(Publisher):
     """The turns of every producer begin at the first partition."""
 
-    breaks = "routing.turns-start-anywhere"
+    breaks = "routing.round-robin-random-start"
     stands_for = "a counter that begins at 0"
 
     def _first(self) -> int:

@@ -34,10 +34,10 @@ class SeekIgnoresInclusive(Seeking):
         self._inclusive = False
 
 
-class SeekKeepsPrefetch(Consumer):
+class SeekKeepsPrefetched(Consumer):
     """What was prefetched before a seek is handed out behind it."""
 
-    breaks = "seek.forgets-what-was-before"
+    breaks = "seek.discards-prefetched"
     stands_for = "DotPulsar (read in its source): a seek clears its batch handling, and not the queue"
 
     def _drop_prefetched(self) -> None:
@@ -48,7 +48,7 @@ class SeekKeepsPrefetch(Consumer):
 class SeekKeepsAcks(Consumer):
     """Grouped acknowledgments from before a seek leave behind it."""
 
-    breaks = "seek.forgets-what-was-before"
+    breaks = "seek.discards-prefetched"
     stands_for = "an acknowledgment group that knows nothing of seeks: it acknowledges what is to be read again"
 
     def _flush_before_seek(self) -> None:
@@ -58,17 +58,17 @@ class SeekKeepsAcks(Consumer):
         pass
 
 
-class SeekEndsOnAnswer(Seeking):
+class SeekCompletesBeforeResubscribe(Seeking):
     """A seek ends with the broker's answer, while the consumer is away."""
 
-    breaks = "seek.ends-when-connected"
+    breaks = "seek.completes-after-resubscribe"
     stands_for = "an answer taken for the whole: what is received next may still be from before"
 
     def _is_over(self, pending: PendingSeek) -> bool:
         return True
 
 
-class SeeksBesideAnother(Seeking):
+class ConcurrentSeekIgnored(Seeking):
     """A seek that is called while another is under way is forgotten, and ends well with it."""
 
     breaks = "seek.one-at-a-time"
@@ -91,10 +91,10 @@ class SeeksBesideAnother(Seeking):
             sought(result)
 
 
-class SeeksWholeBatch(Seeking):
+class SeekIntoBatchWithoutAckSet(Seeking):
     """A seek into a batch names the batch alone."""
 
-    breaks = "seek.into-batch-by-bits"
+    breaks = "seek.into-batch-carries-ack-set"
     stands_for = (
         "C++ (read in its source): what is before the message sought is taken from the whole batch by the client"
     )
@@ -103,17 +103,17 @@ class SeeksWholeBatch(Seeking):
         return replace(place, size=0)
 
 
-class TimeSoughtHasMore(ReadingPlace):
+class HasMoreAfterTimeSeek(ReadingPlace):
     """Behind a seek to a time a reader looks at the broker's cursor for good."""
 
-    breaks = "seek.knows-whether-more"
+    breaks = "seek.has-message-available-after-read"
     stands_for = "pulsar-client-cpp#498: read to the end, it still says that there is more"
 
     _by_time = False
 
     def moved(self, place: Place) -> ReadingPlace:
         sought = super().moved(place)
-        assert isinstance(sought, TimeSoughtHasMore)
+        assert isinstance(sought, HasMoreAfterTimeSeek)
         sought._by_time = not place.positions
         return sought
 
@@ -124,10 +124,10 @@ class TimeSoughtHasMore(ReadingPlace):
         return super().has_more(answer)
 
 
-class InclusiveTimeHasMore(ReadingPlace):
+class HasMoreAfterInclusiveTimeSeek(ReadingPlace):
     """A reader that is to begin with the message it names says that there is more, where its cursor is at the end."""
 
-    breaks = "seek.knows-whether-any"
+    breaks = "seek.has-message-available-before-read"
     stands_for = "pulsar-client-cpp#556, apache/pulsar#23501: the option is heeded behind a seek to a time, too"
 
     def _is_behind_cursor(self, last: Position, cursor: Position) -> bool:
@@ -137,7 +137,7 @@ class InclusiveTimeHasMore(ReadingPlace):
 class EmptyTopicHasMore(ReadingPlace):
     """A reader takes -1, the last id of an empty topic, for a message."""
 
-    breaks = "seek.knows-whether-any"
+    breaks = "seek.has-message-available-before-read"
     stands_for = "-1 read without its sign"
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:

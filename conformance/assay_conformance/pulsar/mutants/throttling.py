@@ -79,7 +79,7 @@ class PublishThrottleDrops(Publishing):
         return True
 
 
-class BrokersPublishRateIsIgnored(Topics):
+class BrokerPublishRateIgnored(Topics):
     """The publish rate that a broker has for all its topics pauses nobody."""
 
     breaks = "throttling.publish-rate-holds"
@@ -90,7 +90,7 @@ class BrokersPublishRateIsIgnored(Topics):
         super()._share_rates(topic)
 
 
-class PublishRateIsHalved(PublishGate):
+class PublishRateHalved(PublishGate):
     """Of a publish rate half is given."""
 
     breaks = "throttling.publish-rate-holds"
@@ -103,7 +103,7 @@ class PublishRateIsHalved(PublishGate):
 class DispatchIgnoresBytes(DispatchLimiter):
     """Dispatch rates in bytes are not looked at."""
 
-    breaks = "throttling.byte-rate-holds"
+    breaks = "throttling.dispatch-byte-rate-holds"
     stands_for = "only dispatchThrottlingRateInMsg read"
 
     def __init__(self, host: Host, rate: Rate, published: Callable[[], tuple[int, int]] | None = None) -> None:
@@ -113,7 +113,7 @@ class DispatchIgnoresBytes(DispatchLimiter):
 class DispatchHalvesBytes(DispatchLimiter):
     """Of a dispatch rate in bytes half is given."""
 
-    breaks = "throttling.byte-rate-holds"
+    breaks = "throttling.dispatch-byte-rate-holds"
     stands_for = "bytes counted twice, before and after the read"
 
     def __init__(self, host: Host, rate: Rate, published: Callable[[], tuple[int, int]] | None = None) -> None:
@@ -131,10 +131,10 @@ class DispatchLimitsAreAlternatives(DispatchLimiter):
         return min(wanted, max(0, *allowed)) if several else super()._fewest(wanted, allowed)
 
 
-class RedeliveryIsFree(Backlog):
+class RedeliveryNotCharged(Backlog):
     """What is dispatched again waits for no dispatch rate, and is not charged to any."""
 
-    breaks = "throttling.redelivered-count-again"
+    breaks = "throttling.redelivery-is-charged"
     stands_for = "the path of redelivery built beside the rate limiter"
 
     def _is_throttled(self, *, again: bool) -> bool:
@@ -155,10 +155,10 @@ class ReadsBeyondQuota(DispatchLimiter):
         return wanted if super()._fewest(wanted, allowed) > 0 else 0
 
 
-class TransientWaitsForRate(Passing):
+class NonPersistentWaitsForRate(Passing):
     """What a non-persistent topic's rate does not allow is sent when there are tokens again."""
 
-    breaks = "throttling.drops-what-is-not-kept"
+    breaks = "throttling.non-persistent-drops-excess"
     stands_for = "messages of a non-persistent topic queued by the limiter of persistent ones"
 
     _beyond_rate: tuple[Entry, ...] = ()
@@ -179,7 +179,7 @@ class TransientWaitsForRate(Passing):
 class DispatchLevelsAreAlternatives(Backlog):
     """Of the rates of broker, topic and subscription only all together stop dispatch."""
 
-    breaks = "throttling.levels-together"
+    breaks = "throttling.all-levels-hold"
     stands_for = "the limiters of several levels joined by or where all hold"
 
     def _of_levels(self, allowed: Sequence[int]) -> int:
@@ -189,7 +189,7 @@ class DispatchLevelsAreAlternatives(Backlog):
 class PartitionsSplitRate(Topics):
     """The dispatch rate of a partitioned topic is divided among its partitions."""
 
-    breaks = "throttling.each-partition"
+    breaks = "throttling.rate-per-partition"
     stands_for = "a rate of a partitioned topic taken for that of all its partitions together"
 
     def _effective(self, name: TopicName) -> Policies:
@@ -204,7 +204,7 @@ class PartitionsSplitRate(Topics):
 class NamespaceOverrulesTopic(PolicyLevels):
     """What a namespace sets holds, whatever a topic sets itself."""
 
-    breaks = "throttling.nearest-level-counts"
+    breaks = "throttling.nearest-policy-wins"
     stands_for = "policies merged in the wrong order"
 
     def _levels(self, topic: str, namespace: str) -> tuple[Policies, Policies]:
@@ -212,20 +212,20 @@ class NamespaceOverrulesTopic(PolicyLevels):
         return farther, nearest
 
 
-class PeriodIsASecond(DispatchLimiter):
+class RatePeriodAlwaysOneSecond(DispatchLimiter):
     """The messages of a dispatch rate are given every second, however long its period is."""
 
-    breaks = "throttling.period-is-as-set"
+    breaks = "throttling.rate-period-respected"
     stands_for = "ratePeriodInSecond not read"
 
     def __init__(self, host: Host, rate: Rate, published: Callable[[], tuple[int, int]] | None = None) -> None:
         super().__init__(host, msgspec.structs.replace(rate, period_s=1), published)
 
 
-class FlowControlIsCoarse(Backlog):
+class PreciseFlowControlIgnored(Backlog):
     """Precise flow control is not looked at: reads are sized by permits alone."""
 
-    breaks = "throttling.precise-reads"
+    breaks = "throttling.precise-dispatcher-flow-control"
     stands_for = "preciseDispatcherFlowControl not read: a batch counted as one message"
 
     def __init__(self, host: Host, store: Store, cursor: Cursor) -> None:
@@ -233,7 +233,7 @@ class FlowControlIsCoarse(Backlog):
         self._is_precise = False
 
 
-class RateCountsMembers(Backlog):
+class RateCountsBatchedMessages(Backlog):
     """A batch is charged with its messages where it counts as one."""
 
     breaks = "throttling.batch-counts-once"
@@ -243,10 +243,10 @@ class RateCountsMembers(Backlog):
         return messages
 
 
-class ThrottlesCaughtUp(Backlog):
+class ThrottlesWithoutBacklog(Backlog):
     """Subscriptions without a backlog are throttled where they are to be spared."""
 
-    breaks = "throttling.spares-caught-up"
+    breaks = "throttling.no-backlog-not-throttled"
     stands_for = "dispatchThrottlingOnNonBacklogConsumerEnabled not read"
 
     def _is_throttled(self, *, again: bool) -> bool:
@@ -277,10 +277,10 @@ class ReplayHasOwnRate(Backlog):
         return [one.of_replay() for one in limiters if isinstance(one, HasReplayLimiter)] if again else limiters
 
 
-class ReadsOnFullBuffer(PublishBuffer):
+class PublishBufferLimitIgnored(PublishBuffer):
     """However many bytes of all connections wait for the store, SENDs are taken in."""
 
-    breaks = "throttling.full-buffer-pauses"
+    breaks = "throttling.publish-buffer-pauses-reads"
     stands_for = "maxMessagePublishBufferSizeInMB not read"
 
     def __init__(self, host: Host) -> None:
@@ -288,10 +288,10 @@ class ReadsOnFullBuffer(PublishBuffer):
         self._most_bytes = 0
 
 
-class ReadsOnUnwritten(Reading):
+class PendingPublishLimitIgnored(Reading):
     """A connection is read on, however many of its SENDs the store has not written."""
 
-    breaks = "throttling.unwritten-sends-pause"
+    breaks = "throttling.pending-publishes-pause-reads"
     stands_for = "maxPendingPublishRequestsPerConnection not read"
 
     @property

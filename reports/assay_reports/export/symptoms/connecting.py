@@ -17,11 +17,11 @@ def _closed() -> str:
     return f"the client closed connection {closed[0]['conn']}" if closed else ""
 
 
-def compression_garbled_message_reported__connection_closed() -> str:
+def compression_decompression_error_reported__connection_closed() -> str:
     return _closed()
 
 
-def robustness_bad_metadata_discarded__connection_closed() -> str:
+def robustness_corrupt_metadata_discarded__connection_closed() -> str:
     return _closed()
 
 
@@ -29,11 +29,11 @@ def robustness_unknown_command_ignored__connection_closed() -> str:
     return _closed()
 
 
-def robustness_bad_frame_ends_connection__kept_open() -> str:
+def robustness_malformed_frame_closes_connection__kept_open() -> str:
     return "" if _closed() else "the connection is still open"
 
 
-def robustness_bad_frame_ends_connection__not_back() -> str:
+def robustness_malformed_frame_closes_connection__not_back() -> str:
     closed = closed_by_client()[0]
 
     def back() -> bool:
@@ -43,12 +43,12 @@ def robustness_bad_frame_ends_connection__not_back() -> str:
     return "" if back() else f"the client closed connection {closed['conn']}, and opened none after that"
 
 
-def connection_limit_of_each__sent_too_large() -> str:
+def connection_max_message_size_per_connection__sent_too_large() -> str:
     large = [one["members"][0]["size"] for one in frames("SEND") if one["conn"] == 0 and one.get("members")]
     return f"a message of {max(large)} bytes left to the broker that takes 2000" if max(large, default=0) > 2000 else ""
 
 
-def robustness_damaged_message_reported__connection_closed() -> str:
+def robustness_checksum_mismatch_reported__connection_closed() -> str:
     return _closed()
 
 
@@ -61,16 +61,16 @@ def connection_retries_lookups__gave_up() -> str:
     return _gave_up()
 
 
-def producer_waits_for_its_turn__gave_up() -> str:
+def producer_waits_for_exclusive_access__gave_up() -> str:
     return _gave_up()
 
 
-def connection_retries_not_ready__waited_in_vain() -> str:
+def connection_retries_service_not_ready__waited_in_vain() -> str:
     tried = len(frames("SUBSCRIBE"))
     return f"{_gave_up()}, and SUBSCRIBE was sent {tried} time" if _gave_up() and tried == 1 else ""
 
 
-def resend_comes_back_after_close_producer__not_back() -> str:
+def resend_reconnects_after_close_producer__not_back() -> str:
     closed = frames("CLOSE_PRODUCER", "b2c")[0]
 
     def back() -> bool:
@@ -80,7 +80,7 @@ def resend_comes_back_after_close_producer__not_back() -> str:
     return "" if back() else "the broker closed the producer, and no PRODUCER came after that"
 
 
-def resend_keeps_returning__stayed_away() -> str:
+def resend_reconnect_retries_temporary_error__stayed_away() -> str:
     refused = next(one for one in frames("ERROR", "b2c") if one["fields"]["error"] == "ServiceNotReady")
 
     def tried() -> bool:

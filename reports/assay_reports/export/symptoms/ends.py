@@ -8,18 +8,18 @@ from assay_reports.export.runtime.calls import CALLS
 from assay_reports.export.runtime.watching import finish
 
 
-def robustness_operations_end__operation_never_ended() -> str:
+def robustness_calls_do_not_hang__operation_never_ended() -> str:
     for one in CALLS:
         one.ended.wait(max(0.0, one.called + 10.0 - time.monotonic()))
     stuck = [one for one in CALLS if one.over is None]
     return f"{len(stuck)} calls have not ended, the first is {stuck[0]}" if stuck else ""
 
 
-def robustness_operations_end__agent_lost() -> str:
+def robustness_calls_do_not_hang__agent_lost() -> str:
     finish()
     return ""
 
 
-def compression_doubts_sizes__died() -> str:
+def compression_absurd_size_not_trusted__died() -> str:
     finish()
     return ""

@@ -16,7 +16,7 @@ def _short() -> str:
     return ""
 
 
-def batching_batch_of_one_is_opened__not_delivered() -> str:
+def batching_batch_of_one_is_unpacked__not_delivered() -> str:
     return _short()
 
 
@@ -37,7 +37,7 @@ def chunking_assembles_by_uuid__not_delivered() -> str:
     return _short()
 
 
-def chunking_filters_repeated_chunk__not_delivered() -> str:
+def chunking_repeated_chunk_dropped__not_delivered() -> str:
     return _short()
 
 
@@ -57,7 +57,7 @@ def _reported(error: str) -> bool:
     return any(one.get("fields", {}).get("validation_error") == error for one in frames("ACK"))
 
 
-def compression_garbled_message_reported__garbled_delivered() -> str:
+def compression_decompression_error_reported__garbled_delivered() -> str:
     came = frames("MESSAGE", "b2c")
     garbled = {tuple(one["ids"][0][:2]) for one in came if one.get("meta", {}).get("unpacked_bytes") is not None}
     taken = [message.message_id() for handle in HANDLES for message in handle.messages]
@@ -65,15 +65,15 @@ def compression_garbled_message_reported__garbled_delivered() -> str:
     return f"what came as {wrong[0]} was delivered, and cannot be decompressed to its size" if wrong else ""
 
 
-def compression_garbled_message_reported__not_reported() -> str:
+def compression_decompression_error_reported__not_reported() -> str:
     return "" if _reported("DecompressionError") else "no ACK with DecompressionError"
 
 
-def robustness_bad_batch_reported__not_reported() -> str:
+def robustness_corrupt_batch_reported__not_reported() -> str:
     return "" if _reported("BatchDeSerializeError") else "no ACK with BatchDeSerializeError"
 
 
-def robustness_bad_metadata_discarded__not_reported() -> str:
+def robustness_corrupt_metadata_discarded__not_reported() -> str:
     spoilt = next(one for one in frames("MESSAGE", "b2c") if not one.get("meta"))
 
     def acked() -> bool:
@@ -89,15 +89,15 @@ def flow_permits_within_queue__more_than_the_queue() -> str:
     return f"FLOW of {granted} on a connection where one message had come" if granted[1:2] and granted[1] > 5 else ""
 
 
-def flow_filtered_earn_nothing__permits_for_filtered() -> str:
+def flow_no_permit_for_ack_set_filtered__permits_for_filtered() -> str:
     return flow_permits_within_queue__more_than_the_queue()
 
 
-def flow_dropped_return_permits__permits_lost() -> str:
+def flow_dropped_message_returns_permit__permits_lost() -> str:
     return _short()
 
 
-def nack_all_chunks__chunk_left_out() -> str:
+def nack_requests_all_chunks__chunk_left_out() -> str:
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
     before = [one for one in frames("MESSAGE", "b2c") if asked and one["seq"] < asked[0]["seq"]]
     chunks = [one for one in before if one["meta"].get("chunk_id") is not None]
@@ -106,7 +106,7 @@ def nack_all_chunks__chunk_left_out() -> str:
     return f"a message in {len(chunks)} chunks was refused, and asked for again by {ids}" if left_out else ""
 
 
-def nack_steady_refusals__postponed() -> str:
+def nack_later_nacks_do_not_postpone__postponed() -> str:
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
     refused = [one for one in CALLS if one.what == "negative_acknowledge"]
     if asked and asked[0]["t_ns"] / 1e9 - frames("MESSAGE", "b2c")[0]["t_ns"] / 1e9 < 0.5:
@@ -114,7 +114,7 @@ def nack_steady_refusals__postponed() -> str:
     return f"{len(refused)} refusals 50 ms apart, and the first was asked for again only when they had ended"
 
 
-def ack_kept_while_away__lost_while_away() -> str:
+def ack_kept_while_disconnected__lost_while_away() -> str:
     acked = {tuple(id[:2]) for one in frames("ACK") for id in one.get("ids", ())}
     taken = {(m.message_id().ledger_id(), m.message_id().entry_id()) for h in HANDLES for m in h.messages}
     return f"no ACK of {sorted(taken - acked)}, which the application acknowledged" if taken - acked else ""
@@ -126,28 +126,28 @@ def ack_timeout_ended_by_ack__chunk_left_out() -> str:
     return f"a message in three chunks was asked for again by {ids}" if len(ids) == 1 else ""
 
 
-def seek_forgets_what_was_before__acked_behind_seek() -> str:
+def seek_discards_prefetched__acked_behind_seek() -> str:
     behind = [one for one in frames("ACK") if one["seq"] > frames("SEEK")[0]["seq"]]
     return f"ACK of {behind[0].get('ids')} left behind the SEEK" if behind else ""
 
 
-def delivery_flows_after_heal__stalled() -> str:
+def delivery_resumes_after_fault__stalled() -> str:
     return _short()
 
 
-def compression_common_format__not_delivered() -> str:
+def compression_interoperable_format__not_delivered() -> str:
     return _short()
 
 
-def compression_doubts_sizes__stuck() -> str:
+def compression_absurd_size_not_trusted__stuck() -> str:
     return _short()
 
 
-def robustness_odd_messages_round_trip__not_delivered() -> str:
+def robustness_edge_case_payloads_round_trip__not_delivered() -> str:
     return _short()
 
 
-def subscription_pattern_follows_topics__not_followed() -> str:
+def subscription_pattern_finds_new_topics__not_followed() -> str:
     return _short()
 
 
@@ -155,7 +155,7 @@ def _stored() -> list[Any]:
     return [one for one in ask("events") if one["kind"] == "stored"]
 
 
-def flow_first_permits_fill_the_queue__before_success() -> str:
+def flow_initial_permits_equal_queue_size__before_success() -> str:
     answers = {(one["conn"], one.get("request_id")): one["seq"] for one in frames("SUCCESS", "b2c")}
     for asked in frames("SUBSCRIBE"):
         answered = answers.get((asked["conn"], asked["request_id"]), sys.maxsize)
@@ -166,7 +166,7 @@ def flow_first_permits_fill_the_queue__before_success() -> str:
     return ""
 
 
-def flow_permit_for_receive__more_than_one() -> str:
+def flow_zero_queue_permit_per_receive__more_than_one() -> str:
     granted: dict[tuple[int, int], int] = {}
     events = [*frames("SUBSCRIBE"), *frames("FLOW"), *frames("MESSAGE", "b2c")]
     for one in sorted(events, key=lambda one: one["seq"]):
@@ -193,7 +193,7 @@ def seek_starts_at_target__wrong_start() -> str:
     return ""
 
 
-def seek_into_batch_by_bits__wrong_bits() -> str:
+def seek_into_batch_carries_ack_set__wrong_bits() -> str:
     bare = [one for one in frames("SEEK") if not one.get("ack_sets")]
     return f"SEEK to {bare[0].get('ids')}, which is in a batch, has no ack_set" if bare else ""
 
@@ -202,7 +202,7 @@ def _letters() -> list[Any]:
     return [one for one in frames("SEND") if one.get("meta", {}).get("letter")]
 
 
-def letters_dead_letter_is_whole__payload_changed() -> str:
+def dead_letter_copy_is_complete__payload_changed() -> str:
     originals = {member["digest"] for one in _stored() if not one["meta"].get("letter") for member in one["members"]}
     for one in _letters():
         if changed := [member for member in one["members"] if member["digest"] not in originals]:
@@ -210,7 +210,7 @@ def letters_dead_letter_is_whole__payload_changed() -> str:
     return ""
 
 
-def letters_buried_then_acked__not_redelivered() -> str:
+def dead_letter_original_acked_after_receipt__not_redelivered() -> str:
     def again() -> list[Any]:
         asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
         return [one for one in (*_letters(), *asked) if one["seq"] > refused["seq"]]
@@ -220,7 +220,7 @@ def letters_buried_then_acked__not_redelivered() -> str:
     return "" if again() else "after its dead letter could not be sent, a message was neither asked for nor sent again"
 
 
-def letters_large_is_buried__never_again() -> str:
+def dead_letter_large_message_chunked__never_again() -> str:
     for call in [one for one in CALLS if one.what == "negative_acknowledge"]:
         for at in call.result or ():
             message, *later = call.handle.messages[at:]
@@ -230,7 +230,7 @@ def letters_large_is_buried__never_again() -> str:
     return ""
 
 
-def letters_large_is_buried__asked_again() -> str:
+def dead_letter_large_message_chunked__asked_again() -> str:
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
     for came in frames("MESSAGE", "b2c"):
         again = [one for one in asked if one["seq"] > came["seq"] and came["ids"][0] in one.get("ids", ())]
@@ -239,7 +239,7 @@ def letters_large_is_buried__asked_again() -> str:
     return ""
 
 
-def delivery_acked_is_delivered__lost() -> str:
+def delivery_successful_send_is_delivered__lost() -> str:
     messages = [message for handle in HANDLES for message in handle.messages]
     places = [[id.ledger_id(), id.entry_id()] for id in (message.message_id() for message in messages)]
     if lost := [one["id"][:2] for one in _stored() if one.get("members") and one["id"][:2] not in places]:
@@ -249,7 +249,7 @@ def delivery_acked_is_delivered__lost() -> str:
     return f"{unheard[0]}, and its message never came" if unheard else ""
 
 
-def seek_ends_when_connected__ended_while_away() -> str:
+def seek_completes_after_resubscribe__ended_while_away() -> str:
     at_client = [one for kind in ("SUCCESS", "CLOSE_CONSUMER") for one in frames(kind, "b2c")]
     at_client = [one for one in at_client if one.get("sides") != "sender"]
     for asked, sought in zip(frames("SEEK"), [one for one in CALLS if one.what == "seek"], strict=False):

@@ -11,10 +11,10 @@ import pulsar
 from assay_reports.export.runtime.calls import CALLS, HANDLES, Call, is_ok, is_open_at, took_s
 from assay_reports.export.runtime.watching import ask, frames
 from assay_reports.export.symptoms.connecting import closed_by_client
-from assay_reports.export.symptoms.ends import robustness_operations_end__operation_never_ended
+from assay_reports.export.symptoms.ends import robustness_calls_do_not_hang__operation_never_ended
 
 
-def batching_names_all_ids__no_highest_id() -> str:
+def batching_highest_sequence_id__no_highest_id() -> str:
     for one in frames("SEND"):
         if one.get("num_messages", 1) > 1 and not one.get("highest_sequence_id"):
             return f"SEND of {one['num_messages']} messages, sequence_id {one['sequence_id']}, no highest_sequence_id"
@@ -30,7 +30,7 @@ def batching_flush_closes_batch__stayed_open() -> str:
     return ""
 
 
-def batching_delayed_alone__overtakes_batch() -> str:
+def batching_delayed_not_batched__overtakes_batch() -> str:
     ids = [one["sequence_id"] for one in frames("SEND")]
     return f"SEND in the order of sequence ids {ids}: the delayed message left first" if ids != sorted(ids) else ""
 
@@ -41,7 +41,7 @@ def ordering_callbacks_in_send_order__callback_out_of_order() -> str:
     return f"sends completed in the order {numbers}" if numbers != sorted(numbers) else ""
 
 
-def ordering_sequence_ids_step_by_one__id_reused() -> str:
+def ordering_sequence_ids_increase_by_one__id_reused() -> str:
     sent: dict[object, object] = {}
     for one in frames("SEND"):
         if sent.setdefault(one["sequence_id"], one.get("unit")) != one.get("unit"):
@@ -55,7 +55,7 @@ def _as_they_left() -> list[Any]:
     return list({one.get("unit"): one for one in reversed(left)}.values())[::-1]
 
 
-def ordering_sequence_ids_step_by_one__id_skipped() -> str:
+def ordering_sequence_ids_increase_by_one__id_skipped() -> str:
     for before, one in pairwise(_as_they_left()):
         expected = before["sequence_id"] + len(before.get("members", ()))
         if one["sequence_id"] > expected:
@@ -63,11 +63,11 @@ def ordering_sequence_ids_step_by_one__id_skipped() -> str:
     return ""
 
 
-def dedup_keeps_own_numbering__took_the_brokers() -> str:
-    return ordering_sequence_ids_step_by_one__id_reused()
+def dedup_reconnect_keeps_numbering__took_the_brokers() -> str:
+    return ordering_sequence_ids_increase_by_one__id_reused()
 
 
-def dedup_keeps_old_ids_apart__mixed() -> str:
+def dedup_old_and_new_ids_in_separate_batches__mixed() -> str:
     last = -1
     for one in _as_they_left():
         told = [inside.get("sequence_id") for inside in one.get("members", ())]
@@ -78,14 +78,16 @@ def dedup_keeps_old_ids_apart__mixed() -> str:
     return ""
 
 
-def dedup_resumes_after_last_id__starts_elsewhere() -> str:
+def dedup_resumes_after_last_sequence_id__starts_elsewhere() -> str:
     first = frames("SEND")[0]["sequence_id"]
     return f"the first SEND has sequence_id {first}, expected one behind initial_sequence_id" if first == 0 else ""
 
 
 def resend_terminated_fails_all__left_pending() -> str:
     late = [one for one in CALLS if one.what == "send_async" and one.error == str(pulsar.Result.Timeout)]
-    return f"a send waited for its time-out: {late[0]}" if late else robustness_operations_end__operation_never_ended()
+    return (
+        f"a send waited for its time-out: {late[0]}" if late else robustness_calls_do_not_hang__operation_never_ended()
+    )
 
 
 def resend_terminated_fails_all__comes_back() -> str:
@@ -118,18 +120,18 @@ def resend_not_allowed_fails_one__sent_again() -> str:
     return f"what was refused was sent again: {len(again)} SENDs too many" if again else ""
 
 
-def resend_resends_spoilt_on_the_way__failed() -> str:
+def resend_checksum_error_resent__failed() -> str:
     failed = [one for one in CALLS if one.what == "send_async" and one.error]
     return f"a send failed: {failed[0]}" if failed else ""
 
 
-def producer_close_settles_pending__failed_though_stored() -> str:
+def producer_close_ends_pending_sends__failed_though_stored() -> str:
     receipts = len(frames("SEND_RECEIPT", "b2c"))
     failed = [one for one in CALLS if one.what == "send_async" and one.error == str(pulsar.Result.AlreadyClosed)]
     return f"{receipts} receipts came, and {len(failed)} sends failed" if receipts and failed else ""
 
 
-def batching_keyed_entry_tells_highest_id__other_highest() -> str:
+def batching_key_based_highest_sequence_id__other_highest() -> str:
     for one in frames("SEND"):
         highest = max((member.get("sequence_id") or 0 for member in one.get("members", ())), default=0)
         if highest > max(one["sequence_id"], one.get("highest_sequence_id") or 0):
@@ -137,7 +139,7 @@ def batching_keyed_entry_tells_highest_id__other_highest() -> str:
     return ""
 
 
-def batching_keyed_entries_in_order__id_told_before() -> str:
+def batching_key_based_order__id_told_before() -> str:
     told = -1
     for one in _as_they_left():
         if one["sequence_id"] <= told:
@@ -146,7 +148,7 @@ def batching_keyed_entries_in_order__id_told_before() -> str:
     return ""
 
 
-def batching_keyed_entries_in_order__key_out_of_order() -> str:
+def batching_key_based_order__key_out_of_order() -> str:
     last: dict[object, int] = {}
     for one in _as_they_left():
         key = one["meta"].get("ordering_key") or one["meta"].get("key") or ""
@@ -156,7 +158,7 @@ def batching_keyed_entries_in_order__key_out_of_order() -> str:
     return ""
 
 
-def batching_ends_as_one__wrong_entry() -> str:
+def batching_succeeds_or_fails_as_one__wrong_entry() -> str:
     stored = [one for one in ask("events") if one["kind"] == "stored"]
     at = {member["digest"]: one["id"][:2] for one in stored for member in one.get("members", ())}
     for one in [one for handle in HANDLES for one in handle.sends if is_ok(one)]:
@@ -176,7 +178,7 @@ def dedup_effectively_once__lost() -> str:
     return _lost()
 
 
-def delivery_ok_is_stored__not_stored() -> str:
+def delivery_successful_send_is_stored__not_stored() -> str:
     return _lost()
 
 
@@ -202,19 +204,19 @@ def _refused_with_room() -> str:
     return ""
 
 
-def flow_full_queue_answers__refused_with_room() -> str:
+def flow_full_queue_blocks_or_fails__refused_with_room() -> str:
     return _refused_with_room()
 
 
-def flow_across_partitions__refused_with_room() -> str:
+def flow_max_pending_across_partitions__refused_with_room() -> str:
     return _refused_with_room()
 
 
-def chunking_permits_return__refused_with_room() -> str:
+def chunking_releases_queue_and_memory__refused_with_room() -> str:
     return _refused_with_room()
 
 
-def connection_limit_of_each__refused_though_it_fits() -> str:
+def connection_max_message_size_per_connection__refused_though_it_fits() -> str:
     refused = _errors(pulsar.Result.MessageTooBig)
     return f"{refused[0]}, on a connection that takes 5 MiB" if refused else ""
 
@@ -232,7 +234,7 @@ def chunking_survives_reconnect__chunk_skipped() -> str:
     return ""
 
 
-def resend_leaves_on_receipt_ahead__stayed() -> str:
+def resend_receipt_ahead_closes_connection__stayed() -> str:
     receipts = [one for one in frames("SEND_RECEIPT", "b2c") if one.get("sides") != "sender"]
     left_by_client = {one["conn"] for one in closed_by_client()}
     waiting: list[int] = []
@@ -274,7 +276,7 @@ def resend_not_allowed_fails_one__not_failed() -> str:
     return ""
 
 
-def batching_small_queue_moves_on__stuck() -> str:
+def batching_small_queue_does_not_stall__stuck() -> str:
     stuck = [one for one in CALLS if one.what == "send_async" and one.over is None]
     return f"{len(stuck)} sends have not ended, and nothing is in flight: {stuck[0]}" if stuck else ""
 
@@ -283,11 +285,11 @@ def producer_fenced_is_final__left_pending() -> str:
     return resend_terminated_fails_all__left_pending()
 
 
-def topics_deleted_is_final__left_pending() -> str:
+def topics_topic_not_found_is_final__left_pending() -> str:
     return resend_terminated_fails_all__left_pending()
 
 
-def topics_deleted_is_final__kept_trying() -> str:
+def topics_topic_not_found_is_final__kept_trying() -> str:
     refused = [one["seq"] for one in frames("ERROR", "b2c") if one["fields"]["error"] == "TopicNotFound"]
     for command in ("PRODUCER", "SUBSCRIBE"):
         if again := [one for one in frames(command) if refused and one["seq"] > refused[0]]:
@@ -313,7 +315,7 @@ def routing_default_hash__other_default() -> str:
     return ""
 
 
-def routing_turns_start_anywhere__all_at_one() -> str:
+def routing_round_robin_random_start__all_at_one() -> str:
     keyless = [[one for one in handle.sends if "key" not in one.details] for handle in HANDLES if handle.sends]
     began = [sends[0].result.partition() for sends in keyless if sends and is_ok(sends[0])]
     return f"all {len(began)} producers began at partition {began[0]}" if len(began) > 9 and len({*began}) == 1 else ""

@@ -11,10 +11,10 @@ from assay_conformance.wire import (
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
-class ReceiptNotAwaited(AckGroup):
+class AckResponseNotAwaited(AckGroup):
     """An acknowledgment ends when it is grouped, although the broker's answer was asked for."""
 
-    breaks = "ack.receipt-ends-call"
+    breaks = "ack.call-waits-for-response"
     stands_for = "an option that is read and not handed on"
 
     @property
@@ -22,10 +22,10 @@ class ReceiptNotAwaited(AckGroup):
         return False
 
 
-class RefusedReceiptSucceeds(AckGroup):
+class AckErrorWithoutMessageSucceeds(AckGroup):
     """An answer with an error and no text ends the acknowledgment well."""
 
-    breaks = "ack.receipt-tells-failure"
+    breaks = "ack.error-response-is-no-success"
     stands_for = "Go client (read in its source): an ack response without a message is a success"
 
     def _failure(self, answer: Frame | Refusal) -> Failed | None:
@@ -34,20 +34,20 @@ class RefusedReceiptSucceeds(AckGroup):
         return super()._failure(answer)
 
 
-class LostReceiptSucceeds(AckGroup):
+class LostAckResponseSucceeds(AckGroup):
     """Acknowledgments whose answers are lost with the connection end well."""
 
-    breaks = "ack.receipt-tells-failure"
+    breaks = "ack.error-response-is-no-success"
     stands_for = "futures completed by a clean-up that does not know how they ended"
 
     def _end_lost(self, ends: list[Ended]) -> None:
         self._end(ends, None)
 
 
-class CoveredAckEndsAtOnce(AckGroup):
+class CoveredAckSucceedsEarly(AckGroup):
     """An acknowledgment that one under way covers ends well before that one is answered."""
 
-    breaks = "ack.receipt-ends-call"
+    breaks = "ack.call-waits-for-response"
     stands_for = "what needs no command of its own taken for done"
 
     def _wait_for_what_left(self, kind: pb.CommandAck.AckType) -> None:
@@ -55,20 +55,20 @@ class CoveredAckEndsAtOnce(AckGroup):
         self._end(ends, None)
 
 
-class ReceiptEndsOneCall(AckGroup):
+class AckResponseEndsOneCall(AckGroup):
     """Of the calls that left in one command only the first ends with its answer."""
 
-    breaks = "ack.receipt-ends-call"
+    breaks = "ack.call-waits-for-response"
     stands_for = "one callback kept for a command, where several calls wait"
 
     def _end(self, ends: list[Ended], failed: Failed | None) -> None:
         super()._end(ends[:1] if self._settings.ack_receipt else ends, failed)
 
 
-class AwaitsOldBroker(AckGroup):
+class AwaitsAckResponseOfOldBroker(AckGroup):
     """The answer is awaited of a broker too old to give one."""
 
-    breaks = "ack.no-receipt-from-old-broker"
+    breaks = "ack.no-response-from-old-broker"
     stands_for = "a version checked where the command is built, and not where it is awaited"
 
     def _end_unanswered(self) -> None:

@@ -10,14 +10,14 @@ from assay_conformance.client.entries import Entry, Opened
 class CumulativeClearsOneBit(AckGroup):
     """The ack_set of a cumulative acknowledgment leaves the messages before the one it names open."""
 
-    breaks = "ack.batch-index-bits"
+    breaks = "ack.batch-index-ack-set"
     stands_for = "the bits of an individual acknowledgment in a cumulative one"
 
     def _up_to(self, index: int) -> int:
         return 1 << index
 
 
-class AcksEntryOnFirstMember(AckGroup):
+class AcksBatchOnFirstMessage(AckGroup):
     """Acknowledging one message of a batch acknowledges its entry."""
 
     breaks = "ack.whole-batch-only"
@@ -30,7 +30,7 @@ class AcksEntryOnFirstMember(AckGroup):
 class AckSetInverted(AckGroup):
     """An ack_set names what was acknowledged."""
 
-    breaks = "ack.batch-index-bits"
+    breaks = "ack.batch-index-ack-set"
     stands_for = "PIP-54 read the wrong way round"
 
     def _ack_set(self, bits: int) -> list[int]:
@@ -40,14 +40,14 @@ class AckSetInverted(AckGroup):
 class IgnoresAckSet(Consumer):
     """Messages that an ack_set leaves out are handed over."""
 
-    breaks = "ack.filtered-not-delivered"
+    breaks = "ack.ack-set-filters-delivery"
     stands_for = "pulsar-rs and DotPulsar: the field is not read"
 
     def _is_unacked(self, entry: Entry, message: Opened) -> bool:
         return True
 
 
-class CumulativeTakesWholeBatch(AckGroup):
+class CumulativeAcksWholeBatch(AckGroup):
     """A cumulative acknowledgment inside a batch takes the whole entry."""
 
     breaks = "ack.cumulative-inside-batch"
@@ -57,7 +57,7 @@ class CumulativeTakesWholeBatch(AckGroup):
         self._greatest(entry.position, None)
 
 
-class CumulativeSkipsBatch(AckGroup):
+class CumulativeInsideBatchNotSent(AckGroup):
     """A cumulative acknowledgment inside a batch sends nothing."""
 
     breaks = "ack.cumulative-inside-batch"

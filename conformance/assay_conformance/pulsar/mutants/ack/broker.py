@@ -12,20 +12,20 @@ from assay_conformance.wire import CommandType, Frame, MessageIdData
 from assay_conformance.wire.pulsar_pb2 import CommandAck, ServerError
 
 
-class CursorClosedUnwritten(CursorLedger):
+class CursorNotWrittenOnClose(CursorLedger):
     """A topic that is closed in order does not write its cursors."""
 
-    breaks = "ack.survives-load"
+    breaks = "ack.survives-unload"
     stands_for = "a topic closed without waiting for its cursors to be written"
 
     def close(self) -> None:
         pass
 
 
-class CursorForgetsHoles(CursorLedger):
+class CursorForgetsIndividualAcks(CursorLedger):
     """Of a cursor that is loaded again only what is acknowledged up to its first hole is known."""
 
-    breaks = "ack.survives-load"
+    breaks = "ack.survives-unload"
     stands_for = "only the mark-delete position persisted, without the individually deleted ranges"
 
     def _restore_acked(self) -> None:
@@ -35,7 +35,7 @@ class CursorForgetsHoles(CursorLedger):
 class CursorFillsHoles(CursorLedger):
     """Of a cursor that is loaded again everything below the last acknowledged entry is acknowledged."""
 
-    breaks = "ack.survives-load"
+    breaks = "ack.survives-unload"
     stands_for = "the last acknowledged position taken for the mark-delete position when a cursor is recovered"
 
     def _restore_acked(self) -> None:
@@ -47,7 +47,7 @@ class CursorFillsHoles(CursorLedger):
 class AcksNamedMessageOnly(Subscription):
     """An ACK without an ack_set that names a message of a batch settles that one."""
 
-    breaks = "ack.settles-what-it-names"
+    breaks = "ack.applies-to-named-messages"
     stands_for = "batch_index read from an ACK that has no ack_set, where it means the whole entry"
 
     def _unacked_by(self, position: MessageIdData, index: int) -> int:
@@ -57,10 +57,10 @@ class AcksNamedMessageOnly(Subscription):
         return ~(1 << position.batch_index) & ((1 << self._store.entries[index].messages) - 1)
 
 
-class AckSetsReplace(Subscription):
+class LastAckSetWins(Subscription):
     """Of the ack_sets of an entry the last one counts."""
 
-    breaks = "ack.settles-what-it-names"
+    breaks = "ack.applies-to-named-messages"
     stands_for = "each ack_set of an entry taken for its whole state, not for what it clears"
 
     def _unacked_by(self, position: MessageIdData, index: int) -> int:
@@ -70,10 +70,10 @@ class AckSetsReplace(Subscription):
         return unacked
 
 
-class CumulativeTakesSeveral(Subscription):
+class CumulativeAcceptsSeveralIds(Subscription):
     """Of a cumulative ACK that names several messages the first counts."""
 
-    breaks = "ack.settles-what-it-names"
+    breaks = "ack.applies-to-named-messages"
     stands_for = "the check for exactly one id in a cumulative ACK missing"
 
     def _names_one(self, ack: CommandAck) -> bool:
@@ -86,10 +86,10 @@ def has_acked(subscription: Subscription, positions: Iterable[MessageIdData]) ->
     return any(index is not None and subscription.cursor.is_acked(index) for index in found)
 
 
-class RefusesSettled(Session):
+class RejectsRepeatedAck(Session):
     """An ACK of an entry that is acknowledged already is answered by an error."""
 
-    breaks = "ack.takes-what-is-settled"
+    breaks = "ack.repeated-ack-accepted"
     stands_for = "an acknowledgment that changes nothing taken for an error"
 
     def _serve(self, frame: Frame) -> None:
@@ -103,10 +103,10 @@ class RefusesSettled(Session):
             self.send(replies.reply(CommandType.ACK_RESPONSE, **ids, **refused))
 
 
-class CumulativeTakenOnShared(Subscription):
+class CumulativeAppliedOnShared(Subscription):
     """A cumulative ACK settles everything up to its entry on Shared and Key_Shared subscriptions, too."""
 
-    breaks = "ack.settles-what-it-names"
+    breaks = "ack.applies-to-named-messages"
     stands_for = "the subscription type not looked at before a cumulative ACK is applied"
 
     @property

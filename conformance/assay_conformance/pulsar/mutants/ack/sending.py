@@ -42,20 +42,20 @@ class AckTimerRearmed(AckGroup):
         super()._gather()
 
 
-class FullGroupWaits(AckGroup):
+class FullAckGroupWaits(AckGroup):
     """A full group waits for its interval."""
 
-    breaks = "ack.full-group-at-once"
+    breaks = "ack.full-group-flushed-at-once"
     stands_for = "a size limit read and never used"
 
     def _is_due_at_once(self) -> bool:
         return self._settings.ack_group_ms == 0 and super()._is_due_at_once()
 
 
-class ZeroIntervalWaits(AckGroup):
+class ZeroGroupTimeWaits(AckGroup):
     """A group interval of 0 is taken for the default."""
 
-    breaks = "ack.immediate-without-interval"
+    breaks = "ack.zero-group-time-is-immediate"
     stands_for = "0 taken for not set"
 
     def _is_due_at_once(self) -> bool:
@@ -65,7 +65,7 @@ class ZeroIntervalWaits(AckGroup):
 class AcksOneByOne(AckGroup):
     """A flush sends a command for each acknowledgment."""
 
-    breaks = "ack.one-command-a-flush"
+    breaks = "ack.flush-sends-one-command"
     stands_for = "pulsar-rs and DotPulsar (read in their source): every acknowledgment by itself"
 
     def _most_ids(self) -> int:
@@ -82,20 +82,20 @@ class CumulativeKeepsLast(AckGroup):
         return False
 
 
-class ForeignAckTaken(Subscription):
+class OtherTopicAckAccepted(Subscription):
     """A message of another topic is acknowledged on the first of the consumer's own."""
 
-    breaks = "ack.foreign-refused"
+    breaks = "ack.other-topic-rejected"
     stands_for = "ids compared without their topics"
 
     def _consumers_for(self, handed: Sequence[Handed]) -> dict[str, Consumer]:
         return dict.fromkeys((each.consumer.topic for each in handed), self.consumers[0])
 
 
-class CumulativeTakesOthersAlong(AckGroup):
+class CumulativeIncludesIndividualAcks(AckGroup):
     """A cumulative acknowledgment names the individual ones beside it."""
 
-    breaks = "ack.cumulative-names-one"
+    breaks = "ack.cumulative-has-one-message-id"
     stands_for = "one command for all that waits"
 
     def _cumulative_ack(self, cumulative: tuple[Position, int | None], individual: Ids) -> BaseCommand:
@@ -123,10 +123,10 @@ class CloseDropsAcks(Consumer):
         pass
 
 
-class ClearsAcksWhileAway(AckGroup):
+class DropsAcksWhileDisconnected(AckGroup):
     """A flush without connection forgets what it should have sent."""
 
-    breaks = "ack.kept-while-away"
+    breaks = "ack.kept-while-disconnected"
     stands_for = "C++ client (read in its source): the set is cleared whether it was sent or not"
 
     def flush(self) -> None:
@@ -136,10 +136,10 @@ class ClearsAcksWhileAway(AckGroup):
         super().flush()
 
 
-class HandsOverAcked(AckGroup):
+class DeliversMessageWithPendingAck(AckGroup):
     """A message whose acknowledgment is still held is handed over when it comes again."""
 
-    breaks = "ack.held-not-delivered"
+    breaks = "ack.grouped-ack-filters-redelivery"
     stands_for = "pulsar-rs and DotPulsar: no filter for it"
 
     def covers(self, position: Position) -> bool:
@@ -149,10 +149,10 @@ class HandsOverAcked(AckGroup):
         return -1
 
 
-class AckedAgainKeepsPermit(Arrivals):
+class FilteredRedeliveryKeepsPermit(Arrivals):
     """A message dropped so keeps its permit."""
 
-    breaks = "ack.held-not-delivered"
+    breaks = "ack.grouped-ack-filters-redelivery"
     stands_for = "an early return past the accounting"
 
     def _drop_acked(self, metadata: MessageMetadata, body: pb.CommandMessage) -> None:

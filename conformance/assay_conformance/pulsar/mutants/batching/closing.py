@@ -49,27 +49,27 @@ class BatchDelayLate(Batching):
 class BatchWaitsForReceipt(Batching):
     """A full batch waits until the one before it has its receipt."""
 
-    breaks = "batching.half-builds-while-half-waits"
+    breaks = "batching.fills-while-previous-pending"
     stands_for = "one request in flight: the queue is half empty for a round trip each time"
 
     def _is_complete(self, batch: OpenBatch) -> bool:
         return not len(self._pending) and super()._is_complete(batch)
 
 
-class BatchLeavesHalfFull(Batching):
+class BatchClosesHalfFull(Batching):
     """A batch leaves when it holds half of its messages."""
 
-    breaks = "batching.frames-by-batch-size"
+    breaks = "batching.burst-fills-batches"
     stands_for = "a limit taken for the size of a buffer that is swapped when it is half full"
 
     def _max_messages(self) -> int:
         return super()._max_messages() // 2
 
 
-class FirstBatchHurries(Batching):
+class FirstBatchIgnoresDelay(Batching):
     """The first batch of a producer leaves a millisecond after its first message."""
 
-    breaks = "batching.leaves-for-a-reason"
+    breaks = "batching.partial-batch-needs-reason"
     stands_for = "a delay that is counted from the batch before, and there was none"
 
     _is_first = True
@@ -79,17 +79,17 @@ class FirstBatchHurries(Batching):
         return 1 * MS if first else super()._delay_ns()
 
 
-class BatchDelayUnread(Batching):
+class BatchIgnoresDelay(Batching):
     """A batch leaves a millisecond after its first message, whatever its delay."""
 
-    breaks = "batching.leaves-for-a-reason"
+    breaks = "batching.partial-batch-needs-reason"
     stands_for = "a timer that ticks by a constant, and a setting that is never read"
 
     def _delay_ns(self) -> int:
         return 1 * MS
 
 
-class SyncSendLeavesBatch(Producer):
+class SyncSendWaitsForBatchDelay(Producer):
     """A synchronous send waits in the open batch for its delay."""
 
     breaks = "batching.flush-closes-batch"
@@ -113,7 +113,7 @@ class SyncSendReturnsAtOnce(Producer):
         return True
 
 
-class FlushLeavesBatch(Producer):
+class FlushWaitsForBatchDelay(Producer):
     """Flush waits for the open batch and does not close it."""
 
     breaks = "batching.flush-closes-batch"
@@ -130,7 +130,7 @@ class FlushLeavesBatch(Producer):
 class FullQueueStopsBatchTimer(Batching):
     """A producer that blocks when its queue is full closes batches by count and bytes alone."""
 
-    breaks = "batching.small-queue-moves-on"
+    breaks = "batching.small-queue-does-not-stall"
     stands_for = "a batch larger than the queue waits for messages that wait for it"
 
     def _arm(self, batch: OpenBatch) -> None:
@@ -141,7 +141,7 @@ class FullQueueStopsBatchTimer(Batching):
 class FullQueueClosesBatch(Batching):
     """A producer that blocks when its queue is full closes its batch as soon as it is."""
 
-    breaks = "batching.small-queue-moves-on"
+    breaks = "batching.small-queue-does-not-stall"
     stands_for = (
         "what a client does that does not block, done by one that does: the queue takes the part of the batch's limit"
     )

@@ -24,7 +24,7 @@ from assay_conformance.wire import (
 class LargeBatchUncompressed(OpBuilder):
     """A batch of eight messages or more is not compressed."""
 
-    breaks = "batching.larger-batches-cost-less"
+    breaks = "batching.larger-batches-save-bytes"
     stands_for = "a buffer sized for what is common: what does not fit goes as it is"
 
     LARGE = 8
@@ -33,7 +33,7 @@ class LargeBatchUncompressed(OpBuilder):
         return self._members(batch) if len(batch) >= self.LARGE else super()._batch_body(metadata, batch)
 
 
-class BatchSizeOfPayloads(OpBuilder):
+class UncompressedSizeWithoutHeaders(OpBuilder):
     """A batch's uncompressed size counts payloads without the headers of its messages."""
 
     breaks = "batching.compressed-as-one"
@@ -46,7 +46,7 @@ class BatchSizeOfPayloads(OpBuilder):
         return body
 
 
-class CompressesMembersToo(OpBuilder):
+class CompressesEachMessageToo(OpBuilder):
     """Each message of a batch is compressed, and the batch as well."""
 
     breaks = "batching.compressed-as-one"
@@ -62,7 +62,7 @@ class CompressesMembersToo(OpBuilder):
 class DelayedOvertakesBatch(Producer):
     """A delayed message leaves before the open batch that is older."""
 
-    breaks = "batching.delayed-alone"
+    breaks = "batching.delayed-not-batched"
     stands_for = "pulsar-client-dotnet#367, C++ and Go clients: with deduplication the batch is dropped as a duplicate"
 
     def _close_batch_before(self, sent: Sent) -> None:
@@ -72,7 +72,7 @@ class DelayedOvertakesBatch(Producer):
 class DelayedJoinsBatch(Producer):
     """A delayed message is batched and its time is lost."""
 
-    breaks = "batching.delayed-alone"
+    breaks = "batching.delayed-not-batched"
     stands_for = "pulsar-rs: the batched path drops deliver_at_time"
 
     def _waits_for_its_time(self, sent: Sent) -> bool:
@@ -82,7 +82,7 @@ class DelayedJoinsBatch(Producer):
 class BatchIndexFromOne(Receipts):
     """A batch's receipt numbers its messages from 1."""
 
-    breaks = "batching.ends-as-one"
+    breaks = "batching.succeeds-or-fails-as-one"
     stands_for = "off by one"
 
     def _place(self, op: Op, index: int) -> tuple[int, int]:
@@ -92,7 +92,7 @@ class BatchIndexFromOne(Receipts):
 class BatchFailsFirstOnly(Pending):
     """Of a batch that times out the first message fails and the others are reported as sent."""
 
-    breaks = "batching.ends-as-one"
+    breaks = "batching.succeeds-or-fails-as-one"
     stands_for = "one callback kept for a batch of several"
 
     def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
@@ -104,7 +104,7 @@ class BatchFailsFirstOnly(Pending):
 class OmitsHighestSequenceId(OpBuilder):
     """A batch carries its lowest sequence id alone."""
 
-    breaks = "batching.names-all-ids"
+    breaks = "batching.highest-sequence-id"
     stands_for = "C++ and Go clients: the broker takes the lowest id of a batch for the last"
 
     def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
@@ -113,10 +113,10 @@ class OmitsHighestSequenceId(OpBuilder):
         return metadata
 
 
-class BatchGoesByHighestId(OpBuilder):
+class BatchSequenceIdIsHighest(OpBuilder):
     """A batch carries its highest sequence id as its own."""
 
-    breaks = "batching.goes-by-lowest-id"
+    breaks = "batching.lowest-sequence-id"
     stands_for = "pulsar-client-cpp#546: batches went by their last id, and what was counted from it was too high"
 
     def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
@@ -128,7 +128,7 @@ class BatchGoesByHighestId(OpBuilder):
 class OmitsSingleSequenceIds(OpBuilder):
     """Messages inside a batch carry no sequence ids."""
 
-    breaks = "batching.names-all-ids"
+    breaks = "batching.highest-sequence-id"
     stands_for = "pulsar-rs: one id for a batch, none for a message"
 
     def _member(self, sent: Sent) -> Member:
@@ -137,10 +137,10 @@ class OmitsSingleSequenceIds(OpBuilder):
         return member
 
 
-class BatchOfOneUnopened(Arrivals):
+class BatchOfOneNotUnpacked(Arrivals):
     """A batch of one message is handed over as it is, header included."""
 
-    breaks = "batching.batch-of-one-is-opened"
+    breaks = "batching.batch-of-one-is-unpacked"
     stands_for = "a number of messages looked at where the presence of the field decides"
 
     def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:

@@ -11,20 +11,20 @@ from assay_conformance.wire import (
 )
 
 
-class KeysShareABatch(OpenBatch):
+class KeyBasedBatcherIgnoresKeys(OpenBatch):
     """The key-based batcher batches whatever comes."""
 
-    breaks = "batching.one-key-per-entry"
+    breaks = "batching.key-based-one-key-per-batch"
     stands_for = "an option taken and without effect: Key_Shared consumers get messages of others' keys"
 
     def groups(self) -> list[Group]:
         return [Group(self.sent, self.first_ns)]
 
 
-class KeyedBatchWithoutKey(OpBuilder):
+class KeyBasedBatchWithoutKey(OpBuilder):
     """The entry of a key-based batch carries no key."""
 
-    breaks = "batching.one-key-per-entry"
+    breaks = "batching.key-based-one-key-per-batch"
     stands_for = "pulsar-rs: the metadata of a batch have no partition_key"
 
     def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
@@ -34,10 +34,10 @@ class KeyedBatchWithoutKey(OpBuilder):
         return metadata
 
 
-class KeyedBatchTellsRange(OpBuilder):
+class KeyBasedBatchSendsIdRange(OpBuilder):
     """Key-based batches tell their lowest and highest id, as others do."""
 
-    breaks = "batching.keyed-entries-in-order"
+    breaks = "batching.key-based-order"
     stands_for = (
         "Java client before its key-based batches went by their highest id alone: deduplication drops one of two"
     )
@@ -54,10 +54,10 @@ class SortsByLowest(OpenBatch):
         return sorted(groups, key=lambda group: group.sent[0].sequence_id)
 
 
-class KeyedBatchTellsLowest(OpBuilder):
+class KeyBasedBatchSendsLowestId(OpBuilder):
     """Key-based batches go by their lowest id, sorted by it."""
 
-    breaks = "batching.keyed-entry-tells-highest-id"
+    breaks = "batching.key-based-highest-sequence-id"
     stands_for = "C++ and Go clients (read in their source): the broker takes the lowest id for the last"
     also = (SortsByLowest,)
 
@@ -67,10 +67,10 @@ class KeyedBatchTellsLowest(OpBuilder):
         return metadata
 
 
-class KeyedBatchesUnsorted(OpenBatch):
+class KeyBasedBatchesUnsorted(OpenBatch):
     """Key-based batches leave in the order in which their keys came first."""
 
-    breaks = "batching.keyed-entries-in-order"
+    breaks = "batching.key-based-order"
     stands_for = "a map of batches, written as it is iterated"
 
     def _sorted(self, groups: Iterable[Group]) -> list[Group]:

@@ -34,7 +34,7 @@ class JoinsOverChunkGap(ChunkBuffer):
 class DropsMessageOnRepeatedChunk(ChunkBuffer):
     """A repeated chunk discards the message it belongs to."""
 
-    breaks = "chunking.filters-repeated-chunk"
+    breaks = "chunking.repeated-chunk-dropped"
     stands_for = "pulsar-client-go#1464, apache/pulsar#21070: a message with a resent chunk is never delivered"
 
     def _begin_again(self, uuid: str, held: Partial, position: Position, now_ns: int) -> tuple[Position, ...]:
@@ -48,7 +48,7 @@ class DropsMessageOnRepeatedChunk(ChunkBuffer):
 class AppendsRepeatedChunk(ChunkBuffer):
     """A repeated chunk is appended once more."""
 
-    breaks = "chunking.filters-repeated-chunk"
+    breaks = "chunking.repeated-chunk-dropped"
     stands_for = "chunks counted, not compared"
 
     def _begin_again(self, uuid: str, held: Partial, position: Position, now_ns: int) -> tuple[Position, ...]:
@@ -60,17 +60,17 @@ class AppendsRepeatedChunk(ChunkBuffer):
         return Progress()
 
 
-class LeavesRepeatedChunk(ChunkBuffer):
+class NeverAcksRepeatedChunk(ChunkBuffer):
     """A chunk the producer sent again is ignored and never acknowledged."""
 
-    breaks = "chunking.filters-repeated-chunk"
+    breaks = "chunking.repeated-chunk-dropped"
     stands_for = "a filter that forgets what it filtered: the entry stays in the backlog for ever"
 
     def _repeated(self, uuid: str, partial: Partial, data: bytes, position: Position) -> Progress:
         return Progress()
 
 
-class OneChunkBuffer(ChunkBuffer):
+class AssemblesOneMessageAtATime(ChunkBuffer):
     """A first chunk discards every other message that is incomplete."""
 
     breaks = "chunking.assembles-by-uuid"
@@ -94,17 +94,17 @@ class AcksLastChunkOnly(AckGroup):
         return super()._positions_of(entry)[-1:]
 
 
-class NeverEvictsChunks(ChunkBuffer):
+class NeverEvictsIncompleteMessages(ChunkBuffer):
     """Any number of incomplete messages are kept."""
 
-    breaks = "chunking.bounded-buffer"
+    breaks = "chunking.incomplete-messages-bounded"
     stands_for = "Go client (read in its source): an evicted message stays in its queue, the limit works once"
 
     def _evict(self) -> tuple[Position, ...]:
         return ()
 
 
-class RestartLeavesChunks(ChunkBuffer):
+class RestartedMessageKeepsChunksUnacked(ChunkBuffer):
     """Chunks of a message that began anew are dropped and never acknowledged."""
 
     breaks = "chunking.restarts-at-first-chunk"
@@ -115,10 +115,10 @@ class RestartLeavesChunks(ChunkBuffer):
         return ()
 
 
-class AcksAtChunkGap(ChunkBuffer):
+class AcksChunkAfterGap(ChunkBuffer):
     """A chunk behind a gap is acknowledged."""
 
-    breaks = "chunking.gap-discards"
+    breaks = "chunking.missing-chunk-discards-message"
     stands_for = "what cannot be used taken for done: the message is lost"
 
     def _gap(self, position: Position) -> Progress:

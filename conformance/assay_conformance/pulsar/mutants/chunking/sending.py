@@ -38,7 +38,7 @@ class OmitsChunkFlag(OpBuilder):
 class OtherUuid(OpBuilder):
     """The uuid of a chunked message has a format of its own."""
 
-    breaks = "chunking.uuid-names-message"
+    breaks = "chunking.uuid-identifies-message"
     stands_for = "an identifier taken for anybody's choice"
 
     def _uuid(self, sent: Sent) -> str:
@@ -48,17 +48,17 @@ class OtherUuid(OpBuilder):
 class ChunksIgnoreMetadata(OpBuilder):
     """Chunks are cut at the limit, whatever their metadata take."""
 
-    breaks = "chunking.chunks-fit-limit"
+    breaks = "chunking.chunks-fit-max-message-size"
     stands_for = "apache/pulsar#16196: a chunk with long properties exceeds the limit"
 
     def _room(self, metadata: MessageMetadata, max_message_bytes: int) -> int:
         return max_message_bytes
 
 
-class ChunksIgnoreSetting(OpBuilder):
+class IgnoresChunkMaxMessageSize(OpBuilder):
     """Chunks are as large as the broker takes, whatever the application has set."""
 
-    breaks = "chunking.setting-makes-chunks-smaller"
+    breaks = "chunking.chunk-max-message-size"
     stands_for = "a bound that is read, and forgotten where sizes are compared"
 
     def __init__(self, *args: Any) -> None:
@@ -79,7 +79,7 @@ class BatchingDropsChunking(Validation):
 class SendsOversize(OpBuilder):
     """A message beyond the limit is sent as it is."""
 
-    breaks = "chunking.refuses-oversize"
+    breaks = "chunking.disabled-rejects-oversize"
     stands_for = "DotPulsar 3.1.2: the broker closes the connection, and the message is sent again without end"
 
     def _fits(self, data: bytes, room: int) -> bool:
@@ -91,10 +91,10 @@ class ChunkLeavesNoPlace(Pending):
         pass
 
 
-class ChunksHoldOnePermit(Producer):
+class ChunksCountAsOnePending(Producer):
     """A message holds one place in the queue, however many chunks it has."""
 
-    breaks = "chunking.chunks-hold-permits"
+    breaks = "chunking.chunks-count-as-pending"
     stands_for = "a limit of messages taken for one of what is in flight"
     also = (ChunkLeavesNoPlace,)
 
@@ -102,20 +102,20 @@ class ChunksHoldOnePermit(Producer):
         return 1
 
 
-class ChunksLeakPermits(Pending):
+class ChunksLeakQueueSlots(Pending):
     """Of the places of a chunked message only the last chunk's becomes free again."""
 
-    breaks = "chunking.permits-return"
+    breaks = "chunking.releases-queue-and-memory"
     stands_for = "a permit taken for each chunk, and returned for each message"
 
     def _chunk_left(self, part_of: Sent) -> None:
         pass
 
 
-class RefusedChunksKeepPermits(Pending):
+class RejectedChunksKeepQueueSlots(Pending):
     """A chunked message that is refused half-way keeps the places it had found."""
 
-    breaks = "chunking.permits-return"
+    breaks = "chunking.releases-queue-and-memory"
     stands_for = "C++ client (read in its source): permits are taken chunk by chunk, and one is returned"
 
     def refused(self, sent: Sent, failed: Failed) -> None:
@@ -127,7 +127,7 @@ class RefusedChunksKeepPermits(Pending):
 class ChunkedMemoryUnderflows(Pending):
     """The memory of a chunked message is returned once for each chunk, to a counter without a sign."""
 
-    breaks = "chunking.permits-return"
+    breaks = "chunking.releases-queue-and-memory"
     stands_for = "C++ client (read in its source): every later send finds the memory full"
 
     def _fills_memory(self, held_bytes: int) -> bool:
@@ -139,20 +139,20 @@ class ChunkedMemoryUnderflows(Pending):
         self._shared.memory_bytes -= len(part_of.message.payload)
 
 
-class SeeksLastChunk(Seeking):
+class SeeksToLastChunk(Seeking):
     """A seek to a chunked message names its last chunk."""
 
-    breaks = "chunking.id-spans-chunks"
+    breaks = "chunking.message-id-spans-chunks"
     stands_for = "a chunked message known by one id: what is sought cannot be put together again"
 
     def _named(self, place: Place) -> Place:
         return replace(place, positions=place.positions[-1:])
 
 
-class SentIdOfFirstChunk(Receipts):
+class MessageIdOfFirstChunk(Receipts):
     """A chunked message is reported under the id of its first chunk."""
 
-    breaks = "chunking.id-spans-chunks"
+    breaks = "chunking.message-id-spans-chunks"
     stands_for = "the first receipt taken for the message's"
 
     _first_chunk: pb.MessageIdData | None = None

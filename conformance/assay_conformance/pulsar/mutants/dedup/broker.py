@@ -23,10 +23,10 @@ class DedupStoresDuplicates(Publishing):
         return Copy.NEW if copy is Copy.DUPLICATE else copy
 
 
-class DedupReceiptsUndecided(Publishing):
+class DedupReceiptsPendingDuplicate(Publishing):
     """A copy of what is not stored yet gets the receipt of a duplicate."""
 
-    breaks = "dedup.undecided-copy-is-refused"
+    breaks = "dedup.pending-duplicate-rejected"
     stands_for = "one answer for both kinds of repeated id: known to have arrived taken for known to be stored"
 
     def _copy(self, producer: Producer, lowest: int, last: int) -> Copy:
@@ -34,10 +34,10 @@ class DedupReceiptsUndecided(Publishing):
         return Copy.DUPLICATE if copy is Copy.UNKNOWN else copy
 
 
-class DedupTellsNextId(Publishing):
+class DedupReportsNextId(Publishing):
     """PRODUCER_SUCCESS carries the next sequence id for the last one."""
 
-    breaks = "dedup.tells-last-id"
+    breaks = "dedup.reports-last-sequence-id"
     stands_for = "the last id and the next one taken for each other"
 
     def last_sequence_id(self, name: str) -> int:
@@ -45,10 +45,10 @@ class DedupTellsNextId(Publishing):
         return last if self.dedup is None else last + 1
 
 
-class DedupForgetsOnLoad(Deduplication):
+class DedupForgetsOnUnload(Deduplication):
     """A topic that is loaded again knows no sequence ids."""
 
-    breaks = "dedup.survives-load"
+    breaks = "dedup.survives-unload"
     stands_for = "the entries behind the snapshot are not replayed when a topic is loaded"
 
     def _behind_snapshot(self) -> Iterable[Entry]:
@@ -59,27 +59,27 @@ class DedupForgetsOnLoad(Deduplication):
 class DedupForgetsSnapshot(Deduplication):
     """A topic that is loaded again knows the sequence ids behind its last snapshot only."""
 
-    breaks = "dedup.survives-load"
+    breaks = "dedup.survives-unload"
     stands_for = "the cursor of deduplication is read, and the snapshot that it holds is not"
 
     def _read_snapshot(self) -> dict[str, int]:
         return {}
 
 
-class DedupRemembersForEver(Deduplication):
+class DedupNeverForgetsInactive(Deduplication):
     """A name without a producer is never forgotten."""
 
-    breaks = "dedup.forgets-unused-names"
+    breaks = "dedup.forgets-inactive-producers"
     stands_for = "the purge of inactive producers never scheduled"
 
     def _purge(self) -> None:
         pass
 
 
-class DedupForgetsSilent(Deduplication):
+class DedupForgetsActiveProducer(Deduplication):
     """A name is forgotten that long after its producer came, whether it is still there or not."""
 
-    breaks = "dedup.forgets-unused-names"
+    breaks = "dedup.forgets-inactive-producers"
     stands_for = "inactive taken for silent: the time since the producer came, not since it left"
 
     def joined(self, name: str) -> None:
@@ -90,7 +90,7 @@ class DedupForgetsSilent(Deduplication):
         pass
 
 
-class DedupCountsMarkers(Publishing):
+class DedupChecksMarkers(Publishing):
     """Markers are compared and remembered as messages are."""
 
     breaks = "dedup.markers-are-exempt"
@@ -100,20 +100,20 @@ class DedupCountsMarkers(Publishing):
         return False
 
 
-class DedupWritesEveryName(Deduplication):
+class DedupSnapshotUnbounded(Deduplication):
     """However many names a topic has, all of them are in its snapshots."""
 
-    breaks = "dedup.bounds-what-it-remembers"
+    breaks = "dedup.max-producers-in-snapshot"
     stands_for = "brokerDeduplicationMaxNumberOfProducers not read"
 
     def _most_names(self) -> int | None:
         return None
 
 
-class DedupRefusesGaps(Deduplication):
+class DedupRejectsGaps(Deduplication):
     """A sequence id more than one above the last is answered as a duplicate."""
 
-    breaks = "dedup.stores-over-gaps"
+    breaks = "dedup.sequence-gaps-accepted"
     stands_for = "sequence ids taken for consecutive: not equal to the next one in place of not above the last"
 
     def push(self, name: str, lowest: int, highest: int) -> Copy:
@@ -126,7 +126,7 @@ class DedupRefusesGaps(Deduplication):
 class DedupRecordsLowest(Publishing):
     """Of a batch the lowest sequence id is remembered."""
 
-    breaks = "dedup.records-highest-id"
+    breaks = "dedup.records-highest-sequence-id"
     stands_for = "the sequence id of a batch's SEND recorded, its highest_sequence_id not read"
 
     def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
@@ -136,7 +136,7 @@ class DedupRecordsLowest(Publishing):
 class DedupComparesHighest(Deduplication):
     """A batch is compared by its highest sequence id."""
 
-    breaks = "dedup.batch-stands-or-falls"
+    breaks = "dedup.batch-judged-by-lowest-id"
     stands_for = "a batch compared by the id that it is recorded by"
 
     def _compared(self, lowest: int, highest: int) -> int:
@@ -153,10 +153,10 @@ class DedupChecksEarlyChunks(Publishing):
         return False
 
 
-class DedupKeepsUnwritten(Deduplication):
+class DedupRemembersFailedWrite(Deduplication):
     """What could not be written stays among what has arrived."""
 
-    breaks = "dedup.takes-failed-again"
+    breaks = "dedup.accepts-retry-of-failed-write"
     stands_for = "the id of a failed write left among those that arrived: each retry is answered as undecided"
 
     def forget_unwritten(self) -> None:

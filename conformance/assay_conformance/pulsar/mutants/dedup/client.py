@@ -16,7 +16,7 @@ from assay_conformance.wire import (
 class IgnoresLastSequenceId(Numbering):
     """A new producer starts at 0 whatever the broker last saw of its name."""
 
-    breaks = "dedup.resumes-after-last-id"
+    breaks = "dedup.resumes-after-last-sequence-id"
     stands_for = "pulsar-rs and DotPulsar: restarted producers are silently swallowed as duplicates"
 
     def start(self, last_sequence_id: int) -> None:
@@ -28,7 +28,7 @@ class IgnoresLastSequenceId(Numbering):
 class SkipsAfterLastSequenceId(Numbering):
     """A new producer starts one beyond the next sequence id."""
 
-    breaks = "dedup.resumes-after-last-id"
+    breaks = "dedup.resumes-after-last-sequence-id"
     stands_for = "last taken for next"
 
     def start(self, last_sequence_id: int) -> None:
@@ -40,7 +40,7 @@ class SkipsAfterLastSequenceId(Numbering):
 class RenumbersOnReconnect(Numbering):
     """Every PRODUCER_SUCCESS sets the numbering to the broker's last id."""
 
-    breaks = "dedup.keeps-own-numbering"
+    breaks = "dedup.reconnect-keeps-numbering"
     stands_for = (
         "C++ client: until its first receipt a producer takes each PRODUCER_SUCCESS for its first (measured on 3.13.0)"
     )
@@ -76,7 +76,7 @@ class PublishesAgainAfterResend(Producer):
                 self._number(Sent(None, sent.message, -1))
 
 
-class ReconnectsNameless(Producer):
+class ReconnectsWithoutName(Producer):
     """A reconnect asks for a producer without the name it had."""
 
     breaks = "dedup.effectively-once"
@@ -89,10 +89,10 @@ class ReconnectsNameless(Producer):
         return built
 
 
-class MixesOldAndNew(Numbering):
+class BatchesOldAndNewIds(Numbering):
     """A message that is sent again joins the batch of new ones."""
 
-    breaks = "dedup.keeps-old-ids-apart"
+    breaks = "dedup.old-and-new-ids-in-separate-batches"
     stands_for = (
         "C++ and Go clients (read in their source): with deduplication the new ones are dropped and reported as sent"
     )

@@ -11,17 +11,17 @@ from assay_conformance.broker.subscription import Subscription
 class DelayIgnored(Delayed):
     """What is to be delivered later is delivered at once."""
 
-    breaks = "delayed.not-before-its-time"
+    breaks = "delayed.not-before-deliver-at-time"
     stands_for = "delayedDeliveryEnabled not read, or deliver_at_time not looked at"
 
     def keeps(self, entry: Entry) -> bool:
         return False
 
 
-class ActiveWaitsForDelay(SingleActive):
+class ExclusiveWaitsForDelay(SingleActive):
     """On Exclusive and Failover subscriptions, too, a delayed message waits for its time, and all behind it."""
 
-    breaks = "delayed.active-consumers-ignore-it"
+    breaks = "delayed.ignored-on-exclusive-and-failover"
     stands_for = "the tracker of delayed messages used by dispatchers that deliver in order, too"
 
     def _holds_back(self, entry: Entry) -> bool:
@@ -33,7 +33,7 @@ class ActiveWaitsForDelay(SingleActive):
         return True
 
 
-class DelayedLostOnLoad(Subscription):
+class DelayedLostOnUnload(Subscription):
     """What waits for its time when a topic is loaded again is never delivered."""
 
     breaks = "delayed.survives-restart"

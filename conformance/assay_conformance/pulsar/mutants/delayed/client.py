@@ -11,7 +11,7 @@ from assay_conformance.wire import (
 class DeliverAtInSeconds(OpBuilder):
     """Deliver_at_time is written in seconds."""
 
-    breaks = "delayed.names-its-time"
+    breaks = "delayed.sets-deliver-at-time"
     stands_for = "a unit that is in nobody's name"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.mutants._unwritten import receipt_unwritten
 class LosesReceiptedAppend(Publishing):
     """Every third append gets its receipt and is not stored."""
 
-    breaks = "delivery.ok-is-stored"
+    breaks = "delivery.successful-send-is-stored"
     stands_for = "the receipt sent before the write is acknowledged by the bookies, and the write lost"
 
     _count = 0

@@ -24,10 +24,10 @@ from assay_conformance.wire import (
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
-class LosesBehindReconnect(Consumer):
+class LosesMessagesAfterReconnect(Consumer):
     """Behind a reconnect every other entry is acknowledged and not handed over."""
 
-    breaks = "delivery.acked-is-delivered"
+    breaks = "delivery.successful-send-is-delivered"
     stands_for = "what waits in a queue that a reconnect clears, settled with it"
 
     def _enqueue(self, inbound: Inbound) -> None:
@@ -47,10 +47,10 @@ def blank(op: Op) -> None:
         op.frame = encode(frame.command, metadata=metadata, data=bytes(len(frame.payload.data)))
 
 
-class BlanksResend(Producer):
+class ResendLosesPayload(Producer):
     """What is sent again, neither compressed nor in chunks, has lost its payload."""
 
-    breaks = "delivery.nothing-invented"
+    breaks = "delivery.no-phantom-messages"
     stands_for = "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it"
 
     def _units_to_resend(self) -> list[Op]:
@@ -61,10 +61,10 @@ class BlanksResend(Producer):
         return units
 
 
-class ReturnNamesNoTopic(Subscription):
+class WrongTopicNameAfterReconnect(Subscription):
     """Behind a reconnect messages are handed over under the name of a topic that does not exist."""
 
-    breaks = "delivery.nothing-invented"
+    breaks = "delivery.no-phantom-messages"
     stands_for = "a topic's name that is read from where a connection was, which is gone"
 
     def _delivery(self, number: int, inbound: Inbound) -> Delivery:
@@ -72,10 +72,10 @@ class ReturnNamesNoTopic(Subscription):
         return replace(delivery, topic=f"{delivery.topic}-of-nobody") if inbound.session > 1 else delivery
 
 
-class SendsWhatItRefused(Producer):
+class SendsRejectedMessage(Producer):
     """A message that is refused because the queue is full is sent all the same."""
 
-    breaks = "delivery.failed-is-not-stored"
+    breaks = "delivery.failed-send-is-not-stored"
     stands_for = "an error raised behind the place where the message was taken in"
 
     def _refuse(self, sent: Sent, why_full: str) -> None:
@@ -83,10 +83,10 @@ class SendsWhatItRefused(Producer):
         self._number(Sent(None, sent.message, sent.sequence_id))
 
 
-class HandsOutAckedAgain(Consumer):
+class DeliversAckedMessageAgain(Consumer):
     """What is acknowledged is put back into the queue, and handed out a second time."""
 
-    breaks = "delivery.within-contract"
+    breaks = "delivery.no-unexplained-duplicates"
     stands_for = "a message taken off the queue by a reader of it that does not know of the other"
 
     def __init__(self, *args: Any) -> None:
@@ -104,10 +104,10 @@ class HandsOutAckedAgain(Consumer):
         super().ack(handed, cumulative=cumulative)
 
 
-class HandsOverOldBytes(Arrivals):
+class RedeliveryChangesLastByte(Arrivals):
     """Once everything came again, unbatched messages are handed over with another last byte."""
 
-    breaks = "delivery.as-sent"
+    breaks = "delivery.payload-unchanged"
     stands_for = "a buffer that is read into again while the application has what was in it"
 
     _again = False
@@ -125,10 +125,10 @@ class HandsOverOldBytes(Arrivals):
         super()._open(metadata, data, positions, body)
 
 
-class SilentAfterReconnect(Permits):
+class NoPermitsAfterReconnect(Permits):
     """A consumer that came back grants no permits."""
 
-    breaks = "delivery.flows-after-heal"
+    breaks = "delivery.resumes-after-fault"
     stands_for = "pulsar-client-go#1128 and others: connected, subscribed, and silent"
 
     def registered(self, *, first: bool) -> None:
@@ -139,10 +139,10 @@ class SilentAfterReconnect(Permits):
             self._asked_one = False
 
 
-class TimeOutEndsReturn(Handler):
+class OperationTimeoutEndsReconnect(Handler):
     """What waits to reconnect when the time for its opening would be over gives up."""
 
-    breaks = "delivery.flows-after-heal"
+    breaks = "delivery.resumes-after-fault"
     stands_for = "pulsar-client-cpp#438: the timer of the creation cancels the one of the reconnect"
 
     def start(self) -> None:

@@ -21,10 +21,10 @@ class FlowCountsEntries(Dispatcher):
         return charged
 
 
-class UnackedWithoutLimit(Sharing):
+class MaxUnackedIgnored(Sharing):
     """Consumers and subscriptions get more, however much of it they have not acknowledged."""
 
-    breaks = "flow.unacked-limit"
+    breaks = "flow.max-unacked-messages"
     stands_for = "maxUnackedMessagesPerConsumer and maxUnackedMessagesPerSubscription not read"
 
     def _block(self, consumer: Consumer) -> None:
@@ -34,7 +34,7 @@ class UnackedWithoutLimit(Sharing):
 class FlowLostWhileBlocked(Sharing):
     """Permits of a consumer that has too much unacknowledged are not counted."""
 
-    breaks = "flow.unacked-limit"
+    breaks = "flow.max-unacked-messages"
     stands_for = "FLOW of a blocked consumer dropped, where its permits count once it is unblocked"
 
     def flow(self, consumer: Consumer, permits: int) -> None:

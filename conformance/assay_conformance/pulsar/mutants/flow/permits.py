@@ -19,7 +19,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 class FirstFlowTooLarge(Permits):
     """The first FLOW grants one permit more than the queue holds."""
 
-    breaks = "flow.first-permits-fill-the-queue"
+    breaks = "flow.initial-permits-equal-queue-size"
     stands_for = "off by one"
 
     def _whole(self, *, first: bool) -> int:
@@ -42,7 +42,7 @@ class GrantsNothingOnSuccess(Permits):
 class FlowBeforeSubscribed(Consumer):
     """The first FLOW leaves with SUBSCRIBE, before its answer."""
 
-    breaks = "flow.first-permits-fill-the-queue"
+    breaks = "flow.initial-permits-equal-queue-size"
     stands_for = "an answer taken for granted"
     also = (GrantsNothingOnSuccess,)
 
@@ -55,7 +55,7 @@ class FlowBeforeSubscribed(Consumer):
 class FlowAfterWholeQueue(Permits):
     """Permits are renewed only when the whole queue was taken."""
 
-    breaks = "flow.grants-by-half-queues"
+    breaks = "flow.permits-renewed-at-half-queue"
     stands_for = "DotPulsar (read in its source): FLOW(n) follows the n-th message, the pipeline runs dry"
 
     @property
@@ -66,14 +66,14 @@ class FlowAfterWholeQueue(Permits):
 class PermitsForFiltered(Consumer):
     """Permits are returned for messages that an ack_set had taken out of a batch."""
 
-    breaks = "flow.filtered-earn-nothing"
+    breaks = "flow.no-permit-for-ack-set-filtered"
     stands_for = "Go and C++ clients (read in their source): skipped messages count as used, the prefetch grows"
 
     def _charged_for(self, entry: Entry) -> int:
         return entry.size
 
 
-class PermitsTwice(Permits):
+class ReturnsPermitTwice(Permits):
     """The permit of a message is returned twice when it is handed over."""
 
     breaks = "flow.permits-within-queue"
@@ -89,7 +89,7 @@ class PermitsTwice(Permits):
 class EarlyChunkKeepsPermit(Arrivals):
     """A chunk that is not the last returns no permit."""
 
-    breaks = "flow.dropped-return-permits"
+    breaks = "flow.dropped-message-returns-permit"
     stands_for = "Java and Go clients (read in their source), for some chunks: an early return past the accounting"
 
     def _give_back_chunk(self, metadata: MessageMetadata) -> None:
@@ -100,7 +100,7 @@ class EarlyChunkKeepsPermit(Arrivals):
 class CompactedKeepsPermit(Consumer):
     """A batch returns permits for the members that are left of it."""
 
-    breaks = "flow.dropped-return-permits"
+    breaks = "flow.dropped-message-returns-permit"
     stands_for = "DotPulsar (read in its source): what is dropped of an entry counts as one"
 
     def _give_back_spare(self, entry: Entry, opened: Sequence[Opened], spare: int) -> None:
@@ -111,17 +111,17 @@ class CompactedKeepsPermit(Consumer):
 class BeforeStartKeepsPermit(Consumer):
     """A message in front of the place from which a consumer goes on returns no permit."""
 
-    breaks = "flow.dropped-return-permits"
+    breaks = "flow.dropped-message-returns-permit"
     stands_for = "C++ 4.2 (read in its source): the message sought is left out when it comes, and that is all"
 
     def _spare(self, charged: int, unacked: Sequence[Opened], wanted: Sequence[Opened]) -> int:
         return super()._spare(charged - (len(unacked) - len(wanted)), unacked, wanted)
 
 
-class BuriedUnseenKeepsPermit(Consumer):
+class DeadLetteredKeepsPermit(Consumer):
     """A message that comes once too often, and goes to the dead letter topic unseen, returns no permit."""
 
-    breaks = "flow.dropped-return-permits"
+    breaks = "flow.dropped-message-returns-permit"
     stands_for = "a second way out of the receiver queue, without what the first one does"
 
     def _bury_unseen(self, entry: Entry, messages: Sequence[Opened]) -> None:
@@ -131,7 +131,7 @@ class BuriedUnseenKeepsPermit(Consumer):
 class LoneLastChunkKeepsPermit(Arrivals):
     """A last chunk whose first is missing returns no permit."""
 
-    breaks = "flow.dropped-return-permits"
+    breaks = "flow.dropped-message-returns-permit"
     stands_for = (
         "permits returned with chunks that are not the last, and with messages that are handed over: this is neither"
     )
@@ -144,7 +144,7 @@ class LoneLastChunkKeepsPermit(Arrivals):
 class OldEpochKeepsPermit(Arrivals):
     """A message of an older epoch is dropped, and returns no permit."""
 
-    breaks = "flow.dropped-return-permits"
+    breaks = "flow.dropped-message-returns-permit"
     stands_for = "a message that is sent away at the door, before anybody counts it"
 
     def _drop_stale(self, payload: Payload, body: pb.CommandMessage) -> None:
@@ -154,7 +154,7 @@ class OldEpochKeepsPermit(Arrivals):
 class ZeroQueuePrefetches(Permits):
     """A consumer without a queue asks for the next message when one was handed over."""
 
-    breaks = "flow.permit-for-receive"
+    breaks = "flow.zero-queue-permit-per-receive"
     stands_for = "a queue of one taken for none"
 
     def handed_over(self, *, current: bool) -> None:
@@ -164,10 +164,10 @@ class ZeroQueuePrefetches(Permits):
             self._flow(1)
 
 
-class ZeroQueueForgetsWaiting(Permits):
+class ZeroQueueForgetsWaitingReceive(Permits):
     """A consumer without a queue asks for nothing behind a reconnect, although a receive waits."""
 
-    breaks = "flow.waiting-receive-asks-again"
+    breaks = "flow.zero-queue-renews-after-reconnect"
     stands_for = "a permit that is granted where receive is called, and nowhere else"
 
     def _ask_for_waiting(self, *, first: bool) -> None:
@@ -175,10 +175,10 @@ class ZeroQueueForgetsWaiting(Permits):
             super()._ask_for_waiting(first=first)
 
 
-class LessPermitsAfterReconnect(Permits):
+class FewerPermitsAfterReconnect(Permits):
     """A reconnect grants only what had been used since the last grant."""
 
-    breaks = "flow.restarts-after-reconnect"
+    breaks = "flow.permits-reset-on-reconnect"
     stands_for = "permits kept in the client over a reconnect, as if the broker kept them too"
 
     _used = 0

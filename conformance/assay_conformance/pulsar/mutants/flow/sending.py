@@ -16,7 +16,7 @@ from assay_conformance.model.event import ErrorClass
 class ChunkedMemoryDrifts(Pending):
     """The memory of a chunked message is returned once for each chunk."""
 
-    breaks = "flow.bounded-memory"
+    breaks = "flow.memory-limit"
     stands_for = "Java client (read in its source): the limit drifts open"
 
     def _chunk_left(self, part_of: Sent) -> None:
@@ -24,40 +24,40 @@ class ChunkedMemoryDrifts(Pending):
         self._shared.memory_bytes -= len(part_of.message.payload)
 
 
-class IgnoresAcrossPartitions(Publisher):
+class IgnoresMaxPendingAcrossPartitions(Publisher):
     """The limit across partitions is not looked at."""
 
-    breaks = "flow.across-partitions"
+    breaks = "flow.max-pending-across-partitions"
     stands_for = "a limit read and never used"
 
     def _settings_of_each(self, partitions: int) -> ProducerSettings:
         return self._settings
 
 
-class AcrossPartitionsUndivided(Publisher):
+class MaxPendingAcrossPartitionsUndivided(Publisher):
     """Each partition has the limit across partitions for itself."""
 
-    breaks = "flow.across-partitions"
+    breaks = "flow.max-pending-across-partitions"
     stands_for = "a limit handed down as it is"
 
     def _share(self, across: int, partitions: int) -> int:
         return across
 
 
-class IgnoresPendingLimit(Pending):
+class IgnoresMaxPendingMessages(Pending):
     """A full pending queue takes more."""
 
-    breaks = "flow.bounded-pending"
+    breaks = "flow.max-pending-messages"
     stands_for = "a limit read and never used"
 
     def _is_crowded(self, units: int) -> bool:
         return False
 
 
-class MemoryPerProducer(Pending):
+class MemoryLimitPerProducer(Pending):
     """Each producer has the client's whole memory limit for itself."""
 
-    breaks = "flow.bounded-memory"
+    breaks = "flow.memory-limit"
     stands_for = "one limiter a producer"
 
     _own_bytes = 0
@@ -74,10 +74,10 @@ class MemoryPerProducer(Pending):
         self._own_bytes -= len(sent.message.payload)
 
 
-class TooLargeKeepsPlace(Producer):
+class OversizeKeepsQueueSlot(Producer):
     """A message refused as too large keeps its place in the pending queue."""
 
-    breaks = "flow.full-queue-answers"
+    breaks = "flow.full-queue-blocks-or-fails"
     stands_for = (
         "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block"
     )
@@ -87,10 +87,10 @@ class TooLargeKeepsPlace(Producer):
         super()._too_large(sent, text)
 
 
-class MemoryNeverFreed(Pending):
+class MemoryNeverReleased(Pending):
     """What a message took of the memory limit is never given back."""
 
-    breaks = "flow.full-queue-answers"
+    breaks = "flow.full-queue-blocks-or-fails"
     stands_for = "a counter that only counts up"
 
     def _free_memory(self, sent: Sent, result: Result) -> None:
@@ -100,7 +100,7 @@ class MemoryNeverFreed(Pending):
 class TimedOutKeepsMemory(Pending):
     """A message that times out keeps its part of the memory limit."""
 
-    breaks = "flow.full-queue-answers"
+    breaks = "flow.full-queue-blocks-or-fails"
     stands_for = "memory given back where a receipt comes, and not on the other ways out"
 
     def _free_memory(self, sent: Sent, result: Result) -> None:
@@ -111,7 +111,7 @@ class TimedOutKeepsMemory(Pending):
 class ClosedKeepsMemory(Pending):
     """Messages that end with their producer keep their part of the memory limit."""
 
-    breaks = "flow.full-queue-answers"
+    breaks = "flow.full-queue-blocks-or-fails"
     stands_for = "a limit of the client, and a producer that forgets its own counter alone"
 
     def _free_memory(self, sent: Sent, result: Result) -> None:

@@ -17,10 +17,10 @@ class RedeliversAcked(Cursor):
         super().rewind()
 
 
-class RedeliveryUncounted(Sharing):
+class RedeliveryCountStaysZero(Sharing):
     """Redeliveries are not counted."""
 
-    breaks = "nack.redeliveries-counted"
+    breaks = "nack.redelivery-count"
     stands_for = "a redelivery tracker that is disabled for all subscriptions"
 
     def _count_redelivery(self, index: int) -> None:

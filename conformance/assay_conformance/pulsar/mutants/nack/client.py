@@ -27,7 +27,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 class NackLate(Redelivery[Any]):
     """Redelivery is asked for late."""
 
-    breaks = "nack.redelivered-in-window"
+    breaks = "nack.redelivery-requested-in-time"
     stands_for = "a timer that ticks coarsely"
     lateness_ms = 300
 
@@ -38,7 +38,7 @@ class NackLate(Redelivery[Any]):
 class NackEarly(Redelivery[Any]):
     """Redelivery is asked for early."""
 
-    breaks = "nack.redelivered-in-window"
+    breaks = "nack.redelivery-requested-in-time"
     stands_for = "a due time rounded down too far"
     lateness_ms = 20
 
@@ -46,10 +46,10 @@ class NackEarly(Redelivery[Any]):
         return max(0, super()._nack_delay_ns(redelivery_count) - late_ns(self._shared, NackEarly))
 
 
-class NackDefaultIsNone(Redelivery[Any]):
+class NackDefaultDelayZero(Redelivery[Any]):
     """Where no delay is configured redelivery is asked for at once."""
 
-    breaks = "nack.redelivered-in-window"
+    breaks = "nack.redelivery-requested-in-time"
     stands_for = "pulsar-rs, DotPulsar: no delay unless one is set, whatever is declared"
 
     def _nack_delay_ms(self, redelivery_count: int) -> float:
@@ -60,7 +60,7 @@ class NackDefaultIsNone(Redelivery[Any]):
 class NackDelayUnclamped(Redelivery[Any]):
     """A redelivery delay below 100 ms is taken as it is."""
 
-    breaks = "nack.least-delay"
+    breaks = "nack.minimum-delay"
     stands_for = "Go client (read in its source): no minimum"
 
     LEAST_NACK_DELAY_MS = 0
@@ -69,16 +69,16 @@ class NackDelayUnclamped(Redelivery[Any]):
 class NacksOneByOne(Redelivery[Any]):
     """Each refused message is asked for by a command of its own."""
 
-    breaks = "nack.merged"
+    breaks = "nack.requests-merged"
     stands_for = "pulsar-rs: one command a refusal"
 
     MOST_IDS = 1
 
 
-class NacksLastChunk(Redelivery[Any]):
+class NacksLastChunkOnly(Redelivery[Any]):
     """Of a refused message in chunks only the last chunk is asked for again."""
 
-    breaks = "nack.all-chunks"
+    breaks = "nack.requests-all-chunks"
     stands_for = "apache/pulsar-client-cpp#604: a refusal keeps one id of a message that has several"
 
     def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
@@ -91,7 +91,7 @@ class NacksLastChunk(Redelivery[Any]):
 class NackKeepsBatchIndex(Redelivery[Any]):
     """A redelivery request names the message inside its batch."""
 
-    breaks = "nack.whole-entry"
+    breaks = "nack.requests-whole-batch"
     stands_for = "an id passed on as the application gave it"
 
     def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
@@ -105,15 +105,15 @@ class NackKeepsBatchIndex(Redelivery[Any]):
 class ForgetsRefused(Redelivery[Handed]):
     def _nacks_due(self, due: Sequence[Handed]) -> None:
         for handed in due:
-            assert isinstance(handed.consumer, DropsWhatItHandedOver)
+            assert isinstance(handed.consumer, DropsRedeliveredMessages)
             handed.consumer.seen.discard(handed.entry.position)
         super()._nacks_due(due)
 
 
-class DropsWhatItHandedOver(Consumer):
+class DropsRedeliveredMessages(Consumer):
     """What comes again with a refused message is dropped when it was handed over before."""
 
-    breaks = "nack.exclusive-all-in-order"
+    breaks = "nack.exclusive-redelivers-all-in-order"
     stands_for = "a filter for duplicates that takes redelivery for one"
     also = (ForgetsRefused,)
 
@@ -135,7 +135,7 @@ class DropsWhatItHandedOver(Consumer):
 class NackTimerRearmed(DueTracker[Any]):
     """Each refusal starts the redelivery timer anew."""
 
-    breaks = "nack.steady-refusals"
+    breaks = "nack.later-nacks-do-not-postpone"
     stands_for = "C++ client (read in its source): a steady stream of refusals starves all of them"
 
     def _arm(self, due_ns: int) -> None:
@@ -144,7 +144,7 @@ class NackTimerRearmed(DueTracker[Any]):
         super()._arm(due_ns)
 
 
-class NackBackoffStays(Redelivery[Any]):
+class NackBackoffNeverGrows(Redelivery[Any]):
     """Every refusal waits for as long as the first."""
 
     breaks = "nack.backoff-grows"
@@ -169,7 +169,7 @@ class NackBackoffUnbounded(Redelivery[Any]):
 class ShortNackWaitsForLong(DueTracker[Any]):
     """A refusal does not move the timer of one that is due later."""
 
-    breaks = "nack.short-behind-long"
+    breaks = "nack.short-delay-not-behind-long"
     stands_for = "Java client since PIP-393 (read in its source): the timer is armed only where none runs"
 
     def _arm(self, due_ns: int) -> None:
@@ -205,7 +205,7 @@ class NackRequeuesLocally(Consumer):
         self._queue.arrived(self._copies[handed])
 
 
-class NackLeavesTimeout(Redelivery[Any]):
+class NackKeepsAckTimeout(Redelivery[Any]):
     """A refused message still runs into its acknowledgment time-out."""
 
     breaks = "nack.ends-ack-timeout"

@@ -65,7 +65,7 @@ class ReceiptsOutOfOrder(Publishing):
             self._held.append((producer, receipt))
 
 
-class KeySharedDrainsNothing(KeyShared):
+class KeySharedSkipsDraining(KeyShared):
     """A consumer that comes gets the keys that are its own now, whatever is still out of them elsewhere."""
 
     breaks = "ordering.key-shared-keeps-order"
@@ -75,10 +75,10 @@ class KeySharedDrainsNothing(KeyShared):
         return entry.key_hash in self._held
 
 
-class LedgerBeginsAnew(Topic):
+class EntryIdsRestartAfterLoad(Topic):
     """A topic that is loaded again goes on in its last ledger, and counts entries from 0."""
 
-    breaks = "ordering.ids-grow"
+    breaks = "ordering.message-ids-increase"
     stands_for = "a ledger opened again for writing by id, with the count of its entries lost"
 
     def _open_ledger(self) -> None:
@@ -88,7 +88,7 @@ class LedgerBeginsAnew(Topic):
 class ReceiptNamesNextEntry(Publishing):
     """Receipts name the entry behind the one that was stored."""
 
-    breaks = "ordering.ids-grow"
+    breaks = "ordering.message-ids-increase"
     stands_for = "the position after the write taken for the position of the write"
 
     def _named(self, entry: Entry) -> tuple[int, int]:

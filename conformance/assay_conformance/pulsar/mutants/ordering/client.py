@@ -32,7 +32,7 @@ def swap_payloads(first: Op, second: Op) -> None:
         op.frame = encode(own.command, metadata=metadata, data=other.payload.data)
 
 
-class SwapsSendsWhileAway(Producer):
+class SwapsSendsWhileDisconnected(Producer):
     """The payloads of the last two sends made during an outage change places."""
 
     breaks = "ordering.keeps-send-order"
@@ -59,7 +59,7 @@ class OvertakesResend(Producer):
 class SkipsSequenceId(Numbering):
     """Each reconnect uses up one sequence id."""
 
-    breaks = "ordering.sequence-ids-step-by-one"
+    breaks = "ordering.sequence-ids-increase-by-one"
     stands_for = "a counter advanced by the registration, not by the send"
 
     def registered_again(self, last_sequence_id: int) -> None:
@@ -69,7 +69,7 @@ class SkipsSequenceId(Numbering):
 class ReversesBatch(Consumer):
     """The messages of a batch are handed over last first."""
 
-    breaks = "ordering.delivers-in-id-order"
+    breaks = "ordering.delivers-in-message-id-order"
     stands_for = "a stack where a queue was meant"
 
     def _ordered(self, messages: list[Opened]) -> list[Opened]:
@@ -79,7 +79,7 @@ class ReversesBatch(Consumer):
 class KeyLastFirst(Consumer):
     """A Key_Shared consumer hands the messages of a batch over last first."""
 
-    breaks = "ordering.key-handed-over-in-order"
+    breaks = "ordering.key-delivered-in-order"
     stands_for = "work of one key that several threads take off one queue"
 
     def _ordered(self, messages: list[Opened]) -> list[Opened]:
@@ -90,7 +90,7 @@ class KeyLastFirst(Consumer):
 class KeepsOldEpoch(Consumer):
     """What was on its way when everything was asked for again is handed over."""
 
-    breaks = "ordering.old-epoch-dropped"
+    breaks = "ordering.old-consumer-epoch-dropped"
     stands_for = "C++, Go, pulsar-rs and DotPulsar (read in their source): no epochs, so nothing tells the two apart"
 
     def _is_stale(self, frame: Frame) -> bool:

@@ -9,10 +9,10 @@ from assay_conformance.broker.topics import Topics
 from assay_conformance.wire.pulsar_pb2 import ProducerAccessMode
 
 
-class AssignsNameAgain(Topics):
+class AssignsSameName(Topics):
     """Every producer without a name gets the same one."""
 
-    breaks = "producer.assigned-names-differ"
+    breaks = "producer.assigned-names-unique"
     stands_for = "a generator of names that restarts with each connection"
 
     def new_producer_name(self, broker: int) -> str:
@@ -39,20 +39,20 @@ class ForgetsWaitingProducer(Admission):
         pass
 
 
-class AdmitsSecondOfAName(Admission):
+class AdmitsDuplicateProducerName(Admission):
     """A producer whose name is taken is let in beside the one that has it."""
 
-    breaks = "producer.name-has-one-holder"
+    breaks = "producer.name-unique-on-topic"
     stands_for = "the map of producers overwritten by the second one of a name"
 
     def _takes_over(self, producer: Producer, holder: Producer) -> bool:
         return True
 
 
-class SilentHolderStays(Liveness):
+class DeadProducerConnectionKept(Liveness):
     """A connection that does not answer the PING of somebody who wants its name is taken for one that lives."""
 
-    breaks = "producer.name-has-one-holder"
+    breaks = "producer.name-unique-on-topic"
     stands_for = "a liveness check whose time-out counts as an answer"
 
     def _unanswered(self) -> None:

@@ -18,7 +18,7 @@ from assay_conformance.wire import (
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
-class FencedIsVague(Producer):
+class FencedWithGenericError(Producer):
     """What is pending with a producer that is fenced fails with an error that does not say so."""
 
     breaks = "producer.fenced-is-final"
@@ -28,10 +28,10 @@ class FencedIsVague(Producer):
         super()._fail_all(ErrorClass.OTHER if error is ErrorClass.FENCED else error, text)
 
 
-class ClaimsGivenName(Producer):
+class ClaimsAssignedName(Producer):
     """A producer named by the broker says that its user chose the name."""
 
-    breaks = "producer.keeps-given-name"
+    breaks = "producer.keeps-assigned-name"
     stands_for = "pulsar-rs and DotPulsar: the flag is left at its default"
 
     def _registration(self, request_id: int) -> BaseCommand:
@@ -43,7 +43,7 @@ class ClaimsGivenName(Producer):
 class CloseFailsPending(Producer):
     """Close fails what is pending before it asks the broker."""
 
-    breaks = "producer.close-settles-pending"
+    breaks = "producer.close-ends-pending-sends"
     stands_for = (
         "pulsar-client-cpp#303, and C++ 4.2 (read in its source): messages that were stored are reported as failed"
     )
@@ -56,7 +56,7 @@ class CloseFailsPending(Producer):
 class PendingOutlivesClose(Producer):
     """Close leaves what has no receipt pending for ever."""
 
-    breaks = "producer.close-settles-pending"
+    breaks = "producer.close-ends-pending-sends"
     stands_for = "pulsar-client-go#1059: callbacks of pending messages are lost"
 
     def _fail_unreceipted(self) -> None:
@@ -74,7 +74,7 @@ class FlushReturnsAtOnce(Producer):
         flushed(Done())
 
 
-class FlushWaitsForOpenBatch(Producer):
+class FlushWithoutOpenBatchReturns(Producer):
     """Flush with batching on and no batch open does not wait for receipts."""
 
     breaks = "producer.flush-waits"
@@ -87,10 +87,10 @@ class FlushWaitsForOpenBatch(Producer):
             super()._flush_all(flushed)
 
 
-class InterceptsBehindRouter(Publisher):
+class InterceptorsRunAfterRouter(Publisher):
     """The partition is chosen before interceptors run."""
 
-    breaks = "producer.intercepts-first"
+    breaks = "producer.interceptors-run-first"
     stands_for = "a message that is changed where it does not count"
 
     def _intercept_and_route(self, message: Outgoing) -> tuple[Outgoing, Producer | Failed]:
@@ -98,10 +98,10 @@ class InterceptsBehindRouter(Publisher):
         return self._intercepted(message), producer
 
 
-class InterceptorHearsLast(Publisher):
+class InterceptorsNotifiedLast(Publisher):
     """The application hears of a send's end before its interceptors do."""
 
-    breaks = "producer.intercepts-first"
+    breaks = "producer.interceptors-run-first"
     stands_for = "what an interceptor measures or frees is asked for before it is there"
 
     def _tell(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
@@ -109,10 +109,10 @@ class InterceptorHearsLast(Publisher):
         interceptor.acknowledged(message, result)
 
 
-class WaitsNoLongerThanOthers(Requests):
+class WaitingProducerTimesOut(Requests):
     """A producer that waits for its turn gives up after the operation time-out."""
 
-    breaks = "producer.waits-for-its-turn"
+    breaks = "producer.waits-for-exclusive-access"
     stands_for = "one time-out for every request, whatever the broker said of this one"
 
     def wait_longer(self, request_id: int) -> None:

@@ -31,7 +31,7 @@ def fail_written(producer: Producer, which: Callable[[Op], bool]) -> None:
 class FailsPendingOnLoss(Producer):
     """What was written and not receipted fails when the connection ends."""
 
-    breaks = "resend.unreceipted-again"
+    breaks = "resend.pending-sends-resent"
     stands_for = "pulsar-rs: outstanding sends end as disconnected, nothing is sent again"
 
     def _lost(self) -> None:
@@ -57,10 +57,10 @@ def restamp(op: Op, unix_ms: int) -> None:
     op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
 
 
-class RestampsResend(Producer):
+class ResendChangesPublishTime(Producer):
     """A resend carries a new publish time."""
 
-    breaks = "resend.same-unit"
+    breaks = "resend.identical-bytes"
     stands_for = "metadata built when written, not when sent"
 
     def _units_to_resend(self) -> list[Op]:
@@ -71,7 +71,7 @@ class RestampsResend(Producer):
         return units
 
 
-class SendsBeforeSuccess(Producer):
+class SendsBeforeProducerSuccess(Producer):
     """On a reconnect the resend follows PRODUCER at once, not its answer."""
 
     breaks = "resend.waits-for-producer-success"
@@ -90,7 +90,7 @@ class SendsBeforeSuccess(Producer):
         return self.registrations if self.ready else self.registrations + 1
 
 
-class ReturnsAfterClose(Producer):
+class ProducerReconnectsAfterClose(Producer):
     """Close while waiting to reconnect leaves the retry running."""
 
     breaks = "resend.closed-stays-closed"
@@ -101,7 +101,7 @@ class ReturnsAfterClose(Producer):
             super()._cancel_retry()
 
 
-class LeavesProducerBehind(Producer):
+class OrphansProducer(Producer):
     """Close while PRODUCER has no answer yet does not tell the broker."""
 
     breaks = "resend.closed-stays-closed"
@@ -111,7 +111,7 @@ class LeavesProducerBehind(Producer):
         pass
 
 
-class NeverTimesOut(Pending):
+class SendNeverTimesOut(Pending):
     """No send ever times out."""
 
     breaks = "resend.send-timeout"
@@ -157,7 +157,7 @@ class CountsReceipts(Receipts):
 class LosesThirdSend(Producer):
     """After a connection that ended between its second and third receipt the oldest pending send is not resent."""
 
-    breaks = "resend.unreceipted-again"
+    breaks = "resend.pending-sends-resent"
     stands_for = "planted: it needs three sends and one cut inside a window of one frame"
     also = (CountsReceipts,)
 

@@ -11,7 +11,7 @@ from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
-class LateReceiptCompletesHead(Receipts):
+class StaleReceiptCompletesHead(Receipts):
     """A receipt for an older send completes the oldest pending one."""
 
     breaks = "resend.ignores-stale-receipt"
@@ -21,17 +21,17 @@ class LateReceiptCompletesHead(Receipts):
         self._complete(head, body)
 
 
-class IgnoresHigherReceipt(Receipts):
+class IgnoresReceiptAhead(Receipts):
     """A receipt beyond the oldest pending send is ignored."""
 
-    breaks = "resend.leaves-on-receipt-ahead"
+    breaks = "resend.receipt-ahead-closes-connection"
     stands_for = "pulsar-client-go#774: receipt comparison the wrong way round, the producer is stuck"
 
     def _ahead(self, head: Op, body: pb.CommandSendReceipt) -> None:
         pass
 
 
-class TerminatedIsVague(Producer):
+class TerminatedWithGenericError(Producer):
     """What is pending on a terminated topic fails with an error that does not say so."""
 
     breaks = "resend.terminated-fails-all"
@@ -41,10 +41,10 @@ class TerminatedIsVague(Producer):
         super()._fail_all(ErrorClass.OTHER if error is ErrorClass.TERMINATED else error, text)
 
 
-class FailsSpoiltOnTheWay(Receipts):
+class FailsOnChecksumError(Receipts):
     """A send answered ChecksumError fails without a look at its own bytes."""
 
-    breaks = "resend.resends-spoilt-on-the-way"
+    breaks = "resend.checksum-error-resent"
     stands_for = "C++ client (read in its source): removeCorruptMessage takes the head off the queue"
 
     def _retries(self, code: int) -> bool:
@@ -71,7 +71,7 @@ class ResendsNotAllowed(Receipts):
         return code == pb.NotAllowedError or super()._retries(code)
 
 
-class DeafAfterNotAllowed(Receipts):
+class IgnoresReceiptsAfterNotAllowed(Receipts):
     """A send answered NotAllowedError fails, and no receipt behind it is heard."""
 
     breaks = "resend.not-allowed-fails-one"
@@ -104,20 +104,20 @@ class RetriesTerminated(Handler):
         return refusal.code != pb.TopicTerminatedError and super()._is_final(refusal)
 
 
-class QuotaKeepsPending(Producer):
+class QuotaExceededKeepsPending(Producer):
     """What is pending waits on when the broker says that the backlog is over its quota."""
 
-    breaks = "resend.quota-fails-pending"
+    breaks = "resend.quota-exceeded-fails-pending"
     stands_for = "the two quota errors taken for one"
 
     def _turned_away(self, refusal: Refusal) -> None:
         pass
 
 
-class TakesAnyHighestId(Receipts):
+class AcceptsAnyHighestId(Receipts):
     """A receipt for another batch's highest id completes the oldest one."""
 
-    breaks = "resend.checks-highest-receipted"
+    breaks = "resend.checks-highest-sequence-id"
     stands_for = "all clients but the Java one: the highest id of a receipt is not looked at"
 
     def _is_of_another(self, head: Op, body: pb.CommandSendReceipt) -> bool:

@@ -18,27 +18,27 @@ from assay_conformance.wire import pulsar_pb2 as pb
 class IgnoresCloseProducer(Connection):
     """The broker's CLOSE_PRODUCER is ignored."""
 
-    breaks = "resend.comes-back-after-close-producer"
+    breaks = "resend.reconnects-after-close-producer"
     stands_for = "pulsar-rs: the command is filed under a request id nobody asked with; the next send hangs"
 
     def _close_producer(self, frame: Frame) -> None:
         pass
 
 
-class LeavesOnCloseProducer(Connection):
+class DisconnectsOnCloseProducer(Connection):
     """The broker's CLOSE_PRODUCER closes the whole connection."""
 
-    breaks = "resend.comes-back-after-close-producer"
+    breaks = "resend.reconnects-after-close-producer"
     stands_for = "a producer and its connection taken for one"
 
     def _close_producer(self, frame: Frame) -> None:
         self.close(Cause.LOST, "the broker closed a producer")
 
 
-class EpochBeginsAnywhere(Producer):
+class FirstEpochNotZero(Producer):
     """The first PRODUCER carries epoch 7."""
 
-    breaks = "resend.epoch-grows"
+    breaks = "resend.producer-epoch-increases"
     stands_for = "a counter that all producers of a client share"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -46,10 +46,10 @@ class EpochBeginsAnywhere(Producer):
         self._epoch = 7
 
 
-class EpochStays(Producer):
+class EpochNeverIncreases(Producer):
     """Every PRODUCER carries epoch 0."""
 
-    breaks = "resend.epoch-grows"
+    breaks = "resend.producer-epoch-increases"
     stands_for = "pulsar-rs and DotPulsar: the epoch is never sent"
 
     def _registration(self, request_id: int) -> BaseCommand:
@@ -62,20 +62,20 @@ PASSING = (pb.ProducerBusy, pb.ServiceNotReady, pb.ProducerBlockedQuotaExceededE
 """Refusals of a registration that do not last."""
 
 
-class RefusedReturnIsFinal(Handler):
+class RejectedReconnectIsFinal(Handler):
     """A producer that comes back and is refused for now ends, and its sends with it."""
 
-    breaks = "resend.keeps-returning"
+    breaks = "resend.reconnect-retries-temporary-error"
     stands_for = "errors of the first registration and of a return looked up in one table"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (not self._opening and refusal.code in PASSING) or super()._is_final(refusal)
 
 
-class RefusedReturnWaits(Handler):
+class RejectedReconnectNeverRetried(Handler):
     """A producer that comes back and is refused for now never asks again."""
 
-    breaks = "resend.keeps-returning"
+    breaks = "resend.reconnect-retries-temporary-error"
     stands_for = "a retry that is armed by the end of a connection alone"
 
     def _wait(self, refusal: Refusal, delay_ns: int) -> None:
@@ -83,10 +83,10 @@ class RefusedReturnWaits(Handler):
             super()._wait(refusal, delay_ns)
 
 
-class BackoffStays(Handler):
+class BackoffNeverGrows(Handler):
     """The wait between attempts does not grow."""
 
-    breaks = "resend.backs-off"
+    breaks = "resend.reconnect-backoff"
     stands_for = "pulsar-client-go#1197: the backoff starts anew each time"
 
     def _delay_ns(self) -> int:
@@ -97,7 +97,7 @@ class BackoffStays(Handler):
 class BackoffNeverResets(Handler):
     """The wait between attempts stays long after a success."""
 
-    breaks = "resend.backs-off"
+    breaks = "resend.reconnect-backoff"
     stands_for = "a backoff kept from one outage to the next"
 
     def _reset_backoff(self) -> None:

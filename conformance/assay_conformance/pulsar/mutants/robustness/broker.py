@@ -9,7 +9,7 @@ from assay_conformance.broker.session import Session
 class StoresForUnknownProducer(Session):
     """A SEND for a producer that is not there is taken for another one's of its connection."""
 
-    breaks = "robustness.send-needs-producer"
+    breaks = "robustness.send-without-producer-not-stored"
     stands_for = "a SEND taken by its connection, with its producer id not looked up"
 
     def producer(self, producer_id: int) -> Producer | None:

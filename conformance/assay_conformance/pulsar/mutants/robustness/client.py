@@ -24,10 +24,10 @@ from assay_conformance.wire import (
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
-class ForeignCumulativeNeverEnds(Subscription):
+class OtherTopicCumulativeAckHangs(Subscription):
     """A cumulative acknowledgment of another topic's message never ends."""
 
-    breaks = "robustness.operations-end"
+    breaks = "robustness.calls-do-not-hang"
     stands_for = "pulsar-client-cpp#492: where the topic is not found nobody calls back"
 
     def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
@@ -38,34 +38,34 @@ class ForeignCumulativeNeverEnds(Subscription):
 class DeliversCorrupt(Arrivals):
     """Message checksums are not verified."""
 
-    breaks = "robustness.damaged-message-reported"
+    breaks = "robustness.checksum-mismatch-reported"
     stands_for = "trust in the network's own"
 
     def _is_intact(self, payload: Payload) -> bool:
         return True
 
 
-class CorruptClosesConnection(Arrivals):
+class ChecksumMismatchClosesConnection(Arrivals):
     """A checksum mismatch closes the connection."""
 
-    breaks = "robustness.damaged-message-reported"
+    breaks = "robustness.checksum-mismatch-reported"
     stands_for = "pulsar-rs: the same entry comes back for ever"
 
     def _corrupt(self, position: Position, connection: Connection) -> None:
         connection.close(Cause.LOST, "checksum mismatch")
 
 
-class CorruptKeepsPermit(Arrivals):
+class ChecksumMismatchKeepsPermit(Arrivals):
     """A corrupt message's permit is not returned."""
 
-    breaks = "robustness.damaged-message-reported"
+    breaks = "robustness.checksum-mismatch-reported"
     stands_for = "an early return past the accounting"
 
     def _corrupt(self, position: Position, connection: Connection) -> None:
         self._discard(position, pb.CommandAck.ChecksumMismatch, 0)
 
 
-class LosesSplitLength(Connection):
+class LosesSplitFrameLength(Connection):
     """A piece too short for a frame's length, with nothing pending, is thrown away."""
 
     breaks = "robustness.any-segmentation"
@@ -78,10 +78,10 @@ class LosesSplitLength(Connection):
             super().received(data)
 
 
-class FlushForgetsEarlier(Pending):
+class SecondFlushReplacesFirst(Pending):
     """A flush takes the place of an earlier one that waits, which then never ends."""
 
-    breaks = "robustness.operations-end"
+    breaks = "robustness.calls-do-not-hang"
     stands_for = "pulsar-client-go#1409: of two flushes that wait for the same pending item only the last is completed"
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
@@ -89,10 +89,10 @@ class FlushForgetsEarlier(Pending):
         super().flush(flushed)
 
 
-class BadBatchUnreported(Arrivals):
+class CorruptBatchUnreported(Arrivals):
     """A batch that cannot be taken apart is dropped without a word."""
 
-    breaks = "robustness.bad-batch-reported"
+    breaks = "robustness.corrupt-batch-reported"
     stands_for = "C++ client (read in its source): the result of parsing a batch member is not looked at"
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
@@ -102,17 +102,17 @@ class BadBatchUnreported(Arrivals):
             super()._unreadable(metadata, position, reason)
 
 
-class KeepsAfterUndecodable(Connection):
+class SkipsUndecodableCommand(Connection):
     """A command that cannot be decoded is skipped."""
 
-    breaks = "robustness.bad-frame-ends-connection"
+    breaks = "robustness.malformed-frame-closes-connection"
     stands_for = "a decoder that trusts the length of the unreadable"
 
     def _undecodable(self, error: ProtocolError) -> None:
         pass
 
 
-class UnknownCommandCloses(Connection):
+class UnknownCommandClosesConnection(Connection):
     """A command of an unknown type closes the connection."""
 
     breaks = "robustness.unknown-command-ignored"
@@ -123,10 +123,10 @@ class UnknownCommandCloses(Connection):
             self.close(Cause.LOST, f"unknown command {frame.type}")
 
 
-class BadMetadataCloses(Arrivals):
+class CorruptMetadataClosesConnection(Arrivals):
     """Metadata that cannot be decoded closes the connection."""
 
-    breaks = "robustness.bad-metadata-discarded"
+    breaks = "robustness.corrupt-metadata-discarded"
     stands_for = "C++ client (read in its source): the same entry comes back for ever"
 
     def _bad_metadata(self, position: Position, connection: Connection) -> None:
@@ -136,7 +136,7 @@ class BadMetadataCloses(Arrivals):
 class EmptyPayloadDropped(Consumer):
     """A message without payload is acknowledged and not handed over."""
 
-    breaks = "robustness.odd-messages-round-trip"
+    breaks = "robustness.edge-case-payloads-round-trip"
     stands_for = "nothing taken for no message"
 
     def _enqueue(self, inbound: Inbound) -> None:
@@ -149,7 +149,7 @@ class EmptyPayloadDropped(Consumer):
 class LargePropertiesLost(OpBuilder):
     """A message whose metadata are larger than 64 KiB leaves without its properties."""
 
-    breaks = "robustness.odd-metadata-round-trips"
+    breaks = "robustness.edge-case-metadata-round-trip"
     stands_for = "pulsar-client-cpp#443: a buffer for metadata that has room for 64 KiB"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:

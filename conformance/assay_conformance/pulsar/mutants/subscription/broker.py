@@ -15,20 +15,20 @@ from assay_conformance.broker.topic import Topic
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
 
 
-class ExclusiveAdmitsSecond(Subscription):
+class ExclusiveAdmitsSecondConsumer(Subscription):
     """A second consumer of an Exclusive subscription is let in."""
 
-    breaks = "subscription.exclusive-has-one"
+    breaks = "subscription.exclusive-one-consumer"
     stands_for = "the subscription type checked only when the subscription is created"
 
     def holder(self, consumer: Consumer, kind: int) -> Consumer | None:
         return None if kind == CommandSubscribe.Exclusive else super().holder(consumer, kind)
 
 
-class FailoverReadsOn(SingleActive):
+class FailoverSkipsUnacked(SingleActive):
     """The next active consumer begins where the former had got to, acknowledged or not."""
 
-    breaks = "subscription.failover-hands-over"
+    breaks = "subscription.failover-redelivers-unacked"
     stands_for = "the read position of a failed consumer taken for what it acknowledged"
 
     def _start_over(self) -> None:
@@ -36,10 +36,10 @@ class FailoverReadsOn(SingleActive):
             super()._start_over()
 
 
-class ForgetsOfLeaver(Sharing):
+class SharedUnackedLostOnLeave(Sharing):
     """What was out at a consumer of a Shared subscription that leaves goes to nobody else."""
 
-    breaks = "subscription.shared-gives-to-one"
+    breaks = "subscription.shared-entry-at-one-consumer"
     stands_for = "the pending acknowledgments of a consumer dropped with it, not put up for redelivery"
 
     def _take_back_all(self, consumer: Consumer) -> None:
@@ -49,7 +49,7 @@ class ForgetsOfLeaver(Sharing):
 class KeySharedIgnoresKeys(KeyShared):
     """Entries of a Key_Shared subscription go to any consumer with permits."""
 
-    breaks = "subscription.key-shared-keeps-keys"
+    breaks = "subscription.key-shared-same-consumer"
     stands_for = "a Key_Shared subscription dispatched in round robin"
 
     def _pick(self, entry: Entry) -> Consumer | None:
@@ -61,7 +61,7 @@ class KeySharedIgnoresKeys(KeyShared):
 class ResubscribeStartsOver(Topic):
     """A durable subscription whose consumers were all gone begins again at the position the next one asks for."""
 
-    breaks = "subscription.resumes-after-acked"
+    breaks = "subscription.resumes-at-first-unacked"
     stands_for = "the initial position applied to a subscription that exists already"
 
     def subscribe(self, name: str, start: int, *, durable: bool) -> Subscription:
@@ -72,10 +72,10 @@ class ResubscribeStartsOver(Topic):
         return subscription
 
 
-class ReaderOutlivesItself(Subscription):
+class NonDurableCursorKept(Subscription):
     """A subscription that is not durable stays, with its position, when its consumer goes."""
 
-    breaks = "subscription.readers-stand-alone"
+    breaks = "subscription.non-durable-reader"
     stands_for = "the cursor of a reader kept like a durable one"
 
     @property
@@ -86,7 +86,7 @@ class ReaderOutlivesItself(Subscription):
 class DeletesUnacked(Housekeeping):
     """What one durable subscription has acknowledged is deleted, whatever the others have."""
 
-    breaks = "subscription.keeps-what-is-unacked"
+    breaks = "subscription.retains-until-acked"
     stands_for = "the fastest cursor of a topic taken for the slowest one when ledgers are trimmed"
 
     def _consumed(self, marks: Sequence[int]) -> int:
@@ -96,7 +96,7 @@ class DeletesUnacked(Housekeeping):
 class TtlIgnored(Housekeeping):
     """Messages that are too old stay in the backlog."""
 
-    breaks = "subscription.keeps-what-is-unacked"
+    breaks = "subscription.retains-until-acked"
     stands_for = "the check of message expiry never scheduled"
 
     def _expire_older(self, ttl_s: int) -> None:

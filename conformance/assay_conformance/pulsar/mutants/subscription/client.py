@@ -14,7 +14,7 @@ from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.topic_patterns import Add, TopicPattern
 
 
-class ConsumerReturnsAfterClose(Consumer):
+class ConsumerReconnectsAfterClose(Consumer):
     """Close while waiting to reconnect leaves the retry of a consumer running."""
 
     breaks = "subscription.closed-stays-closed"
@@ -25,7 +25,7 @@ class ConsumerReturnsAfterClose(Consumer):
             super()._cancel_retry()
 
 
-class LeavesConsumerBehind(Consumer):
+class OrphansConsumer(Consumer):
     """Close while SUBSCRIBE has no answer yet does not tell the broker."""
 
     breaks = "subscription.closed-stays-closed"
@@ -35,10 +35,10 @@ class LeavesConsumerBehind(Consumer):
         pass
 
 
-class PatternTakesAll(TopicPattern):
+class PatternSubscribesToAll(TopicPattern):
     """A consumer of a pattern subscribes to every topic of the namespace."""
 
-    breaks = "subscription.pattern-follows-topics"
+    breaks = "subscription.pattern-finds-new-topics"
     stands_for = "a broker's answer taken for filtered, whatever it says of that"
 
     def __init__(self, *args: Any) -> None:
@@ -46,10 +46,10 @@ class PatternTakesAll(TopicPattern):
         self._pattern = f"persistent://{self._namespace}/.*"
 
 
-class PatternIsReadOnce(TopicPattern):
+class PatternEvaluatedOnce(TopicPattern):
     """Topics that match a pattern are looked for when the consumer opens, and never again."""
 
-    breaks = ("subscription.pattern-follows-topics", "subscription.hears-of-topics")
+    breaks = ("subscription.pattern-finds-new-topics", "subscription.topic-list-watcher")
     stands_for = "DotPulsar (read in its source): a pattern is resolved once"
 
     def follow(self, known: Sequence[str], add: Add) -> None:
@@ -59,14 +59,14 @@ class PatternIsReadOnce(TopicPattern):
 class IgnoresTopicUpdates(TopicPattern):
     """Nobody watches for topics that come to be."""
 
-    breaks = "subscription.hears-of-topics"
+    breaks = "subscription.topic-list-watcher"
     stands_for = "C++, Go and pulsar-rs (read in their source): they ask once in a while"
 
     def _keep_watch(self) -> None:
         pass
 
 
-class FirstTopicFirst(Subscription):
+class DrainsFirstTopicFirst(Subscription):
     """Of several topics the one named first is read to its end first."""
 
     breaks = "subscription.no-topic-starves"
@@ -81,7 +81,7 @@ class FirstTopicFirst(Subscription):
 class AcksOnFirstTopic(Subscription):
     """Whatever topic a message came from, it is acknowledged on the consumer's first one."""
 
-    breaks = "subscription.acks-where-it-came"
+    breaks = "subscription.acks-on-source-topic"
     stands_for = "one tracker of acknowledgments for all topics, and ids without theirs"
 
     def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
@@ -91,17 +91,17 @@ class AcksOnFirstTopic(Subscription):
 class ReaderStartsOver(Consumer):
     """A reader that comes back begins where it began at first."""
 
-    breaks = "subscription.reader-resumes-behind-last"
+    breaks = "subscription.reader-resumes-after-last-read"
     stands_for = "a start that is kept as it was configured, and told with every SUBSCRIBE"
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
         pass
 
 
-class ReaderForgetsIndex(Consumer):
+class ReaderForgetsBatchIndex(Consumer):
     """A reader remembers of the last message its entry alone, and comes back to the whole batch."""
 
-    breaks = "subscription.reader-resumes-behind-last"
+    breaks = "subscription.reader-resumes-after-last-read"
     stands_for = "Go client (read in its source): the id of a batch's message, told without its index"
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:

@@ -11,7 +11,7 @@ from assay_conformance.broker.transient import Passing
 class CrashLosesLastEntry(Topic):
     """A broker that dies takes the last entry of each topic with it, where no subscription is done with that."""
 
-    breaks = "topics.moves-lose-nothing"
+    breaks = "topics.ownership-change-loses-nothing"
     stands_for = "a receipt sent when an entry is in memory, not when it is durable"
 
     def reload(self, *, crashed: bool = False) -> None:
@@ -26,10 +26,10 @@ class CrashLosesLastEntry(Topic):
             self.store.entries.pop()
 
 
-class TransientKeepsMissed(Passing):
+class NonPersistentKeepsUndelivered(Passing):
     """What nobody could take of a non-persistent topic is sent to the next consumer that can."""
 
-    breaks = "topics.non-persistent-keeps-nothing"
+    breaks = "topics.non-persistent-not-stored"
     stands_for = "messages of a non-persistent topic kept for consumers without permits"
 
     _missed: tuple[Entry, ...] = ()

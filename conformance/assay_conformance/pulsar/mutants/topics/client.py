@@ -22,7 +22,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 class IgnoresCloseConsumer(Connection):
     """A consumer that the broker sends away does not come back."""
 
-    breaks = "topics.moves-lose-nothing"
+    breaks = "topics.ownership-change-loses-nothing"
     stands_for = "pulsar-rs (read in its source, for producers): the broker's CLOSE is ignored"
 
     def _close_consumer(self, frame: Frame) -> None:
@@ -32,7 +32,7 @@ class IgnoresCloseConsumer(Connection):
 class IgnoresAssignedBroker(Handler):
     """A topic's new broker is looked up although the broker named it."""
 
-    breaks = "topics.goes-to-assigned-broker"
+    breaks = "topics.reconnects-to-assigned-broker"
     stands_for = "pulsar-rs and DotPulsar (read in their source): the assigned broker is not looked at"
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
@@ -42,7 +42,7 @@ class IgnoresAssignedBroker(Handler):
 class PausesBeforeAssignedBroker(Handler):
     """Whoever is told which broker its topic went to waits for three seconds before it goes there."""
 
-    breaks = "topics.goes-to-assigned-broker"
+    breaks = "topics.reconnects-to-assigned-broker"
     stands_for = "DotPulsar's fixed pause before every attempt, at a place where none is due"
 
     def _go_to(self, assigned_url: str) -> None:
@@ -53,30 +53,30 @@ class PausesBeforeAssignedBroker(Handler):
         )
 
 
-class RetriesDeleted(Producer):
+class ProducerRetriesTopicNotFound(Producer):
     """A producer whose topic was deleted keeps coming back."""
 
-    breaks = "topics.deleted-is-final"
+    breaks = "topics.topic-not-found-is-final"
     stands_for = "C++ client (read in its source): once it was open, a producer retries whatever it is told"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (self._opening or refusal.code != pb.TopicNotFound) and super()._is_final(refusal)
 
 
-class ConsumerRetriesDeleted(Consumer):
+class ConsumerRetriesTopicNotFound(Consumer):
     """A consumer whose topic was deleted keeps coming back."""
 
-    breaks = "topics.deleted-is-final"
+    breaks = "topics.topic-not-found-is-final"
     stands_for = "C++ client (read in its source): once it was open, a consumer retries whatever it is told"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (self._opening or refusal.code != pb.TopicNotFound) and super()._is_final(refusal)
 
 
-class OpensWhatIsNotThere(Handler):
+class OpeningRetriesTopicNotFound(Handler):
     """Who opens on a topic that is not there asks again until its time is over."""
 
-    breaks = "topics.deleted-is-final"
+    breaks = "topics.topic-not-found-is-final"
     stands_for = "every refusal of an opening taken for a passing one"
 
     def _is_final(self, refusal: Refusal) -> bool:
@@ -93,7 +93,7 @@ class IgnoresMigration(Handler):
         pass
 
 
-class NeverLooksForPartitions(Growth):
+class AddedPartitionsNotFound(Growth):
     """Partitions that are added are never looked for."""
 
     breaks = "topics.finds-added-partitions"
@@ -117,7 +117,7 @@ class AddedPartitionsUnused(Publisher):
         return self._at_first
 
 
-class KeysKeepOldNumber(Publisher):
+class KeysHashedByOldPartitionCount(Publisher):
     """Keys are hashed by the number of partitions there were at first."""
 
     breaks = "topics.uses-added-partitions"

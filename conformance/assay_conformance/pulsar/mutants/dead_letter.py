@@ -1,0 +1,125 @@
+"""Clients that lose or misuse dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Entry
+from assay_conformance.client.letters import ORIGIN_MESSAGE_ID, REAL_TOPIC, DeadLetters, Letters, ignore
+from assay_conformance.client.lookup import Lookup, Pool
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.settings import (
+    ConsumerSettings,
+    ProducerSettings,
+)
+from assay_conformance.client.shared import Shared
+from assay_conformance.client.values import Done, Outgoing, Result
+
+
+class DeadLetterWithoutOrigin(Letters):
+    """A dead letter does not tell what it is a copy of."""
+
+    breaks = "dead-letter.copy-is-complete"
+    stands_for = "pulsar-client-go#1392: REAL_TOPIC and ORIGIN_MESSAGE_ID are lost on the way to the dead letter topic"
+
+    def bury(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
+        lost = (REAL_TOPIC, ORIGIN_MESSAGE_ID)
+        kept = {name: value for name, value in letter.properties.items() if name not in lost}
+        super().bury(replace(letter, properties=kept), posted)
+
+
+class DeadLetterAcksOriginalEarly(Letters):
+    """The original is acknowledged when its dead letter leaves."""
+
+    breaks = "dead-letter.original-acked-after-receipt"
+    stands_for = "two calls one after the other, where the second belongs into the first one's callback"
+
+    def _send(self, producer: Producer, letter: Outgoing, posted: Callable[[Result], None]) -> None:
+        if producer.topic == self._dead_letter_topic:
+            posted(Done())
+            posted = ignore
+        super()._send(producer, letter, posted)
+
+
+class FailedDeadLetterNotRedelivered(Consumer):
+    """A message whose dead letter could not be sent is not asked for again."""
+
+    breaks = "dead-letter.original-acked-after-receipt"
+    stands_for = "C++ client (read in its source): nobody hears of a dead letter producer that is refused"
+
+    def _ask_again_later(self, entry: Entry) -> None:
+        pass
+
+
+class DeadLetterProducersShareName(Letters):
+    """The dead letter producers of a subscription's consumers have one name."""
+
+    breaks = "dead-letter.original-acked-after-receipt"
+    stands_for = "pulsar-client-go#1156: the second one is refused as busy, and retries for ever"
+
+    def __init__(
+        self, shared: Shared, pool: Pool, lookup: Lookup, topic: str, subscription: str, settings: ConsumerSettings
+    ) -> None:
+        super().__init__(shared, pool, lookup, topic, subscription, settings)
+        self._own_name = f"{topic}-{subscription}-DLQ"
+
+    def _settings_for(self, topic: str) -> ProducerSettings:
+        settings = super()._settings_for(topic)
+        if topic != self._dead_letter_topic:
+            return settings
+        return msgspec.structs.replace(settings, producer_name=self._own_name)
+
+
+class DeadLettersTooEarly(DeadLetters):
+    """A message is buried one redelivery too early."""
+
+    breaks = "dead-letter.max-redeliver-count"
+    stands_for = "off by one"
+
+    def _maximum(self) -> int:
+        return super()._maximum() - 1
+
+
+class DeliversBeyondMaxRedeliverCount(DeadLetters):
+    """A message is handed over once more than the maximum allows."""
+
+    breaks = "dead-letter.max-redeliver-count"
+    stands_for = "off by one"
+
+    def _maximum(self) -> int:
+        return super()._maximum() + 1
+
+
+class DeadLettersBatched(Letters):
+    """Dead letters are batched."""
+
+    breaks = ("dead-letter.not-batched", "dead-letter.large-message-chunked")
+    stands_for = "a producer opened with the application's defaults"
+
+    def _settings_for(self, topic: str) -> ProducerSettings:
+        dead = topic == self._dead_letter_topic
+        return ProducerSettings(batching=True) if dead else super()._settings_for(topic)
+
+
+class DeadLettersUnchunked(Letters):
+    """A dead letter that is too large for one frame is not sent."""
+
+    breaks = "dead-letter.large-message-chunked"
+    stands_for = "apache/pulsar#21048: a chunked message cannot become a dead letter, and is redelivered for ever"
+
+    def _settings_for(self, topic: str) -> ProducerSettings:
+        return ProducerSettings() if topic == self._dead_letter_topic else super()._settings_for(topic)
+
+
+class DeadLetterTopicWithoutSubscription(Letters):
+    """The dead letter topic is not given its first subscription."""
+
+    breaks = "dead-letter.initial-subscription"
+    stands_for = "an option of the policy that never reaches the producer"
+
+    def _first_subscription(self, topic: str) -> str | None:
+        return None
