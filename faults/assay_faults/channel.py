@@ -113,11 +113,12 @@ class Segmenter:
 class Channel:
     """What waits in one direction. `swallowed`: a black hole takes everything that comes."""
 
-    __slots__ = ("direction", "queue", "segmenter", "swallowed")
+    __slots__ = ("_queued_bytes", "direction", "queue", "segmenter", "swallowed")
 
     def __init__(self, direction: Direction) -> None:
         self.direction = direction
         self.queue: list[Entry] = []
+        self._queued_bytes = 0
         self.segmenter: Segmenter | None = None
         self.swallowed = False
 
@@ -130,7 +131,12 @@ class Channel:
         if self.clear():
             return 0
         pieces = 0 if self.segmenter is None else self.segmenter.pending_bytes
-        return pieces + sum(entry.size_bytes for entry in self.queue)
+        return pieces + self._queued_bytes
+
+    def put(self, *entries: Entry) -> None:
+        """Behind all others."""
+        self.queue += entries
+        self._queued_bytes += sum(entry.size_bytes for entry in entries)
 
     def stuck(self, now_ns: int) -> bool:
         """Whether what is put behind all others has to wait, and nobody knows for how long."""
@@ -147,6 +153,7 @@ class Channel:
         for index, entry in enumerate(self.queue):
             if entry.ready(now_ns):
                 del self.queue[index]
+                self._queued_bytes -= entry.size_bytes
                 for wait in entry.waits:
                     wait.done = True
                 if entry.frame is not None or entry.data:
@@ -162,6 +169,7 @@ class Channel:
             for wait in entry.waits:
                 wait.done = True
         self.queue.clear()
+        self._queued_bytes = 0
         if self.segmenter is not None:
             self.segmenter.until.done = True
             self.segmenter = None

@@ -13,7 +13,6 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -28,6 +27,7 @@ from assay_faults.bounds import COMES_WITHIN_S, REMOVED_BY_TOOL_S, REMOVED_WITHI
 from assay_faults.kept import NOTES_SUFFIX, Notes, attributed, suspects
 from assay_faults.ledger import MARKER, SUFFIX, Entry, Kind, Ledger, mark_done, read
 from assay_faults.processes.identity import Identity, marked, send_signal
+from assay_faults.processes.running import run
 
 LABEL: Final = "assay.ledger"
 """The label in which a container, and a network of containers, carries the id of its entry."""
@@ -301,15 +301,15 @@ def _tenant(entry: Entry) -> str:
 
 
 def _run(*command: str) -> str:
+    if shutil.which(command[0]) is None:
+        raise _TroubleError(f"there is no program {command[0]} to remove it with: {' '.join(command)}")
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=REMOVED_BY_TOOL_S, check=True)
-    except FileNotFoundError as error:
-        raise _TroubleError(f"there is no program {command[0]} to remove it with: {' '.join(command)}") from error
-    except subprocess.CalledProcessError as error:
-        raise _TroubleError(f"{' '.join(command)}: {error.stderr.strip()}") from error
-    except subprocess.TimeoutExpired as error:
-        raise _TroubleError(f"{' '.join(command)}: no end after {error.timeout} s") from error
-    return ended.stdout
+        done = run(command, within_s=REMOVED_BY_TOOL_S)
+    except (OSError, TimeoutError) as error:
+        raise _TroubleError(f"{' '.join(command)}: {error}") from error
+    if done.returncode:
+        raise _TroubleError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
 
 
 _REMOVERS: Final[Removers] = {

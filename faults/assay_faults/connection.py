@@ -140,7 +140,7 @@ class Connection:
         channel = self.channel(direction)
         if self.dead or channel.swallowed:
             return
-        channel.queue += entries
+        channel.put(*entries)
         for wait in (wait for entry in entries for wait in entry.waits):
             if wait.due_ns is not None:
                 self._ways.deadlines.add(wait.due_ns)
@@ -228,7 +228,7 @@ class Connection:
             self.die(by, reset)
             return True
         if waiting and not self.half_ended:
-            outgoing.queue.append(Entry(severance=Severance(Cut(how=CutHow.FIN), Wait(done=True))))
+            outgoing.put(Entry(severance=Severance(Cut(how=CutHow.FIN), Wait(done=True))))
         if not self.half_ended:
             self._ways.recorder.add(Closed, conn=self.number, by=by, reset=reset)
             self.half_ended = True

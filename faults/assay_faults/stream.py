@@ -110,8 +110,10 @@ class FrameStream(asyncio.Protocol):
     def flush(self) -> None:
         """What was gathered leaves now."""
         out = self._out
-        if out and self._transport is not None and not self._transport.is_closing():
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+        if out and self._transport is not None:
+            if not self._transport.is_closing():
+                self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            # What comes behind the end never leaves.
             out.clear()
 
     def cork(self) -> None:
@@ -151,6 +153,11 @@ class FrameStream(asyncio.Protocol):
     def unread_bytes(self) -> int:
         """How many written bytes have not left."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def bound_unread(self, most_bytes: int) -> None:
+        """`choked` is called from so many unread bytes on, and `freed` when a quarter of them is left."""
+        if self._transport is not None:
+            self._transport.set_write_buffer_limits(high=most_bytes)
 
     def take_pending(self) -> bytes:
         """The part of a frame that came last."""

@@ -39,6 +39,9 @@ JVM_STARTS_S: Final = 300.0
 JVM_STOPS_S: Final = 10.0
 """For that JVM to end once it was asked to; then it is killed."""
 
+JVM_KILLED_S: Final = 10.0
+"""For that JVM, and all that it started, to be gone once it was killed."""
+
 JAVA_ANSWER_S: Final = 30.0
 """For `java -version`: a cold JVM on a busy machine."""
 

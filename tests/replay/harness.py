@@ -63,6 +63,12 @@ class Answers:
 
     def resume_reading(self, conn: int) -> None: ...
 
+    def is_writable(self, conn: int) -> bool:  # noqa: ARG002
+        return True
+
+    def is_flooded(self, conn: int) -> bool:  # noqa: ARG002
+        return False
+
     def stored(self, topic: str, id: MessageId, payload: Payload) -> None: ...
 
 

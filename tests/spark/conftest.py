@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assay_fixtures.programs import Kept
 from assay_reports.spark.session import Settings, spark_session
 
 # Every query of a test is new, and its rows are few: what a good compiler makes of it is never worth its time.
@@ -26,7 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def spark() -> Iterator[Any]:
     conf = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
     interrupt = signal.getsignal(signal.SIGINT)
-    with spark_session(Settings(master="local[2]", conf=conf, memory="1g")) as session:
+    with spark_session(Kept(), Settings(master="local[2]", conf=conf, memory="1g")) as session:
         # PySpark's own handler stays until the session ends, and other tests in between look at what Ctrl-C does.
         signal.signal(signal.SIGINT, interrupt)
         yield session

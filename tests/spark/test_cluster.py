@@ -22,6 +22,7 @@ from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import sums
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.model.verdict import RequirementVerdict
+from assay_fixtures.programs import Kept
 from assay_reports.spark import gateway
 from assay_reports.verdicts import read_verdicts
 
@@ -40,7 +41,7 @@ def free_port() -> int:
 
 def java_of_executors(folder: Path) -> gateway.Java:
     """One that Spark's own command of an executor suits."""
-    java = gateway.find_java()
+    java = gateway.find_java(Kept())
     if VECTORS in subprocess.run([java.program, "--list-modules"], capture_output=True, text=True, check=True).stdout:
         return java
     # Replaced where it stands: it is one word among others that each have to stay one.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.end_to_end.processes import alive, descendants, eventually
+from tests.end_to_end.processes import alive, command_of, descendants, eventually
 from tests.end_to_end.running import command_line
 from tests.spark.histories import info, pack
 from tests.spark.ledgers import write
@@ -78,18 +78,28 @@ def running(folder: Path, *arguments: str) -> Iterator[Command]:
         process.wait()
 
 
-def test_a_soak_that_is_interrupted_keeps_its_rows_and_again_while_it_is_judged(tmp_path: Path) -> None:
+def test_a_soak_that_is_interrupted_keeps_its_rows_and_says_how_they_are_judged(tmp_path: Path) -> None:
     where = tmp_path / "ledger"
-    load = ("--rate", "50", "--for", "10m", "--faults", "none", "--partitions", "0", "--producers", "1")
-    with running(tmp_path, "soak", "reference", *load, "--ledger", str(where)) as soak:
+    with running(tmp_path, "soak", "reference", *_load("10m"), "--ledger", str(where)) as soak:
         soak.interrupt(lambda: " s  sent" in soak.told(), "some load")
-        # Only what was read back and taken in is judged, so this is behind both.
-        soak.interrupt(lambda: any(soak.spill.rglob("gateway")), "a JVM")
         assert soak.ended() == 130
-        assert "interrupted: the load ends" in soak.told()
+        assert f"assay reconcile {where}" in soak.told()
     ledger = open_ledger(str(where))
     assert ledger.info.ended_unix_ms is not None
     assert ledger.rows("stored") > 50
+
+
+def test_a_soak_that_is_interrupted_while_it_is_judged_keeps_its_rows(tmp_path: Path) -> None:
+    where = tmp_path / "ledger"
+    with running(tmp_path, "soak", "reference", *_load("4s"), "--ledger", str(where)) as soak:
+        # Only what was read back and taken in is judged, so this is behind both.
+        soak.interrupt(lambda: any(soak.spill.rglob("gateway")), "a JVM")
+        assert soak.ended() == 130
+    assert open_ledger(str(where)).rows("stored") > 50
+
+
+def _load(lasts: str) -> tuple[str, ...]:
+    return ("--rate", "50", "--for", lasts, "--faults", "none", "--partitions", "0", "--producers", "1")
 
 
 @pytest.mark.parametrize("moment", ["gateway", "fold"])
@@ -101,6 +111,18 @@ def test_a_reconcile_that_is_interrupted_leaves_nothing_but_whole_folds(moment: 
         assert reconcile.ended() == 130
         assert reconcile.told().splitlines()[-1] == "assay: interrupted"
     assert not (where / "report.html").exists()
+
+
+def test_a_reconcile_that_is_killed_leaves_no_jvm(tmp_path: Path) -> None:
+    where = write(tmp_path / "ledger", pack(1, 40), info(), 1)
+    with running(tmp_path, "reconcile", str(where)) as reconcile:
+        eventually(lambda: any(reconcile.spill.rglob("gateway")), "a JVM", DEADLINE_S)
+        reconcile.seen = descendants(reconcile.process.pid)
+        (jvm,) = (pid for pid in reconcile.seen if "SparkSubmit" in command_of(pid))
+        # One that runs would hear that its stdin has ended.
+        os.kill(jvm, signal.SIGSTOP)
+        reconcile.process.kill()
+        eventually(lambda: not any(map(alive, reconcile.seen)), "the end of the JVM", DEADLINE_S)
 
 
 def test_a_watcher_that_is_interrupted_ends_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -115,7 +137,8 @@ def test_a_watcher_that_is_interrupted_ends_and_the_run_goes_on(tmp_path: Path) 
 
 def test_reading_back_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
     def begun() -> set[int]:
-        return descendants(os.getpid()) - before
+        """Past the keeper, which goes on as long as this process."""
+        return {pid for pid in descendants(os.getpid()) - before if "_keeper" not in command_of(pid)}
 
     async def cancelled() -> None:
         options = {"service_url": "pulsar://127.0.0.1:9", "topic": "t", "columns": "stored"}

@@ -99,6 +99,13 @@ class Cluster:
         if session is not None:
             session.reading.receive(frame)
 
+    def drained(self, conn: int, now_ns: int) -> None:
+        """A connection that was not writable is so again."""
+        self.advance(now_ns)
+        session = self._sessions.get(conn)
+        if session is not None:
+            session.drained()
+
     def undecodable(self, conn: int, now_ns: int) -> None:
         """Bytes came that are no frame: the connection is closed."""
         self.advance(now_ns)

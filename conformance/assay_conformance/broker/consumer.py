@@ -86,7 +86,7 @@ class Consumer:
     @property
     def is_able(self) -> bool:
         """Whether it can be sent something."""
-        return self.permits > 0 and not self.blocked
+        return self.permits > 0 and not self.blocked and self.session.is_writable
 
     def deliver(self, entry: Entry, *, unacked: int | None, redeliveries: int = 0, epoch: int | None = None) -> int:
         """Send an entry; the messages it cost, members acknowledged earlier not among them."""

@@ -73,6 +73,10 @@ class Dispatcher(ABC):
         consumer.permits += permits
         self.read()
 
+    def drained(self) -> None:
+        """A connection with a consumer of this subscription is writable again."""
+        self.read()
+
     def _send(self, consumer: Consumer, entry: Entry, *, redeliveries: int = 0, epoch: int | None = None) -> int:
         """Send one entry. One whose metadata cannot be decoded is acknowledged instead: no consumer could take it."""
         if not entry.messages:
@@ -133,14 +137,18 @@ class SingleActive(Dispatcher):
 
     def read(self) -> None:
         consumer = self.active
-        while consumer is not None and self._switch is None and consumer.permits > 0:
+        while consumer is not None and self._switch is None and consumer.is_able:
             count = self._backlog.quota(consumer.permits)
             entries = self._backlog.read(count, compacted=consumer.reads_compacted) if count else []
             if not entries:
                 return
-            # What was read is sent, whatever its batches cost: permits only say how many entries are read.
+            # What was read is sent, whatever its batches cost: permits only say how many entries are read. What the
+            # client does not read is not sent: it is read again.
             for entry in entries:
                 if self._holds_back(entry):
+                    return
+                if not consumer.session.is_writable:
+                    self._cursor.next = entry.index
                     return
                 # What is compacted is read on another way, which knows no epochs.
                 self._send(consumer, entry, epoch=None if consumer.reads_compacted else consumer.epoch)

@@ -29,6 +29,13 @@ class ClusterSink(Protocol):
     def resume_reading(self, conn: int) -> None:
         """The broker reads this connection again."""
 
+    def is_writable(self, conn: int) -> bool:
+        """Whether entries may be dispatched to this connection; `Cluster.drained` follows once they may again."""
+
+    def is_flooded(self, conn: int) -> bool:
+        """Whether the client leaves so much unread that its next commands have to wait; as above. Such a connection is
+        not writable."""
+
     def stored(self, topic: str, id: MessageId, payload: Payload) -> None:
         """An entry was appended to a topic: its local name, or the full one where the topology does not list it."""
 

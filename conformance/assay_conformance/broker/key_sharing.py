@@ -105,7 +105,8 @@ class KeyShared(Sharing):
 
     def _pick(self, entry: Entry) -> Consumer | None:
         consumer = self._selector.select(entry.key_hash)
-        if consumer is None or self._rooms[consumer] <= 0 or (self._ordered and self._has_to_wait(entry, consumer)):
+        room = 0 if consumer is None or not consumer.session.is_writable else self._rooms[consumer]
+        if consumer is None or room <= 0 or (self._ordered and self._has_to_wait(entry, consumer)):
             self._hold(entry.key_hash)
             return None
         return consumer

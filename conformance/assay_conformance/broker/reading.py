@@ -1,7 +1,8 @@
 """Reading of one connection, which may pause: what comes meanwhile waits, unread, in its order.
 
-Three things pause it: a publish rate that is used up, too many SENDs the store has not written, and too many bytes of
-them on all connections of the broker. Each pause is ended by whoever made it; frames are read again once none is left.
+Four things pause it: a publish rate that is used up, too many SENDs the store has not written, too many bytes of them
+on all connections of the broker, and a client that does not read its answers. Each pause is ended by whoever made it;
+frames are read again once none is left.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class Reading:
         "_buffer",
         "_bytes",
         "_conn",
+        "_flooded",
         "_full",
         "_most_unwritten",
         "_pauses",
@@ -41,6 +43,7 @@ class Reading:
         self._most_unwritten = host.settings.max_pending_sends
         self._unwritten = 0
         self._full = False
+        self._flooded = False
         self._buffer = buffer
         self._bytes = 0
         buffer.join(self)
@@ -89,6 +92,18 @@ class Reading:
             self._buffer.ended(size)
         if self._full and self._unwritten <= self._most_unwritten // 2:
             self._full = False
+            self.resume()
+
+    def flooded(self) -> None:
+        """The client leaves too much unread: its commands wait until `drained`."""
+        if not self._flooded:
+            self._flooded = True
+            self.pause()
+
+    def drained(self) -> None:
+        """The client has read."""
+        if self._flooded:
+            self._flooded = False
             self.resume()
 
     def stop(self) -> None:

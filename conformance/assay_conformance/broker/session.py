@@ -78,6 +78,7 @@ class Session:
 
     __slots__ = (
         "_connect",
+        "_drained",
         "_handlers",
         "_state",
         "auth_method",
@@ -131,6 +132,7 @@ class Session:
         self._connect = connect
         self._handlers = handlers
         self._state = State.NEW
+        self._drained = 0
         self.liveness = host.implementation(Liveness)(self)
 
     @property
@@ -144,6 +146,23 @@ class Session:
     def producer(self, producer_id: int) -> Producer | None:
         """The producer of this id on this connection."""
         return self.producers.get(producer_id)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the client reads what it is sent. Entries wait while it does not, and permits do not matter
+        (Consumer.isWritable of Pulsar, which goes by what Netty has not written yet)."""
+        return self.host.sink.is_writable(self.conn)
+
+    def drained(self) -> None:
+        """The client has read: what it asked meanwhile is served, and entries are dispatched again. Its subscriptions
+        take turns at being the first, or one of them could take all the room each time."""
+        self.reading.drained()
+        dispatchers = list(dict.fromkeys(attached.subscription.dispatcher for attached in self.consumers.values()))
+        if dispatchers:
+            first = self._drained % len(dispatchers)
+            self._drained += 1
+            for dispatcher in (*dispatchers[first:], *dispatchers[:first]):
+                dispatcher.drained()
 
     def send(self, frame: Frame) -> None:
         if self._state is not State.ENDED:
@@ -163,6 +182,8 @@ class Session:
             self._serve(frame)
         except ViolationError:
             self.end()
+        if self.host.sink.is_flooded(self.conn):
+            self.reading.flooded()
 
     def _serve(self, frame: Frame) -> None:
         if self._state is State.CONNECTED or (self._state is State.NEW and frame.type in _ANY_TIME):

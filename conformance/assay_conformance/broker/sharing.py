@@ -127,6 +127,10 @@ class Sharing(Dispatcher):
         self._idle = False
         super().flow(consumer, permits)
 
+    def drained(self) -> None:
+        self._idle = False
+        super().drained()
+
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
         wanted = list(consumer.pending) if indexes is None else indexes
         held = [index for index in dict.fromkeys(wanted) if index in consumer.pending]
@@ -324,7 +328,7 @@ class Shared(Sharing):
         """Whose turn it is, among those of the best priority that have permits. How many entries that are is settled
         when the turn begins, by what a batch has on average: one that is larger overdraws the permits."""
         current = self._current
-        if current is None or not self._left:
+        if current is None or not self._left or not current.session.is_writable:
             able = [consumer for consumer in self.consumers if consumer.is_able]
             best = [consumer for consumer in able if consumer.priority == able[0].priority]
             current = self._current = best[self._turn % len(best)] if best else None

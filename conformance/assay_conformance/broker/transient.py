@@ -1,7 +1,7 @@
 """Non-persistent topics: a message goes to who can take it now, and is gone.
 
 Nothing is stored, acknowledged or redelivered, and nobody is told who is the active consumer. A consumer
-without permits, and a subscription whose rate is used up, miss what comes.
+without permits, or whose client does not read, and a subscription whose rate is used up, miss what comes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Passing(Dispatcher):
     def pass_on(self, entry: Entry) -> None:
         """Send an entry to whoever it is for, if it can be taken."""
         consumer = self._choose(entry)
-        able = consumer is not None and consumer.permits > 0 and entry.messages > 0
+        able = consumer is not None and consumer.is_able and entry.messages > 0
         if able and consumer is not None and self._backlog.quota(1):
             self._backlog.spend(entry, consumer.deliver(entry, unacked=None))
         else:
@@ -83,7 +83,7 @@ class Passing(Dispatcher):
             return self._keys.select(entry.key_hash)
         if self._kind != CommandSubscribe.Shared:
             return active_of(self.consumers, self._topic) if self.consumers else None
-        able = [consumer for consumer in self.consumers if consumer.permits > 0]
+        able = [consumer for consumer in self.consumers if consumer.is_able]
         self._turn += 1
         return able[self._turn % len(able)] if able else None
 

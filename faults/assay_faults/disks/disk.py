@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Final
 from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_faults.bounds import MOUNT_WITHIN_S
 from assay_faults.ledger import MARKER, Kind, Ledger
+from assay_faults.processes.running import run
 
 _IMAGE: Final = "image"
 _FILLER: Final = ".assay-filler"
@@ -142,9 +142,9 @@ class Disk:
         # Its mount point is named by its entry, and so is every program that mounts it: it may outlive the run.
         environment = {**os.environ, MARKER: self.path.name}
         try:
-            subprocess.run(command, capture_output=True, text=True, env=environment, timeout=MOUNT_WITHIN_S, check=True)
-        except subprocess.CalledProcessError as error:
-            words = error.stderr.strip().splitlines()
-            raise HarnessError(f"{' '.join(command)}: {words[0] if words else error.returncode}") from error
-        except subprocess.TimeoutExpired as error:
-            raise HarnessError(f"{' '.join(command)}: no end after {error.timeout} s") from error
+            done = run(command, within_s=MOUNT_WITHIN_S, environment=environment)
+        except (OSError, TimeoutError) as error:
+            raise HarnessError(f"{' '.join(command)}: {error}") from error
+        if done.returncode:
+            words = done.stderr.strip().splitlines()
+            raise HarnessError(f"{' '.join(command)}: {words[0] if words else done.returncode}")

@@ -137,6 +137,9 @@ class _MemoryTransport(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return 0
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """What is written is with the other end at once."""
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         del name
         return default

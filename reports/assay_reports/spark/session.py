@@ -20,6 +20,7 @@ from typing import Any
 
 from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError
 from assay_reports.bounds import LEAST_FREE_SPARK_BYTES, MASTER_CONNECTS_S, WORKERS_COME_S
+from assay_reports.programs import Programs
 from assay_reports.spark import gateway
 
 MEASURED: Mapping[str, str] = {
@@ -58,8 +59,9 @@ class Settings:
 
 
 @contextlib.contextmanager
-def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
-    """A SparkSession that ends, with its JVM and its folder, when the block does, however it ends.
+def spark_session(programs: Programs, settings: Settings, name: str = "assay") -> Iterator[Any]:
+    """A SparkSession that ends, with its JVM and its folder, when the block does, however it ends. `programs` starts
+    the JVM.
 
     UnavailableError without a suitable Java or with a master that does not answer, UsageError for a folder that cannot
     be written and for settings that Spark refuses.
@@ -69,12 +71,13 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
     _reachable(settings.master)
     if not _SIZE.fullmatch(settings.memory):
         raise UsageError(f"--memory {settings.memory}: expected a size with its unit, as 2g or 1500m")
-    java = gateway.find_java()
     folder = _folder(settings.spill)
     interrupt = signal.getsignal(signal.SIGINT)
     try:
+        # Behind the folder: where there is no room at all, no Java is found either.
+        java = gateway.find_java(programs)
         with _space(folder):
-            jvm = gateway.start(java, settings.memory, folder, _conf(settings, name, folder))
+            jvm = gateway.start(programs, java, settings.memory, folder, _conf(settings, name, folder))
             try:
                 session = _connected(jvm, settings)
                 try:

@@ -35,13 +35,15 @@ def full_name(topic: Topic) -> str:
 
 
 class Bench:
-    """The sink of its own cluster. `stored` are (topic, id, payload); `closed` and `paused` are connections."""
+    """The sink of its own cluster. `stored` are (topic, id, payload); `closed` and `paused` are connections. `room` is
+    how many frames each of some connections holds before it is not writable; with twice as many it is flooded."""
 
     def __init__(self, *mutations: str, topology: Topology | None = None, **policy: Any) -> None:
         topology = topology or Topology(topics=(Topic(name="t", **policy),))
         self.now_ms = 0.0
         self.closed: list[int] = []
         self.paused: set[int] = set()
+        self.room: dict[int, int] = {}
         self.stored_entries: list[tuple[str, MessageId, Payload]] = []
         self._out: dict[int, list[tuple[float, Frame]]] = defaultdict(list)
         self._request = 0
@@ -69,6 +71,12 @@ class Bench:
 
     def resume_reading(self, conn: int) -> None:
         self.paused.remove(conn)
+
+    def is_writable(self, conn: int) -> bool:
+        return conn not in self.room or len(self._out[conn]) < self.room[conn]
+
+    def is_flooded(self, conn: int) -> bool:
+        return conn in self.room and len(self._out[conn]) >= 2 * self.room[conn]
 
     def stored(self, topic: str, id: MessageId, payload: Payload) -> None:
         self.stored_entries.append((topic, id, payload))
@@ -189,6 +197,12 @@ class Bench:
     def take_timed(self, conn: int = 0) -> list[tuple[float, Frame]]:
         """The frames since the last time, each with its millisecond."""
         return self._out.pop(conn, [])
+
+    def read(self, conn: int = 0) -> list[int]:
+        """The client reads all there is: the sequence ids of the MESSAGEs among it."""
+        found = self.delivered(conn)
+        self.cluster.drained(conn, self.now_ns)
+        return found
 
     def commands(self, conn: int = 0) -> list[BaseCommand]:
         return [frame.command for frame in self.take(conn)]

@@ -17,6 +17,7 @@ from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.jvm.standalone import Standalone
 from assay_fixtures.brokers.pulsar.admin import Admin
 from assay_fixtures.brokers.pulsar.rest import Rest
+from assay_fixtures.programs import Kept
 from assay_reports.spark.session import Settings, spark_session
 
 pytestmark = pytest.mark.long
@@ -76,7 +77,7 @@ async def _of(call: Awaitable[None]) -> None:
 def spark() -> Iterator[Any]:
     from assay_reports.spark.source import PulsarTopic
 
-    with spark_session(Settings(master="local[2]", memory="512m")) as session:
+    with spark_session(Kept(), Settings(master="local[2]", memory="512m")) as session:
         session.dataSource.register(PulsarTopic)
         yield session
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from assay_conformance.model.errors import UnavailableError, UsageError
+from assay_fixtures.programs import Kept
 from assay_reports.spark.gateway import _escaped, _read, find_java, last_words
 from assay_reports.spark.session import Settings, _folder, spark_session
 
@@ -30,7 +31,7 @@ def a_java(folder: Path, version: str) -> Path:
 @pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("21", 21), ("25.0.2", 25)])
 def test_a_java_that_suits_is_taken(tmp_path: Path, version: str, major: int) -> None:
     home = a_java(tmp_path / "java", version)
-    found = find_java({"JAVA_HOME": str(home)})
+    found = find_java(Kept(), {"JAVA_HOME": str(home)})
     assert (found.home, found.major) == (home, major)
 
 
@@ -38,14 +39,14 @@ def test_one_on_the_path_is_found_through_its_links(tmp_path: Path) -> None:
     home = a_java(tmp_path / "java", "21.0.8")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
-    assert find_java({"PATH": str(tmp_path / "bin")}).home == home
+    assert find_java(Kept(), {"PATH": str(tmp_path / "bin")}).home == home
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "19.0.1"])
 def test_without_one_that_suits_it_says_what_was_found(tmp_path: Path, version: str) -> None:
     home = a_java(tmp_path / "java", version)
     with pytest.raises(UnavailableError, match=f"Spark needs a Java, 17 or 21 and later.*{home} is Java") as told:
-        find_java({"JAVA_HOME": str(home)})
+        find_java(Kept(), {"JAVA_HOME": str(home)})
     assert told.value.exit_code == 3
 
 
@@ -83,4 +84,4 @@ def test_a_spill_folder_that_is_none_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def _session(master: str) -> AbstractContextManager[Any]:
-    return spark_session(Settings(master=master))
+    return spark_session(Kept(), Settings(master=master))
