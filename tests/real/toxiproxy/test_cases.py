@@ -49,7 +49,7 @@ def test_an_honest_client_passes(case: Case, api: Api, ledger: Ledger) -> None:
 
 
 @pytest.mark.long  # one of them stops listening, and its Case lasts to its deadline
-@pytest.mark.parametrize("mutation", CAUGHT, ids=lambda mutation: mutation.name)
+@pytest.mark.parametrize("mutation", CAUGHT)
 def test_a_client_that_breaks_a_rule_is_caught(mutation: str, api: Api, ledger: Ledger) -> None:
     async def find() -> Api:
         return api
