@@ -63,10 +63,10 @@ class Deviation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, f
     """One cause, for the versions of its owner in the PEP 440 range `versions`, or `*`.
 
     `reason` tells the cause, `effect` in one sentence what the owner of an application meets. `impact` is None where
-    nobody has rated it. `excerpt` is what shows on the wire, `link` leads upstream, `disputable` says whether the
+    it has not been rated. `excerpt` is what shows on the wire, `link` leads upstream, `disputable` says whether the
     client may be right. `expires` is the last day the entry holds. With `stands_still` the client does nothing any
-    more where it shows. `security` names who is to be told before anybody else: such a deviation is not published
-    unless asked for by its id.
+    more where it shows. `security` names whom to report it to first: such a deviation is not published unless asked
+    for by its id.
     """
 
     id: str

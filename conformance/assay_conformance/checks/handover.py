@@ -73,7 +73,7 @@ class Handover:
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
         # A non-persistent topic numbers its entries anew whenever it is loaded: an id says nothing there.
-        if session.consumer is None or base_topic(session.topic) in self._transient or is_of_before(session, frame):
+        if session.consumer is None or base_topic(session.topic) in self._transient or session.is_left_over(frame):
             return
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought or begins_at(session, entry):
@@ -140,12 +140,6 @@ class Handover:
     def _is_letter(self, offer: Offer) -> bool:
         """It had been handed over before, to a consumer that sends letters: one may have left since."""
         return offer.session.consumer is not None and (offer.session.consumer.handle, offer.entry) in self._handed
-
-
-def is_of_before(session: ConsumerSession, frame: Frame) -> bool:
-    """A MESSAGE that comes to a session before its SUBSCRIBE is answered, and so before it granted a permit, was under
-    way when the session before ended: a client may drop it, and after a seek it must."""
-    return session.ready is None or frame.seq < session.ready.seq
 
 
 def _size_of(frame: Frame) -> int:

@@ -17,6 +17,8 @@ from typing import Any
 
 _ID = re.compile(r"(?<![\w./-])[a-z][a-z0-9-]*[./][a-z0-9][a-z0-9-]*(?![\w/-])")
 """Words that may be the id of a requirement or of a Case: no part of a path, of a version or of a longer word."""
+_SHOWN = 3
+"""Names of today in a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,6 @@ def hint(word: str) -> str:
         return ""
     shown = ", ".join(map(repr, found[:_SHOWN])) + (", ..." if len(found) > _SHOWN else "")
     return f"; {'it is' if len(found) == 1 else 'they are'} called {shown} now"
-
-
-_SHOWN = 3
 
 
 def _is_meant(former: str, word: str) -> bool:

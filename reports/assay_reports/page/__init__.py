@@ -97,7 +97,7 @@ def _met(report: Report) -> Iterator[tuple[str, str, list[Met]]]:
     listed = [one for one in report.verdicts.deviations if not one.broker]
     for impact in (None, *Impact):
         if found := [one for one in listed if one.impact is impact]:
-            yield impact_words(impact), IMPACT_MEANS[impact] if impact else "nobody has rated these yet", found
+            yield impact_words(impact), IMPACT_MEANS[impact] if impact else "not rated yet", found
 
 
 def _article(failure: Failure) -> Markup:
