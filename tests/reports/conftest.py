@@ -102,7 +102,7 @@ class Sample:
             )
             + _entry(
                 AGAIN,
-                "Unreceipted sends go out again",
+                "Resends every send that has no receipt after a reconnect",
                 "Every send without a receipt when its connection dies is sent again after the next PRODUCER_SUCCESS.",
                 "RSD-001",
             ),

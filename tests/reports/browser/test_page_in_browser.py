@@ -102,7 +102,7 @@ def test_everything_comes_back(open_page: Open, report: Report) -> None:
 
 def test_link_to_a_requirement_opens_it(open_page: Open, report: Report) -> None:
     page = open_page(report)
-    page.get_by_role("link", name="Unreceipted sends go out again: expected fail").click()
+    page.get_by_role("link", name="Resends every send that has no receipt after a reconnect: expected fail").click()
     unfolds(page.get_by_text("Every send without a receipt when its connection dies").first)
 
 

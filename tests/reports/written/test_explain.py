@@ -52,7 +52,7 @@ def test_failure_of_the_broker_says_nothing_about_the_client() -> None:
 def test_what_is_not_testable_says_which_lever_was_tried_and_names_no_check() -> None:
     parts = told("ack.properties-or-transaction-not-grouped")
     assert parts["A failure means"].endswith("Nothing judges it, and no certificate claims it.")
-    assert "No application can ask for one" in parts["Why it is not-testable"]
+    assert "No application can issue one" in parts["Why it is not-testable"]
     assert parts["The lever that was tried"].startswith("A group interval of seconds")
     assert "How it is tested" not in parts
     assert "Profiles" not in parts
