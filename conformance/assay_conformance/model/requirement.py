@@ -63,11 +63,11 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
     `reason` is why an entry is not tested, and there only: who is free to differ, or what a Case would need. `lever` is
     how its precondition was to be brought about, and what came of it when that was tried: of what is not testable only.
-    `covers` are statements that clause and check hold somebody to.
+    `covers` are statements that clause and check hold somebody to. `row` is the number that an entry had before it had
+    an id, several entries the same one: a cross-reference, which nothing goes by.
     """
 
     id: RequirementId
-    row: str
     title: str
     level: Level
     side: Side
@@ -80,6 +80,7 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     capabilities: tuple[str, ...] = ()
     why: str = ""
     covers: tuple[str, ...] = ()
+    row: str = ""
 
     def __post_init__(self) -> None:
         tested = self.disposition is Disposition.TESTED
