@@ -16,6 +16,7 @@ evidence allows no verdict). It is pure: same events, same answer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from assay_conformance.checks.routes import CAME as CAME
 from assay_conformance.checks.routes import LEFT as LEFT
 from assay_conformance.checks.routes import on as on
 from assay_conformance.checks.tracker import Tracker
+from assay_conformance.judging.tolerance import ms as ms
 from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
 from assay_conformance.model.facts import ClientFacts
@@ -117,10 +119,13 @@ class Said:
         self.examples: list[int] = []
         self.exercised = 0
         self.undecided_because = ""
+        self.not_judged: Counter[str] = Counter()
+        """Why so many subjects could not be judged: what was not known of them."""
         self.crashed: Exception | None = None
 
     def add(self, other: Said) -> None:
         """What concerns everybody is found in every part, and told once."""
+        self.not_judged.update(other.not_judged)
         if not (other.exercised or other.findings or other.examples or other.undecided_because or other.crashed):
             return
         room = MAX_FINDINGS - len(self.findings)
@@ -226,8 +231,3 @@ def blame(method: Callable[..., None], error: Exception) -> None:
     """A check that raises is our bug or a pack's: its requirement gets harness-error, every other is judged."""
     check: Check = method.__self__  # type: ignore[attr-defined]
     check.crashed = check.crashed or error
-
-
-def ms(t_ns: int) -> str:
-    """A time for a sentence: milliseconds with one decimal."""
-    return f"{t_ns / 1e6:.1f} ms"

@@ -13,11 +13,11 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, late, 
 from assay_conformance.checks.parts import takes_several
 from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.checks.termination import is_vague
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import is_partition
+from assay_conformance.pulsar.timeline.sends import is_vague
 
 Key = tuple[str, int]
 """A producer or consumer of the application: which of both, and its handle."""

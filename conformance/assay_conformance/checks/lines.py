@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 from assay_conformance.checks.foresight import Foresight
 from assay_conformance.model.event import AgentEnded, Frame, Invoke, Member, Stored
@@ -51,8 +52,17 @@ class Unit:
         return self.first.sequence_id or 0
 
     @property
+    def is_chunk(self) -> bool:
+        """Whether it is a part of a message."""
+        return _is_chunk(self.first)
+
+    @property
     def answered(self) -> bool:
         return bool(self.receipts or self.errors)
+
+    def answered_before(self, seq: int) -> bool:
+        """A receipt or an error had come for it by event `seq`."""
+        return any(answer.seq < seq for answer in (*self.receipts, *self.errors))
 
     def sent_on(self, session: ProducerSession) -> Frame | None:
         """Its first SEND on this session."""
@@ -86,6 +96,14 @@ class Line:
     """Of all messages so far, where the application chooses their ids."""
     sessions: list[ProducerSession] = field(default_factory=list)
 
+    def closing_before(self, seq: int) -> bool:
+        """What ends it had come by event `seq`."""
+        return self.closing is not None and self.closing.seq < seq
+
+    def sent_before(self, seq: int) -> Iterator[Unit]:
+        """Units that had left for the first time by event `seq`."""
+        return takewhile(lambda unit: unit.first.seq < seq, self.units)
+
     @property
     def admitted(self) -> bool:
         """A broker let it in on one of its sessions."""
@@ -95,6 +113,27 @@ class Line:
         return f"producer {self.handle} ({self.name})" if self.handle is not None else f"producer {self.name}"
 
 
+class OddAnswer(NamedTuple):
+    """An answer to a SEND that is no receipt for the head of its producer's queue. `unit`: what it names, if anything;
+    `waited`: that had no answer yet on this connection; `head`: what was the head of the queue then."""
+
+    frame: Frame
+    session: ProducerSession
+    unit: Unit | None
+    head: Unit | None
+    waited: bool
+
+
+class Resent(NamedTuple):
+    """A unit that left again. `furthest`: of the units that had left on this session by then, itself included, the one
+    furthest back in the queue, and its SEND."""
+
+    unit: Unit
+    session: ProducerSession
+    frame: Frame
+    furthest: tuple[Unit, Frame]
+
+
 @dataclass(slots=True, eq=False)
 class Lines:
     """The lines of one attempt. `unit` is that of the SEND or receipt just seen; `stale`: the receipt fits no SEND."""
@@ -102,6 +141,10 @@ class Lines:
     foresight: Foresight
     case_number: int = -1
     all: list[Line] = field(default_factory=list)
+    odd_answers: list[OddAnswer] = field(default_factory=list)
+    resent: list[Resent] = field(default_factory=list)
+    unannounced: list[Frame] = field(default_factory=list)
+    """SENDs of producers that no PRODUCER announced on their connections."""
     unit: Unit | None = None
     again: bool = False
     """The SEND just seen was of a unit sent before."""
@@ -130,6 +173,8 @@ class Lines:
     reuses_ids: set[int] = field(default_factory=set)
     """Handles that gave one sequence id to two messages, or chosen ids that do not rise: what becomes of the one may be
     told of the other."""
+    reused_since: dict[int, int] = field(default_factory=dict)
+    """The same -> number (`seq`) of the SEND that showed it."""
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
@@ -196,7 +241,9 @@ class Lines:
         """A SEND as the client wrote it. Leaves `unit` None when no PRODUCER announced it."""
         if session is None:
             self.unit = None
+            self.unannounced.append(event)
             return
+        session.first_send = session.first_send or event
         members = event.members
         handle = self.handle_of(members[0], session.topic) if members else None
         line = self._line_of(session, handle)
@@ -218,6 +265,8 @@ class Lines:
         session.queue.append(unit)
         if session.furthest is None or unit.index > session.furthest[0].index:
             session.furthest = (unit, event)
+        if self.again:
+            self.resent.append(Resent(unit, session, event, session.furthest))
         self.unit = unit
 
     def first(self, event: Frame) -> Unit | None:
@@ -238,6 +287,9 @@ class Lines:
         if self.unit is None:
             self.stale = True
             self.unit = None if event.sequence_id is None else session.line.latest.get(event.sequence_id)
+        if self.stale or self.unit is not head or event.command != "SEND_RECEIPT":
+            self.odd_answers.append(OddAnswer(event, session, self.unit, head, not self.stale))
+        if self.stale or self.unit is None:
             return
         if event.command == "SEND_RECEIPT":
             self.unit.receipts += (event,)
@@ -365,14 +417,18 @@ class Lines:
         chunk tells no message, and its SEND its id."""
         if handle not in self.foresight.explicit:
             if unit.sequence_id in line.ids_used:
-                self.reuses_ids.add(handle)
+                self._reuses(handle, unit)
             line.ids_used.add(unit.sequence_id)
             return
         told = [member.sequence_id for member in unit.first.members]
         for id in [unit.sequence_id if id is None else id for id in told or (None,)]:
             if id <= line.highest_id:
-                self.reuses_ids.add(handle)
+                self._reuses(handle, unit)
             line.highest_id = max(line.highest_id, id)
+
+    def _reuses(self, handle: int, unit: Unit) -> None:
+        self.reuses_ids.add(handle)
+        self.reused_since.setdefault(handle, unit.first.seq)
 
     # --- broker ---
 

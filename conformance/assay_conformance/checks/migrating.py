@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.leaving import is_readable
-from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, Tracker
@@ -26,6 +25,7 @@ from assay_conformance.model.event import (
     Outcome,
 )
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS
 
 Key = tuple[str, int, str, int]
 """producer or consumer, its id, its topic, and the handle of its client: each counts its own."""

@@ -24,6 +24,7 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Timeline, TimelineCheck
 
 Told = Mapping[RequirementId, Said]
 """What the checks that fit said."""
@@ -112,6 +113,9 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
                 handler(event)
             except Exception as error:
                 blame(handler, error)
+    timeline = Timeline(view)
     for check in checks:
+        if isinstance(check, TimelineCheck):
+            check.timeline = timeline
         tell((check.finish,))
     return attempt

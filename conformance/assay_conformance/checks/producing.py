@@ -14,9 +14,7 @@ from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Fire
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
-
-FINAL_ERRORS = frozenset({"TopicTerminatedError", "ProducerFenced"})
-"""After these a producer sends no more."""
+from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS
 
 
 def left_pending(check: Check, who: str, send: Operation, closed: Completion) -> Timing:

@@ -7,7 +7,7 @@ import pytest
 
 from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
-from assay_conformance.checks import CHECKS
+from assay_conformance.checks.registry import CHECKS
 from assay_conformance.model.case import Case, Isolation, Tier
 from assay_conformance.model.fault import AfterStep
 from assay_conformance.model.outside import Role, Target

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 
 from assay_conformance import catalogue
-from assay_conformance.checks import CHECKS
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
 from assay_conformance.checks.liveness import AGENT_LOST, NEVER_ENDED, OperationsEnd
+from assay_conformance.checks.registry import CHECKS
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import AgentEnded, Ending, Event, Frame

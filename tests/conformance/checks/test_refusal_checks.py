@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.refusals import (
-    NotAllowedFailsOne,
-    ResendsSpoiltOnTheWay,
-    RetriesTransientError,
-)
-from assay_conformance.checks.termination import TerminatedFailsAll
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Fate, Sides
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.pulsar.checks.resend.not_allowed_fails_one import not_allowed_fails_one
+from assay_conformance.pulsar.checks.resend.resends_spoilt_on_the_way import resends_spoilt_on_the_way
+from assay_conformance.pulsar.checks.resend.retries_transient_error import retries_transient_error
+from assay_conformance.pulsar.checks.resend.terminated_fails_all import terminated_fails_all
 
 
 def _codes(check: Check) -> list[str]:
@@ -44,31 +42,31 @@ def test_send_that_leaves_again_after_a_passing_error_is_accepted() -> None:
     story.closed()
     story.producer_again(1)
     story.send_frame(0, conn=1)
-    check = story.judged(RetriesTransientError)
+    check = story.judged(retries_transient_error)
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_send_that_fails_with_a_passing_error_is_found() -> None:
     story = _Refused("MetadataError")
     story.unknown(0, ErrorClass.OTHER)
-    assert _codes(story.judged(RetriesTransientError)) == ["failed"]
+    assert _codes(story.judged(retries_transient_error)) == ["failed"]
 
 
 FORGETS = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset())
 """A client that fails what a lost connection left without a receipt."""
 
 
-@pytest.mark.parametrize("check", [RetriesTransientError, ResendsSpoiltOnTheWay])
+@pytest.mark.parametrize("check", [retries_transient_error, resends_spoilt_on_the_way])
 def test_who_sends_nothing_again_may_fail_what_was_refused_and_then_lost_its_connection(check: type[Check]) -> None:
-    story = _Refused("ChecksumError" if check is ResendsSpoiltOnTheWay else "PersistenceError")
+    story = _Refused("ChecksumError" if check is resends_spoilt_on_the_way else "PersistenceError")
     story.cut()
     story.fail(0, ErrorClass.TRANSPORT)
     assert _codes(trial(check, story.at(5_000).done(), facts=FORGETS)) == []
 
 
-@pytest.mark.parametrize("check", [RetriesTransientError, ResendsSpoiltOnTheWay])
+@pytest.mark.parametrize("check", [retries_transient_error, resends_spoilt_on_the_way])
 def test_who_sends_nothing_again_may_not_fail_what_was_refused_in_passing(check: type[Check]) -> None:
-    story = _Refused("ChecksumError" if check is ResendsSpoiltOnTheWay else "PersistenceError")
+    story = _Refused("ChecksumError" if check is resends_spoilt_on_the_way else "PersistenceError")
     story.fail(0, ErrorClass.TRANSPORT)
     assert _codes(trial(check, story.at(5_000).done(), facts=FORGETS)) == ["failed"]
 
@@ -79,7 +77,7 @@ def test_send_left_out_of_the_resend_after_a_passing_error_is_found() -> None:
     story.producer_again(1)
     story.send_frame(1, conn=1)
     story.at(3_000).unknown(0)
-    assert _codes(story.judged(RetriesTransientError)) == ["left-out"]
+    assert _codes(story.judged(retries_transient_error)) == ["left-out"]
 
 
 def test_send_that_timed_out_before_the_resend_is_not_left_out() -> None:
@@ -88,7 +86,7 @@ def test_send_that_timed_out_before_the_resend_is_not_left_out() -> None:
     story.at(3_000).unknown(0)
     story.producer_again(1)
     story.send_frame(1, conn=1)
-    assert _codes(story.judged(RetriesTransientError)) == []
+    assert _codes(story.judged(retries_transient_error)) == []
 
 
 def test_send_of_a_producer_that_is_not_let_in_again_may_fail() -> None:
@@ -98,7 +96,7 @@ def test_send_of_a_producer_that_is_not_let_in_again_may_fail() -> None:
     asked = story.producer_asks(1)
     story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "NotAllowedError"})
     story.unknown(0, ErrorClass.OTHER)
-    assert _codes(story.judged(RetriesTransientError)) == []
+    assert _codes(story.judged(retries_transient_error)) == []
 
 
 def test_send_of_a_producer_that_finds_no_broker_again_may_fail() -> None:
@@ -107,17 +105,17 @@ def test_send_of_a_producer_that_finds_no_broker_again_may_fail() -> None:
     story.connected(1)
     story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": "NotAllowedError"})
     story.unknown(0, ErrorClass.OTHER)
-    assert _codes(story.judged(RetriesTransientError)) == []
+    assert _codes(story.judged(retries_transient_error)) == []
 
 
 def test_client_that_does_nothing_about_a_passing_error_is_found() -> None:
-    assert _codes(_Refused("UnknownError").judged(RetriesTransientError)) == ["not-sent-again"]
+    assert _codes(_Refused("UnknownError").judged(retries_transient_error)) == ["not-sent-again"]
 
 
 def test_send_that_times_out_meanwhile_is_accepted() -> None:
     story = _Refused("PersistenceError")
     story.unknown(0, ErrorClass.TIMEOUT)
-    assert _codes(story.judged(RetriesTransientError)) == []
+    assert _codes(story.judged(retries_transient_error)) == []
 
 
 # --- resends-spoilt-on-the-way ----------------------------------------------------------------------------------------
@@ -127,20 +125,20 @@ def test_message_spoilt_on_its_way_that_is_sent_again_at_once_is_accepted() -> N
     story = _Refused("ChecksumError")
     story.send_frame(0)
     story.send_frame(1)
-    check = story.judged(ResendsSpoiltOnTheWay)
+    check = story.judged(resends_spoilt_on_the_way)
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_message_spoilt_on_its_way_that_fails_is_found() -> None:
     story = _Refused("ChecksumError")
     story.unknown(0, ErrorClass.CORRUPT)
-    assert _codes(story.judged(ResendsSpoiltOnTheWay)) == ["failed"]
+    assert _codes(story.judged(resends_spoilt_on_the_way)) == ["failed"]
 
 
 def test_message_that_left_corrupt_may_fail() -> None:
     story = _Refused("ChecksumError", intact=False)
     story.unknown(0, ErrorClass.CORRUPT)
-    assert _codes(story.judged(ResendsSpoiltOnTheWay)) == []
+    assert _codes(story.judged(resends_spoilt_on_the_way)) == []
 
 
 # --- not-allowed-fails-one --------------------------------------------------------------------------------------------
@@ -151,7 +149,7 @@ def test_message_that_is_not_allowed_and_fails_alone_is_accepted() -> None:
     story.fail(0, ErrorClass.OTHER)
     story.receipt(1)
     story.ok(1)
-    check = story.judged(NotAllowedFailsOne)
+    check = story.judged(not_allowed_fails_one)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -160,7 +158,7 @@ def test_message_that_is_not_allowed_and_leaves_again_is_found() -> None:
     story.closed()
     story.producer_again(1)
     story.send_frame(0, conn=1)
-    assert _codes(story.judged(NotAllowedFailsOne)) == ["sent-again"]
+    assert _codes(story.judged(not_allowed_fails_one)) == ["sent-again"]
 
 
 def test_refusal_that_went_down_with_the_connection_proves_nothing() -> None:
@@ -168,7 +166,7 @@ def test_refusal_that_went_down_with_the_connection_proves_nothing() -> None:
     story.cut()
     story.producer_again(1)
     story.send_frame(0, conn=1)
-    assert _codes(story.judged(NotAllowedFailsOne)) == []
+    assert _codes(story.judged(not_allowed_fails_one)) == []
 
 
 def test_refusal_to_a_client_that_left_over_another_receipt_proves_nothing() -> None:
@@ -183,7 +181,7 @@ def test_refusal_to_a_client_that_left_over_another_receipt_proves_nothing() -> 
     story.closed()
     story.producer_again(1)
     story.send_frame(0, conn=1)
-    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == []
+    assert _codes(trial(not_allowed_fails_one, story.at(5_000).done())) == []
 
 
 @pytest.mark.parametrize(("answered", "codes"), [(1, []), (0, ["sent-again"])], ids=["ahead", "in its turn"])
@@ -202,7 +200,7 @@ def test_refusal_to_a_client_that_left_over_a_receipt_ahead_proves_nothing(answe
     story.closed()
     story.producer_again(1)
     story.send_frame(0, conn=1)
-    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == codes
+    assert _codes(trial(not_allowed_fails_one, story.at(5_000).done())) == codes
 
 
 def test_refusal_behind_the_end_of_the_producer_is_for_nobody() -> None:
@@ -214,18 +212,18 @@ def test_refusal_behind_the_end_of_the_producer_is_for_nobody() -> None:
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "NotAllowedError"})
     story.producer_ready()
     story.send_frame(0)
-    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == []
+    assert _codes(trial(not_allowed_fails_one, story.at(5_000).done())) == []
 
 
 def test_message_that_is_not_allowed_and_stays_pending_is_found() -> None:
-    assert _codes(_Refused("NotAllowedError").judged(NotAllowedFailsOne)) == ["not-failed"]
+    assert _codes(_Refused("NotAllowedError").judged(not_allowed_fails_one)) == ["not-failed"]
 
 
 def test_neighbour_of_a_message_that_is_not_allowed_must_not_fail() -> None:
     story = _Refused("NotAllowedError")
     story.fail(0, ErrorClass.OTHER)
     story.fail(1, ErrorClass.OTHER)
-    assert _codes(story.judged(NotAllowedFailsOne)) == ["took-others-along"]
+    assert _codes(story.judged(not_allowed_fails_one)) == ["took-others-along"]
 
 
 def test_sends_failed_by_a_producer_refused_later_are_not_its_neighbours() -> None:
@@ -236,7 +234,7 @@ def test_sends_failed_by_a_producer_refused_later_are_not_its_neighbours() -> No
     asked = story.producer_asks(1)
     story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "NotAllowedError"})
     story.fail(1, ErrorClass.OTHER)
-    assert _codes(story.judged(NotAllowedFailsOne)) == []
+    assert _codes(story.judged(not_allowed_fails_one)) == []
 
 
 def test_sends_failed_by_a_lookup_that_is_refused_are_not_its_neighbours() -> None:
@@ -246,7 +244,7 @@ def test_sends_failed_by_a_lookup_that_is_refused_are_not_its_neighbours() -> No
     story.up("LOOKUP", request_id=9, fields={"topic": story.full("t")})
     story.down("LOOKUP_RESPONSE", request_id=9, fields={"response": "Failed", "error": "NotAllowedError"})
     story.fail(1, ErrorClass.OTHER)
-    assert _codes(story.judged(NotAllowedFailsOne)) == []
+    assert _codes(story.judged(not_allowed_fails_one)) == []
 
 
 def test_neighbour_whose_receipt_the_client_ignores_after_a_refusal_is_found() -> None:
@@ -254,14 +252,14 @@ def test_neighbour_whose_receipt_the_client_ignores_after_a_refusal_is_found() -
     story.fail(0, ErrorClass.OTHER)
     story.receipt(1)
     story.at(2_000).unknown(1)
-    assert _codes(story.judged(NotAllowedFailsOne)) == ["took-others-along"]
+    assert _codes(story.judged(not_allowed_fails_one)) == ["took-others-along"]
 
 
 def test_neighbour_that_times_out_without_a_receipt_was_not_taken_along() -> None:
     story = _Refused("NotAllowedError")
     story.fail(0, ErrorClass.OTHER)
     story.at(2_000).unknown(1)
-    assert _codes(story.judged(NotAllowedFailsOne)) == []
+    assert _codes(story.judged(not_allowed_fails_one)) == []
 
 
 # --- terminated-fails-all ---------------------------------------------------------------------------------------------
@@ -271,14 +269,14 @@ def test_sends_that_fail_at_the_word_terminated_are_accepted() -> None:
     story = _Refused("TopicTerminatedError")
     for number in (0, 1):
         story.unknown(number, ErrorClass.TERMINATED)
-    check = story.judged(TerminatedFailsAll)
+    check = story.judged(terminated_fails_all)
     assert (check.findings, check.exercised) == ([], 2)
 
 
 def test_send_that_waits_on_after_the_word_terminated_is_found() -> None:
     story = _Refused("TopicTerminatedError")
     story.unknown(0, ErrorClass.TERMINATED)
-    assert _codes(story.judged(TerminatedFailsAll)) == ["left-pending"]
+    assert _codes(story.judged(terminated_fails_all)) == ["left-pending"]
 
 
 @pytest.mark.parametrize(("error", "codes"), [(ErrorClass.OTHER, ["wrong-error"]), (ErrorClass.TIMEOUT, [])])
@@ -286,7 +284,7 @@ def test_send_that_fails_at_the_word_terminated_says_so(error: ErrorClass, codes
     story = _Refused("TopicTerminatedError")
     story.unknown(0, ErrorClass.TERMINATED)
     story.unknown(1, error)
-    assert _codes(story.judged(TerminatedFailsAll)) == codes
+    assert _codes(story.judged(terminated_fails_all)) == codes
 
 
 def _refused_again(times: int) -> Check:
@@ -298,7 +296,7 @@ def _refused_again(times: int) -> Check:
     for _ in range(times):
         asked = story.producer_asks(1)
         story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "TopicTerminatedError"})
-    return trial(TerminatedFailsAll, story.done())
+    return trial(terminated_fails_all, story.done())
 
 
 def test_producer_told_once_that_its_topic_is_terminated_stays_away() -> None:
@@ -322,7 +320,7 @@ def test_word_that_a_leaving_client_need_not_have_read_binds_nobody(before: str 
     story.after(12).closed(1)
     story.connected(2)
     story.producer_asks(2)
-    assert _codes(trial(TerminatedFailsAll, story.done())) == found
+    assert _codes(trial(terminated_fails_all, story.done())) == found
 
 
 def test_producer_asks_again_where_the_refusal_went_down_with_the_connection() -> None:
@@ -335,7 +333,7 @@ def test_producer_asks_again_where_the_refusal_went_down_with_the_connection() -
     story.cut(1)
     story.connected(2)
     story.producer_asks(2)
-    assert _codes(trial(TerminatedFailsAll, story.done())) == []
+    assert _codes(trial(terminated_fails_all, story.done())) == []
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.ALTERED, []), (Fate.PASSED, ["sent-again"])])
@@ -352,4 +350,4 @@ def test_refusal_behind_a_receipt_that_was_altered_need_not_have_been_read(fate:
     story.send_frame(1, conn=1)
     story.at(500).receipt(1, conn=1)
     story.ok(1)
-    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == codes
+    assert _codes(trial(not_allowed_fails_one, story.at(5_000).done())) == codes

@@ -4,14 +4,19 @@ import msgspec
 import pytest
 from tests.conformance.checks.chunk_story import CHUNKS, Story
 
-from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
-from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Topology
 from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Outcome, Sides
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.pulsar.checks.resend.ignores_stale_receipt import ignores_stale_receipt
+from assay_conformance.pulsar.checks.resend.keeps_queue_order import keeps_queue_order
+from assay_conformance.pulsar.checks.resend.leaves_on_receipt_ahead import leaves_on_receipt_ahead
+from assay_conformance.pulsar.checks.resend.same_unit import same_unit
+from assay_conformance.pulsar.checks.resend.unreceipted_again import unreceipted_again
+from assay_conformance.pulsar.checks.resend.waits_for_producer_success import waits_for_producer_success
 
 
 def _in_flight(count: int = 3, **config: Any) -> Script:
@@ -42,7 +47,7 @@ def test_resend_of_everything_unreceipted_is_accepted() -> None:
     story = _cut(_in_flight())
     for number in range(3):
         story.send_frame(number, conn=1)
-    check = trial(UnreceiptedAgain, story.at(5000).done())
+    check = trial(unreceipted_again, story.at(5000).done())
     assert (check.findings, check.exercised) == ([], 3)
 
 
@@ -50,17 +55,17 @@ def test_unit_left_out_of_the_resend_is_found() -> None:
     story = _cut(_in_flight())
     story.send_frame(0, conn=1)
     story.send_frame(2, conn=1)
-    (finding,) = trial(UnreceiptedAgain, story.at(5000).done()).findings
+    (finding,) = trial(unreceipted_again, story.at(5000).done()).findings
     assert finding.code == "not-sent-again"
     assert "sequence id 1" in finding.sentence
 
 
 def test_nothing_sent_again_for_a_long_time_is_found() -> None:
-    assert _codes(trial(UnreceiptedAgain, _cut(_in_flight(1)).at(5000).done())) == ["not-sent-again"]
+    assert _codes(trial(unreceipted_again, _cut(_in_flight(1)).at(5000).done())) == ["not-sent-again"]
 
 
 def test_case_that_ends_before_the_resend_is_not_judged() -> None:
-    assert _codes(trial(UnreceiptedAgain, _cut(_in_flight(1)).done())) == []
+    assert _codes(trial(unreceipted_again, _cut(_in_flight(1)).done())) == []
 
 
 def test_producer_that_has_to_wait_for_its_turn_owes_nothing_yet() -> None:
@@ -69,7 +74,7 @@ def test_producer_that_has_to_wait_for_its_turn_owes_nothing_yet() -> None:
     story.connected(1)
     asked = story.producer_asks(1)
     story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields={"producer_ready": False})
-    check = trial(UnreceiptedAgain, story.at(5_000).done())
+    check = trial(unreceipted_again, story.at(5_000).done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -78,14 +83,14 @@ def test_producer_that_is_sent_away_as_soon_as_it_is_back_owes_nothing_there() -
     story.down("CLOSE_PRODUCER", 1, producer_id=0)
     story.at(3_000).producer_ready(1)
     story.send_frame(0, conn=1)
-    assert _codes(trial(UnreceiptedAgain, story.at(5_000).done())) == []
+    assert _codes(trial(unreceipted_again, story.at(5_000).done())) == []
 
 
 def test_unit_with_a_receipt_is_owed_nothing() -> None:
     story = _in_flight(2)
     story.receipt(0)
     _cut(story).send_frame(1, conn=1)
-    assert _codes(trial(UnreceiptedAgain, story.at(5000).done())) == []
+    assert _codes(trial(unreceipted_again, story.at(5000).done())) == []
 
 
 def test_send_that_timed_out_is_owed_nothing() -> None:
@@ -93,40 +98,40 @@ def test_send_that_timed_out_is_owed_nothing() -> None:
     story.cut()
     story.unknown(0)
     story.producer_again(1)
-    assert _codes(trial(UnreceiptedAgain, story.at(5000).done())) == []
+    assert _codes(trial(unreceipted_again, story.at(5000).done())) == []
 
 
 def test_closed_producer_owes_nothing() -> None:
     story = _in_flight(1)
     story.invoke("close", 1)
-    assert _codes(trial(UnreceiptedAgain, _cut(story).at(5000).done())) == []
+    assert _codes(trial(unreceipted_again, _cut(story).at(5000).done())) == []
 
 
 def test_send_failed_by_the_lost_connection_is_found() -> None:
     story = _in_flight(1)
     story.cut()
     story.unknown(0, ErrorClass.TRANSPORT)
-    assert _codes(trial(UnreceiptedAgain, story.done())) == ["failed-instead"]
+    assert _codes(trial(unreceipted_again, story.done())) == ["failed-instead"]
 
 
 def test_send_that_failed_a_moment_before_the_link_saw_the_end_is_found() -> None:
     story = _in_flight(1)
     story.unknown(0, ErrorClass.TRANSPORT)
     story.cut()
-    assert _codes(trial(UnreceiptedAgain, story.done())) == ["failed-instead"]
+    assert _codes(trial(unreceipted_again, story.done())) == ["failed-instead"]
 
 
 def test_send_that_failed_long_before_the_connection_ended_failed_for_something_else() -> None:
     story = _in_flight(1)
     story.unknown(0, ErrorClass.TRANSPORT)
     story.at(5000).cut()
-    assert _codes(trial(UnreceiptedAgain, story.done())) == []
+    assert _codes(trial(unreceipted_again, story.done())) == []
 
 
 def test_machine_too_busy_to_tell_late_from_never_is_undecided() -> None:
     story = _cut(_in_flight(1))
     story.at(5000).load(5000, loop_lag_ms=900)
-    check = trial(UnreceiptedAgain, story.done())
+    check = trial(unreceipted_again, story.done())
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
 
 
@@ -137,7 +142,7 @@ def test_resend_in_queue_order_is_accepted() -> None:
     story = _cut(_in_flight())
     for number in range(3):
         story.send_frame(number, conn=1)
-    check = trial(KeepsQueueOrder, story.done())
+    check = trial(keeps_queue_order, story.done())
     assert (check.findings, check.exercised) == ([], 3)
 
 
@@ -145,7 +150,7 @@ def test_resend_out_of_order_is_found() -> None:
     story = _cut(_in_flight())
     for number in (0, 2, 1):
         story.send_frame(number, conn=1)
-    assert _codes(trial(KeepsQueueOrder, story.done())) == ["out-of-order"]
+    assert _codes(trial(keeps_queue_order, story.done())) == ["out-of-order"]
 
 
 def test_new_send_that_overtakes_the_resend_is_found() -> None:
@@ -153,7 +158,7 @@ def test_new_send_that_overtakes_the_resend_is_found() -> None:
     story.send(1)
     story.send_frame(1, conn=1)
     story.send_frame(0, conn=1)
-    assert _codes(trial(KeepsQueueOrder, story.done())) == ["out-of-order"]
+    assert _codes(trial(keeps_queue_order, story.done())) == ["out-of-order"]
 
 
 def test_resend_of_an_acknowledged_unit_is_found() -> None:
@@ -163,7 +168,7 @@ def test_resend_of_an_acknowledged_unit_is_found() -> None:
     _cut(story)
     story.send_frame(0, conn=1)
     story.send_frame(1, conn=1)
-    assert _codes(trial(KeepsQueueOrder, story.done())) == ["sent-after-receipt"]
+    assert _codes(trial(keeps_queue_order, story.done())) == ["sent-after-receipt"]
 
 
 def test_unit_whose_receipt_may_have_been_lost_may_be_sent_again() -> None:
@@ -172,14 +177,14 @@ def test_unit_whose_receipt_may_have_been_lost_may_be_sent_again() -> None:
     _cut(story)
     story.send_frame(0, conn=1)
     story.ok(0)
-    assert _codes(trial(KeepsQueueOrder, story.done())) == []
+    assert _codes(trial(keeps_queue_order, story.done())) == []
 
 
 SMALL = ((0, 10), (1, 11), (0, 12), (1, 13), (2, 14))
 """Sequence ids and checksums: an early reconnect had the producer begin at 0 again behind two that are pending."""
 
 
-def _small(order: tuple[tuple[int, int], ...]) -> KeepsQueueOrder:
+def _small(order: tuple[tuple[int, int], ...]) -> Check:
     """Messages too small for an identity, which leave in turn, and in this order on the next connection."""
     story = Script()
     story.producer()
@@ -188,7 +193,7 @@ def _small(order: tuple[tuple[int, int], ...]) -> KeepsQueueOrder:
     _cut(story)
     for sequence_id, unit in order:
         story.send_frame(sequence_id, conn=1, unit=unit, members=())
-    return trial(KeepsQueueOrder, story.done())
+    return trial(keeps_queue_order, story.done())
 
 
 def test_resend_in_queue_order_is_accepted_where_ids_are_used_anew() -> None:
@@ -203,14 +208,14 @@ def test_resend_out_of_order_is_found_where_ids_are_used_anew() -> None:
 # --- same-unit --------------------------------------------------------------------------------------------------------
 
 
-def _again(*numbers: int, **fields: Any) -> SameUnit:
+def _again(*numbers: int, **fields: Any) -> Check:
     story = Script()
     story.producer()
     for number in range(3):
         story.send(number)
     story.send_frame(0, 1, 2)
     _cut(story).send_frame(*numbers, conn=1, **fields)
-    return trial(SameUnit, story.done())
+    return trial(same_unit, story.done())
 
 
 def test_same_bytes_again_are_accepted() -> None:
@@ -240,7 +245,7 @@ def test_batch_cut_again_is_found() -> None:
 def test_send_after_producer_success_is_accepted() -> None:
     story = _cut(_in_flight(1))
     story.send_frame(0, conn=1)
-    check = trial(WaitsForProducerSuccess, story.done())
+    check = trial(waits_for_producer_success, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -250,7 +255,7 @@ def test_send_before_producer_success_is_found() -> None:
     story.connected(1)
     story.producer_asks(1)
     story.send_frame(0, conn=1)
-    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["sent-too-early"]
+    assert _codes(trial(waits_for_producer_success, story.done())) == ["sent-too-early"]
 
 
 def test_send_of_a_producer_that_has_to_wait_for_its_turn_is_found() -> None:
@@ -259,7 +264,7 @@ def test_send_of_a_producer_that_has_to_wait_for_its_turn_is_found() -> None:
     asked = story.producer_asks()
     story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_ready": False})
     story.send_frame(0)
-    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["sent-too-early"]
+    assert _codes(trial(waits_for_producer_success, story.done())) == ["sent-too-early"]
 
 
 def test_send_without_producer_is_found() -> None:
@@ -267,7 +272,7 @@ def test_send_without_producer_is_found() -> None:
     story.cut()
     story.connected(1)
     story.send_frame(0, conn=1)
-    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["no-producer"]
+    assert _codes(trial(waits_for_producer_success, story.done())) == ["no-producer"]
 
 
 def test_send_refused_while_reconnecting_is_found() -> None:
@@ -275,7 +280,7 @@ def test_send_refused_while_reconnecting_is_found() -> None:
     story.cut()
     story.send(1)
     story.fail(1, ErrorClass.TRANSPORT)
-    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["failed-meanwhile"]
+    assert _codes(trial(waits_for_producer_success, story.done())) == ["failed-meanwhile"]
 
 
 FORGETS = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset())
@@ -288,7 +293,7 @@ def test_who_sends_nothing_again_may_fail_what_was_asked_before_it_noticed(asked
     story.at(1_000).cut()
     story.at(1_000 + asked_ms).send(1)
     story.fail(1, ErrorClass.TRANSPORT)
-    assert _codes(trial(WaitsForProducerSuccess, story.done(), facts=FORGETS)) == codes
+    assert _codes(trial(waits_for_producer_success, story.done(), facts=FORGETS)) == codes
 
 
 def test_send_refused_for_a_full_queue_is_accepted() -> None:
@@ -296,7 +301,7 @@ def test_send_refused_for_a_full_queue_is_accepted() -> None:
     story.cut()
     story.send(1)
     story.fail(1, ErrorClass.QUEUE_FULL)
-    assert _codes(trial(WaitsForProducerSuccess, story.done())) == []
+    assert _codes(trial(waits_for_producer_success, story.done())) == []
 
 
 # --- ignores-stale-receipt --------------------------------------------------------------------------------------------
@@ -315,14 +320,14 @@ def test_stale_receipt_that_changes_nothing_is_accepted() -> None:
     story = _stale()
     story.receipt(1)
     story.ok(1)
-    check = trial(IgnoresStaleReceipt, story.done())
+    check = trial(ignores_stale_receipt, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_send_completed_by_a_stale_receipt_is_found() -> None:
     story = _stale()
     story.ok(1)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-by-stale-receipt"]
+    assert _codes(trial(ignores_stale_receipt, story.done())) == ["completed-by-stale-receipt"]
 
 
 def _stale_and_ahead(*, stale_first: bool) -> Script:
@@ -337,19 +342,19 @@ def _stale_and_ahead(*, stale_first: bool) -> Script:
 
 
 def test_send_completed_behind_a_receipt_ahead_is_not_put_down_to_a_stale_one() -> None:
-    assert _codes(trial(IgnoresStaleReceipt, _stale_and_ahead(stale_first=True).done())) == []
-    assert _codes(trial(LeavesOnReceiptAhead, _stale_and_ahead(stale_first=True).at(5000).done())) == ["stayed"]
+    assert _codes(trial(ignores_stale_receipt, _stale_and_ahead(stale_first=True).done())) == []
+    assert _codes(trial(leaves_on_receipt_ahead, _stale_and_ahead(stale_first=True).at(5000).done())) == ["stayed"]
 
 
 def test_send_completed_by_a_stale_receipt_behind_one_ahead_is_found() -> None:
     story = _stale_and_ahead(stale_first=False)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-by-stale-receipt"]
+    assert _codes(trial(ignores_stale_receipt, story.done())) == ["completed-by-stale-receipt"]
 
 
 def test_client_that_leaves_over_a_stale_receipt_is_found() -> None:
     story = _stale()
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["left-the-connection"]
+    assert _codes(trial(ignores_stale_receipt, story.done())) == ["left-the-connection"]
 
 
 def test_client_that_leaves_where_a_send_said_what_nobody_meant_is_accepted() -> None:
@@ -359,7 +364,7 @@ def test_client_that_leaves_where_a_send_said_what_nobody_meant_is_accepted() ->
     story.ok(0)
     story.receipt(0)
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 def test_client_that_leaves_over_a_receipt_that_was_changed_is_accepted() -> None:
@@ -368,7 +373,7 @@ def test_client_that_leaves_over_a_receipt_that_was_changed_is_accepted() -> Non
     story.ok(0)
     story.receipt(0)
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 @pytest.mark.parametrize(("lag_ms", "codes"), [(1_246, []), (50, ["left-the-connection"])])
@@ -380,7 +385,7 @@ def test_client_that_heard_nothing_while_the_machine_stood_still_may_leave_behin
     story.after(113).closed(0)
     story.load(window_ms=1_811, loop_lag_ms=lag_ms)
     facts = msgspec.structs.replace(ANY_CLIENT, fixed={"keep_alive_ms": 700})
-    check = trial(IgnoresStaleReceipt, story.done(), facts=facts)
+    check = trial(ignores_stale_receipt, story.done(), facts=facts)
     assert (_codes(check), bool(check.undecided_because)) == (codes, not codes)
 
 
@@ -388,7 +393,7 @@ def test_client_that_leaves_where_bytes_were_made_up_is_accepted() -> None:
     story = _stale()
     story.add(Fired, fault=0, action="inject", conn=0)
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 @pytest.mark.parametrize(
@@ -404,7 +409,7 @@ def test_client_may_leave_a_broker_that_is_too_busy_to_look_up(answer: str, erro
     story = _stale()
     story.down(answer, request_id=77, fields={"error": error})
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == codes
+    assert _codes(trial(ignores_stale_receipt, story.done())) == codes
 
 
 @pytest.mark.parametrize("unreadable", [{"fate": Fate.ALTERED}, {"meta": None}, {"members": ()}])
@@ -412,7 +417,7 @@ def test_client_that_leaves_over_a_message_it_cannot_read_is_accepted(unreadable
     story = _stale()
     story.message(0, **unreadable)
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 def _two_of_one_id() -> Script:
@@ -429,13 +434,13 @@ def _two_of_one_id() -> Script:
 def test_receipt_of_an_id_that_two_messages_have_may_complete_either() -> None:
     story = _two_of_one_id()
     story.ok(2)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 def test_client_that_leaves_where_two_messages_have_one_id_is_accepted() -> None:
     story = _two_of_one_id()
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 def test_client_that_leaves_where_another_producers_messages_have_one_id_is_accepted() -> None:
@@ -447,13 +452,13 @@ def test_client_that_leaves_where_another_producers_messages_have_one_id_is_acce
         story.send_frame(number, sequence_id=0, handle=7, producer_id=7, name="other")
     story.receipt(0, producer_id=7)
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 def test_cut_after_a_stale_receipt_proves_nothing() -> None:
     story = _stale()
     story.cut(0)
-    check = trial(IgnoresStaleReceipt, story.done())
+    check = trial(ignores_stale_receipt, story.done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -461,14 +466,14 @@ def test_client_that_leaves_because_it_was_closed_is_accepted() -> None:
     story = _stale()
     story.invoke("close", 1)
     story.closed(0)
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+    assert _codes(trial(ignores_stale_receipt, story.done())) == []
 
 
 def test_late_receipt_of_a_timed_out_send_is_stale() -> None:
     story = _in_flight(1)
     story.unknown(0)
     story.receipt(0)
-    assert trial(IgnoresStaleReceipt, story.done()).exercised == 1
+    assert trial(ignores_stale_receipt, story.done()).exercised == 1
 
 
 def test_second_completion_is_found() -> None:
@@ -477,7 +482,7 @@ def test_second_completion_is_found() -> None:
     story.unknown(0)
     story.receipt(0)
     story.complete(call, Outcome.OK)  # type: ignore[arg-type]
-    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-twice"]
+    assert _codes(trial(ignores_stale_receipt, story.done())) == ["completed-twice"]
 
 
 # --- leaves-on-receipt-ahead ------------------------------------------------------------------------------------------
@@ -493,25 +498,25 @@ def _ahead() -> Script:
 def test_client_that_leaves_over_a_receipt_ahead_is_accepted() -> None:
     story = _ahead()
     story.closed(0)
-    check = trial(LeavesOnReceiptAhead, story.at(5000).done())
+    check = trial(leaves_on_receipt_ahead, story.at(5000).done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_client_that_stays_is_found() -> None:
-    assert _codes(trial(LeavesOnReceiptAhead, _ahead().at(5000).done())) == ["stayed"]
+    assert _codes(trial(leaves_on_receipt_ahead, _ahead().at(5000).done())) == ["stayed"]
 
 
 def test_broker_that_stops_reading_now_and_then_learns_late_of_who_leaves() -> None:
     topology = Topology(settings=BrokerSettings(publish_rate=Rate(messages=20)))
     case = msgspec.structs.replace(ANY_CASE, topology=topology)
-    check = trial(LeavesOnReceiptAhead, _ahead().at(5000).done(), case)
+    check = trial(leaves_on_receipt_ahead, _ahead().at(5000).done(), case)
     assert (check.findings, check.exercised) == ([], 0)
 
 
 def test_cut_right_after_a_receipt_ahead_proves_nothing() -> None:
     story = _ahead()
     story.cut(0)
-    check = trial(LeavesOnReceiptAhead, story.at(5000).done())
+    check = trial(leaves_on_receipt_ahead, story.at(5000).done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -519,14 +524,14 @@ def test_receipt_behind_the_end_of_the_producer_is_for_nobody() -> None:
     story = _in_flight(2)
     story.down("CLOSE_PRODUCER", producer_id=0)
     story.receipt(1)
-    assert _codes(trial(LeavesOnReceiptAhead, story.at(5_000).done())) == []
+    assert _codes(trial(leaves_on_receipt_ahead, story.at(5_000).done())) == []
 
 
 def test_receipt_behind_a_timed_out_head_is_not_ahead() -> None:
     story = _in_flight(2)
     story.unknown(0)
     story.receipt(1)
-    assert _codes(trial(LeavesOnReceiptAhead, story.at(5000).done())) == []
+    assert _codes(trial(leaves_on_receipt_ahead, story.at(5000).done())) == []
 
 
 def test_receipt_behind_that_of_an_id_used_anew_is_not_ahead() -> None:
@@ -540,7 +545,7 @@ def test_receipt_behind_that_of_an_id_used_anew_is_not_ahead() -> None:
     story.unknown(0)  # It had timed out before that receipt came, which is that of message 1.
     story.send_frame(2, sequence_id=1)
     story.receipt(1)
-    assert _codes(trial(LeavesOnReceiptAhead, story.at(5000).done())) == []
+    assert _codes(trial(leaves_on_receipt_ahead, story.at(5000).done())) == []
 
 
 def test_receipt_ahead_of_messages_that_nobody_knows_is_not_judged() -> None:
@@ -551,14 +556,14 @@ def test_receipt_ahead_of_messages_that_nobody_knows_is_not_judged() -> None:
     story.send_frame(0, members=())
     story.send_frame(1)
     story.receipt(1)
-    check = trial(LeavesOnReceiptAhead, story.at(5000).done())
+    check = trial(leaves_on_receipt_ahead, story.at(5000).done())
     assert (_codes(check), check.exercised) == ([], 0)
 
 
 def test_broker_that_closes_first_proves_nothing() -> None:
     story = _ahead()
     story.closed(0, ClosedBy.BROKER)
-    assert trial(LeavesOnReceiptAhead, story.at(5000).done()).exercised == 0
+    assert trial(leaves_on_receipt_ahead, story.at(5000).done()).exercised == 0
 
 
 def test_receipt_behind_a_chunked_message_that_timed_out_is_not_ahead() -> None:
@@ -569,4 +574,4 @@ def test_receipt_behind_a_chunked_message_that_timed_out_is_not_ahead() -> None:
     story.send(1)
     story.send_frame(1)
     story.receipt(1)
-    assert _codes(trial(LeavesOnReceiptAhead, story.at(5_000).done())) == []
+    assert _codes(trial(leaves_on_receipt_ahead, story.at(5_000).done())) == []

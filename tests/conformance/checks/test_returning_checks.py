@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from assay_conformance.checks.backing_off import BacksOff
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.returning import ComesBackAfterClose, EpochGrows
-from assay_conformance.checks.staying_away import ClosedStaysClosed
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.event import AgentEnded, Invoke, Outcome, Sides
+from assay_conformance.pulsar.checks.resend.backs_off import backs_off
+from assay_conformance.pulsar.checks.resend.closed_stays_closed import closed_stays_closed
+from assay_conformance.pulsar.checks.resend.comes_back_after_close_producer import comes_back_after_close_producer
+from assay_conformance.pulsar.checks.resend.epoch_grows import epoch_grows
 
 
 def _codes(check: Check) -> list[str]:
@@ -29,8 +30,8 @@ class _SentAway(Script):
     def looks_up(self) -> None:
         self.up("LOOKUP", fields={"topic": self.full("t")})
 
-    def judged(self) -> ComesBackAfterClose:
-        return trial(ComesBackAfterClose, self.at(5_000).done())
+    def judged(self) -> Check:
+        return trial(comes_back_after_close_producer, self.at(5_000).done())
 
 
 def test_producer_that_looks_up_and_registers_again_is_accepted() -> None:
@@ -52,7 +53,7 @@ def test_producer_that_was_told_the_end_need_not_come_back() -> None:
     story.send_frame(0)
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "TopicTerminatedError"})
     story.down("CLOSE_PRODUCER", producer_id=0)
-    assert _codes(trial(ComesBackAfterClose, story.at(5_000).done())) == []
+    assert _codes(trial(comes_back_after_close_producer, story.at(5_000).done())) == []
 
 
 def test_producer_whose_lookup_is_swallowed_waits_for_its_answer() -> None:
@@ -106,7 +107,7 @@ def test_lookup_that_was_under_way_for_another_of_the_topic_serves_the_producer_
     story.down("CLOSE_PRODUCER", producer_id=0)
     story.down("LOOKUP_RESPONSE", request_id=90)
     story.producer_ready()
-    assert _codes(trial(ComesBackAfterClose, story.at(5_000).done())) == []
+    assert _codes(trial(comes_back_after_close_producer, story.at(5_000).done())) == []
 
 
 def test_connection_that_ends_with_the_agent_is_not_left_over_a_producer() -> None:
@@ -162,14 +163,14 @@ def test_connection_left_over_a_refused_send_proves_nothing() -> None:
 # --- epoch-grows ------------------------------------------------------------------------------------------------------
 
 
-def _epochs(first: int, second: int, *, admitted: bool = True) -> EpochGrows:
+def _epochs(first: int, second: int, *, admitted: bool = True) -> Check:
     story = Script()
     story.producer(producer_id=5)  # so that the handle is open
     story.producer_asks(epoch=first)
     if admitted:
         story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": NAME})
     story.producer_asks(epoch=second)
-    return trial(EpochGrows, story.done())
+    return trial(epoch_grows, story.done())
 
 
 @pytest.mark.parametrize(("first", "second", "admitted"), [(1, 2, True), (1, 7, True), (1, 1, False)])
@@ -184,7 +185,7 @@ def test_producer_behind_one_that_its_client_closed_begins_anew() -> None:
     story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": NAME})
     story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
     story.producer_asks(producer_id=1, epoch=0)
-    assert _codes(trial(EpochGrows, story.done())) == []
+    assert _codes(trial(epoch_grows, story.done())) == []
 
 
 @pytest.mark.parametrize(("first", "second", "admitted"), [(1, 1, True), (2, 1, True), (2, 1, False)])
@@ -202,7 +203,7 @@ def _first(epoch: int, *, lasts_ms: float = 5, disturbed: bool = False, sent_awa
         story.closed(0)
         story.connected(1)
     story.after(lasts_ms).producer_asks(1 if disturbed else 0, epoch=epoch)
-    return _codes(trial(EpochGrows, story.done()))
+    return _codes(trial(epoch_grows, story.done()))
 
 
 def test_first_epoch_behind_a_producer_that_was_sent_away_may_count_that() -> None:
@@ -233,7 +234,7 @@ def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it
             story.cut(conn)
             story.connected(1)
     story.complete(opening, producer_name="second")
-    assert "epoch-does-not-grow" not in _codes(trial(EpochGrows, story.done()))
+    assert "epoch-does-not-grow" not in _codes(trial(epoch_grows, story.done()))
 
 
 # --- closed-stays-closed ----------------------------------------------------------------------------------------------
@@ -252,8 +253,8 @@ class _Away(Script):
     def close(self) -> Invoke:
         return self.invoke("close", PRODUCER)
 
-    def judged(self) -> ClosedStaysClosed:
-        return trial(ClosedStaysClosed, self.at(5_000).done())
+    def judged(self) -> Check:
+        return trial(closed_stays_closed, self.at(5_000).done())
 
 
 def test_producer_closed_while_away_that_stays_away_is_accepted() -> None:
@@ -309,7 +310,7 @@ def test_close_that_had_to_wait_until_its_producer_was_back_is_not_one_while_awa
     assert _codes(story.judged()) == ([] if called_late else ["left-pending"])
 
 
-def _admitted_meanwhile(*, told: bool) -> ClosedStaysClosed:
+def _admitted_meanwhile(*, told: bool) -> Check:
     story = _Away()
     story.connected(1)
     asked = story.producer_asks(1)
@@ -351,8 +352,8 @@ class _Refused(Script):
         asked = self.producer_asks(1)
         self.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
 
-    def judged(self) -> BacksOff:
-        return trial(BacksOff, self.done())
+    def judged(self) -> Check:
+        return trial(backs_off, self.done())
 
 
 def test_waits_that_grow_are_accepted() -> None:
@@ -380,7 +381,7 @@ def test_wait_for_another_connection_is_no_wait_between_attempts() -> None:
         story.cut(conn)
         story.after(wait_ms)
     story.producer_again(4)
-    assert _codes(trial(BacksOff, story.done())) == []
+    assert _codes(trial(backs_off, story.done())) == []
 
 
 def test_few_refusals_show_nothing() -> None:

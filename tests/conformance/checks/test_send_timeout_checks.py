@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.timeouts import SendTimeout
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Fired, Outcome
 from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
+from assay_conformance.pulsar.checks.resend.send_timeout import send_timeout
 from assay_conformance.wire import CommandType, command, encode
 
 PING = encode(command(CommandType.PING))
@@ -37,24 +37,24 @@ def _timed(timeout_ms: int = 500, count: int = 1) -> Script:
 def test_time_out_in_time_is_accepted() -> None:
     story = _timed()
     story.at(610).unknown(0)
-    check = trial(SendTimeout, story.done())
+    check = trial(send_timeout, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_late_time_out_is_found() -> None:
     story = _timed()
     story.at(1500).unknown(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["late"]
+    assert _codes(trial(send_timeout, story.done())) == ["late"]
 
 
 def test_missing_time_out_is_found() -> None:
-    assert _codes(trial(SendTimeout, _timed().at(5000).done())) == ["never"]
+    assert _codes(trial(send_timeout, _timed().at(5000).done())) == ["never"]
 
 
 def test_early_time_out_of_the_oldest_send_is_found() -> None:
     story = _timed()
     story.at(300).unknown(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["early"]
+    assert _codes(trial(send_timeout, story.done())) == ["early"]
 
 
 @pytest.mark.parametrize(("took_ms", "codes"), [(500, []), (300, ["early"])])
@@ -68,7 +68,7 @@ def test_how_long_a_send_took_is_judged_by_the_agents_own_clock(took_ms: int, co
     story.at(100 + took_ms).complete(
         call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=called_ns, done_ns=done_ns
     )
-    assert _codes(trial(SendTimeout, story.done())) == codes
+    assert _codes(trial(send_timeout, story.done())) == codes
 
 
 def test_young_sends_may_die_with_the_oldest() -> None:
@@ -76,7 +76,7 @@ def test_young_sends_may_die_with_the_oldest() -> None:
     story.at(550).send(1)
     story.at(602).unknown(0)
     story.unknown(1)
-    assert _codes(trial(SendTimeout, story.done())) == []
+    assert _codes(trial(send_timeout, story.done())) == []
 
 
 def test_young_sends_may_die_with_an_oldest_one_whose_receipt_comes_then() -> None:
@@ -85,7 +85,7 @@ def test_young_sends_may_die_with_an_oldest_one_whose_receipt_comes_then() -> No
     story.at(602).unknown(0)
     story.unknown(1)
     story.at(700).receipt(0)
-    assert _codes(trial(SendTimeout, story.at(5_000).done())) == []
+    assert _codes(trial(send_timeout, story.at(5_000).done())) == []
 
 
 def test_young_sends_may_die_with_one_that_was_asked_for_while_the_producer_opened() -> None:
@@ -98,7 +98,7 @@ def test_young_sends_may_die_with_one_that_was_asked_for_while_the_producer_open
     story.at(300).send(1)
     story.at(520).complete(first, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=called_ns)
     story.unknown(1)
-    assert _codes(trial(SendTimeout, story.done())) == []
+    assert _codes(trial(send_timeout, story.done())) == []
 
 
 def test_send_that_waited_for_a_connection_is_due_from_its_call() -> None:
@@ -109,7 +109,7 @@ def test_send_that_waited_for_a_connection_is_due_from_its_call() -> None:
     story.producer_again(1)
     story.at(400).send_frame(0, conn=1)
     story.at(610).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=None)
-    assert _codes(trial(SendTimeout, story.done())) == []
+    assert _codes(trial(send_timeout, story.done())) == []
 
 
 def test_sends_that_a_busy_machine_times_out_one_by_one_are_undecided() -> None:
@@ -118,7 +118,7 @@ def test_sends_that_a_busy_machine_times_out_one_by_one_are_undecided() -> None:
     story.at(602).unknown(0)
     story.at(800).load(300, agent_wait_ms=200)
     story.unknown(1)
-    check = trial(SendTimeout, story.done())
+    check = trial(send_timeout, story.done())
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
 
 
@@ -126,7 +126,7 @@ def test_send_receipted_in_time_does_not_time_out() -> None:
     story = _timed()
     story.receipt(0)
     story.ok(0)
-    check = trial(SendTimeout, story.at(5000).done())
+    check = trial(send_timeout, story.at(5000).done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -134,7 +134,7 @@ def test_time_out_of_a_send_whose_receipt_came_long_before_is_found() -> None:
     story = _timed(2_000)
     story.receipt(0)
     story.at(2_110).unknown(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["though-receipted"]
+    assert _codes(trial(send_timeout, story.done())) == ["though-receipted"]
 
 
 @pytest.mark.parametrize(("raw", "codes"), [(b"nothing", []), (PING, ["though-receipted"])])
@@ -145,7 +145,7 @@ def test_receipt_behind_bytes_that_are_no_frame_is_read_by_nobody(raw: bytes, co
     story.receipt(0)
     story.at(2_110).unknown(0)
     case = msgspec.structs.replace(ANY_CASE, faults=(fault,))
-    assert _codes(trial(SendTimeout, story.done(), case)) == codes
+    assert _codes(trial(send_timeout, story.done(), case)) == codes
 
 
 def test_receipt_around_a_cut_does_not_keep_a_send_from_timing_out() -> None:
@@ -153,7 +153,7 @@ def test_receipt_around_a_cut_does_not_keep_a_send_from_timing_out() -> None:
     story.receipt(0)
     story.cut()
     story.at(2_110).unknown(0)
-    assert _codes(trial(SendTimeout, story.done())) == []
+    assert _codes(trial(send_timeout, story.done())) == []
 
 
 def test_receipt_behind_a_refused_send_may_find_nobody() -> None:
@@ -162,25 +162,25 @@ def test_receipt_behind_a_refused_send_may_find_nobody() -> None:
     story.receipt(1)
     story.at(2_110).unknown(0)
     story.unknown(1)
-    assert _codes(trial(SendTimeout, story.done())) == []
+    assert _codes(trial(send_timeout, story.done())) == []
 
 
 def test_success_long_after_the_time_out_is_found() -> None:
     story = _timed()
     story.at(3000).receipt(0)
     story.ok(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["late"]
+    assert _codes(trial(send_timeout, story.done())) == ["late"]
 
 
 def test_time_out_switched_off_is_not_judged() -> None:
-    assert _codes(trial(SendTimeout, _timed(0).at(60_000).done())) == []
+    assert _codes(trial(send_timeout, _timed(0).at(60_000).done())) == []
 
 
 def test_time_out_on_a_busy_machine_is_undecided() -> None:
     story = _timed()
     story.at(1500).load(1400, agent_wait_ms=200)
     story.unknown(0)
-    check = trial(SendTimeout, story.done())
+    check = trial(send_timeout, story.done())
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
 
 
@@ -188,17 +188,17 @@ def test_send_that_the_client_may_never_have_been_given_is_not_judged() -> None:
     story = Script()
     story.producer(send_timeout_ms=500)
     story.send(0)
-    assert _codes(trial(SendTimeout, story.at(5000).done())) == []
+    assert _codes(trial(send_timeout, story.at(5000).done())) == []
 
 
-def _batched(ended_ms: int) -> SendTimeout:
+def _batched(ended_ms: int) -> Check:
     """Message 0 waits 1,000 ms in an open batch, longer than the 500 ms it has, and ends at `ended_ms`."""
     story = Script()
     story.producer(send_timeout_ms=500, batching=True, batching_max_publish_delay_ms=1_000)
     story.at(100).send(0)
     story.at(1100).send_frame(0, batch=True)
     story.at(ended_ms).unknown(0)
-    return trial(SendTimeout, story.done())
+    return trial(send_timeout, story.done())
 
 
 def test_time_out_since_the_batch_closed_is_accepted() -> None:
@@ -219,4 +219,4 @@ def test_time_out_runs_from_the_call() -> None:
     story.at(1610)
     call = next(event for event in story.events if getattr(event, "verb", "") == "send")
     story.complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=1_100_000_000)  # type: ignore[arg-type]
-    assert _codes(trial(SendTimeout, story.done())) == []
+    assert _codes(trial(send_timeout, story.done())) == []

@@ -8,7 +8,7 @@ import pytest
 
 from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
-from assay_conformance.checks import CHECKS
+from assay_conformance.checks.registry import CHECKS
 from assay_reports.explain import explanation, sections
 
 Sample = Any

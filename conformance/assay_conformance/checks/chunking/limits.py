@@ -6,9 +6,9 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.chunking.sending import chunk_of, properties_bytes
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.occasions import Setting, Trait
-from assay_conformance.checks.timeouts import DEFAULT_SEND_TIMEOUT_MS
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome, Overdue
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline.sends import DEFAULT_SEND_TIMEOUT_MS
 
 CHUNK_FIELDS_BYTES = 128
 """What a chunk's frame holds besides payload and metadata: sizes, magic, checksum, its command, and its chunk fields

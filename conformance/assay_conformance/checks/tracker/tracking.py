@@ -70,6 +70,10 @@ class Tracker:
     stored_at: dict[tuple[str, int, int], Stored] = field(default_factory=dict)
     """The same by `Entry`; of two that are told of, the first."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
+    producer_sessions: list[ProducerSession] = field(default_factory=list)
+    """All of them, in order."""
+    completed_again: list[tuple[Operation, Completion]] = field(default_factory=list)
+    """Operations that had ended, and how they ended once more."""
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
     may_be_left: dict[int, Frame] = field(default_factory=dict)
@@ -197,7 +201,9 @@ class Tracker:
         return tuple(self.local_topic(str(name)) for name in named_topics(args, first))
 
     def _completion(self, event: Completion) -> None:
-        if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
+        if (operation := self.operations.get(event.op)) is not None and operation.completion is not None:
+            self.completed_again.append((operation, event))
+        elif operation is not None:
             operation.completion = event
             if event.verb == "send":
                 if event.outcome is not _OK and event.handle is not None:
@@ -284,6 +290,7 @@ class Tracker:
             name=event.fields.get("producer_name"),
         )
         self.producers[event.conn, event.producer_id] = session
+        self.producer_sessions.append(session)
         self.lines.registered(session)
         self._remember(event, session)
 
@@ -381,6 +388,8 @@ class Tracker:
             self.lines.admitted(session, event.fields.get("producer_name", session.name))
         if event.fields.get("producer_ready") is not False:
             session.ready = event
+            if isinstance(session, ProducerSession):
+                session.admitted = session.admitted or event
 
 
 _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {

@@ -56,6 +56,9 @@ class ProducerSession:
     """The same in order: the client's queue, as far as this session shows it."""
     furthest: tuple[Unit, Frame] | None = None
     """Of the units sent here the one furthest back in the line's queue, and its SEND."""
+    first_send: Frame | None = None
+    admitted: Frame | None = None
+    """The first PRODUCER_SUCCESS that let it in; `ready` is the last one, where a fault repeated it."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,87 @@
+"""The patterns that clauses follow, and what all of them need: tolerance, the load of the machine, and the end.
+
+response     what was due comes within its bound           `Bounds.response`, `Bounds.is_overdue`
+absence      something does not come soon after another    `Bounds.ended_soon_after`
+precedence   one event comes only behind another           `precedence`
+agreement    two accounts of the same thing are the same   `agreement`
+
+A check names a tolerance of `TOLERANCES` and never computes one. What is still open when the Case ends, or the
+connection or producer in question does, is due no later than that: `Bounds.until`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay_conformance.judging.certainty import Breach, Exercised, Judged, TooBusyError
+from assay_conformance.judging.tolerance import TOLERANCES, LoadRecord, Timing
+from assay_conformance.model.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Time bounds of one attempt: the load of its machine, and when it ended."""
+
+    load: LoadRecord
+    end_ns: int
+
+    def until(self, *ends: Event | int | None) -> int:
+        """The first of these events or times (ns), or the end of the Case; those that are None never came."""
+        times_ns = (end if isinstance(end, int) else end.t_ns for end in ends if end is not None)
+        return min(self.end_ns, *times_ns, self.end_ns)
+
+    def is_past(self, within: str, due_ns: int, seen_ns: int) -> bool:
+        """Whether it was seen, or still missing, beyond what is tolerated; whoever is to blame for that."""
+        return seen_ns > due_ns + TOLERANCES[within].slack_ns
+
+    def is_overdue(
+        self, within: str, since_ns: int, seen_ns: int, *, due_ns: int | None = None, what: str = "an answer"
+    ) -> bool:
+        """Whether what was due at `due_ns`, or else at `since_ns`, was seen, or still missing, too late at `seen_ns`.
+
+        Raises `TooBusyError` where the machine was too busy from `since_ns` to `seen_ns`; `what` is for its sentence.
+        """
+        timing = self.load.timing(since_ns, since_ns if due_ns is None else due_ns, seen_ns, TOLERANCES[within])
+        if timing is Timing.UNDECIDED:
+            raise TooBusyError(f"the machine was too busy to say whether {what} only came late")
+        return timing is Timing.LATE
+
+    def is_before(self, within: str, due_ns: int, seen_ns: int) -> bool:
+        """Whether it was seen before it was due, by more than is tolerated."""
+        return seen_ns < due_ns - TOLERANCES[within].slack_ns
+
+    def check_fair(self, within: str, since_ns: int, until_ns: int, *, what: str) -> None:
+        """Raise `TooBusyError` where the machine was too busy in that window to judge a bound of this tolerance."""
+        if not self.load.fair(since_ns, until_ns, TOLERANCES[within]):
+            raise TooBusyError(f"the machine was too busy to say {what}")
+
+    def is_surely_overdue(self, within: str, since_ns: int, seen_ns: int) -> bool:
+        """The same where something else follows if it was not: False on a machine that was too busy to say."""
+        return self.load.timing(since_ns, since_ns, seen_ns, TOLERANCES[within]) is Timing.LATE
+
+    def response(
+        self, within: str, trigger: Event, came: Event, late: Breach, *, what: str = "an answer"
+    ) -> Iterator[Judged]:
+        """`came` answers `trigger`: in time it is an exercise, `late` is the breach otherwise."""
+        yield late if self.is_overdue(within, trigger.t_ns, came.t_ns, what=what) else Exercised(came)
+
+    def ended_soon_after(self, event: Event, end: Event | None, within: str = "answer") -> bool:
+        """Whether something came behind an event, or before it, and no later than what the event leads to would."""
+        return end is not None and end.t_ns - event.t_ns <= TOLERANCES[within].slack_ns
+
+
+def precedence(then: Event, first: Event | None, otherwise: Breach) -> Iterator[Judged]:
+    """`then` comes only behind `first`; `first` is None where that never came."""
+    yield Exercised(then) if first is not None and first.seq < then.seq else otherwise
+
+
+def agreement(
+    event: Event, pairs: Iterable[Sequence[str]], otherwise: Callable[[str, str, str], Breach]
+) -> Iterator[Judged]:
+    """Each of `pairs` is (code, expected, came): the first one that differs is the breach."""
+    for code, expected, came in pairs:
+        if expected != came:
+            yield otherwise(code, expected, came)
+            return
+    yield Exercised(event)

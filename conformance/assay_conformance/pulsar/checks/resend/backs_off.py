@@ -1,0 +1,139 @@
+"""resend.backs-off"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    Exercised,
+    Producer,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
+
+LEAST_ATTEMPTS = 3
+"""Refused attempts in a row from which on the waits between them must have grown."""
+
+LEAST_GROWTH = 2
+"""By so much: the first and the third wait of a doubling backoff are four times apart, jitter aside."""
+
+
+@check("resend.backs-off")
+def backs_off(timeline: Timeline) -> Says:
+    """resend.backs-off: the waits between refused attempts grow, and start small again after a success.
+
+    The first wait ends with the first LOOKUP or PRODUCER behind the refusal, later ones with PRODUCER alone: what else
+    is slow about an attempt must neither hide growth nor look like it.
+    """
+    outages = list(_outages(timeline))
+    yield from each(outages, _waits_grow, timeline)
+    yield from each(outages, _starts_small_again, timeline)
+
+
+@dataclass(slots=True)
+class _Outage:
+    """Refused PRODUCERs of a producer, one after the other, and those that followed. `let_in`: the PRODUCER_SUCCESS
+    that ended it; `back`: the next PRODUCER after that."""
+
+    producer: Producer
+    refusals: list[Frame] = field(default_factory=list)
+    attempts: list[Frame] = field(default_factory=list)
+    let_in: Frame | None = None
+    back: Frame | None = None
+
+
+def _outages(timeline: Timeline) -> Iterator[_Outage]:
+    under_way: dict[Producer, _Outage] = {}
+    for one in timeline.registrations:
+        producer, answer = one.producer, one.answer
+        if producer is None or producer.handle is None:
+            continue
+        outage = under_way.get(producer)
+        if outage is not None and outage.let_in is not None:
+            outage.back = one.frame
+            del under_way[producer]
+            outage = None
+        elif outage is not None:
+            outage.attempts.append(one.frame)
+        if answer is not None and answer.command == "ERROR":
+            if outage is None:
+                outage = under_way[producer] = _Outage(producer)
+                yield outage
+            outage.refusals.append(answer)
+        elif answer is not None and outage is not None:
+            outage.let_in = answer
+
+
+def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
+    if len(outage.attempts) < LEAST_ATTEMPTS:
+        return
+    first, attempt = outage.refusals[0], outage.attempts[LEAST_ATTEMPTS - 1]
+    # Waits for another connection are none between refusals.
+    lost = (one for one in timeline.events.of(Closed) if one.by is not ClosedBy.CLIENT)
+    if any(first.seq < one.seq < attempt.seq for one in lost) or _may_be_cut_short(timeline, outage, attempt):
+        return
+    waits_ns = [_wait_ns(timeline, outage, place) for place in range(LEAST_ATTEMPTS)]
+    if waits_ns[-1] >= LEAST_GROWTH * waits_ns[0]:
+        yield Exercised(attempt)
+        return
+    timeline.bounds.check_fair("answer", first.t_ns, attempt.t_ns, what="whether waits grow")
+    times = sum(refusal.seq < attempt.seq for refusal in outage.refusals)
+    yield breach(
+        "does-not-grow",
+        f"{outage.producer} was refused {times} times from {ms(first.t_ns)} on and tried again after "
+        f"{', '.join(ms(wait_ns) for wait_ns in waits_ns)}; waits that grow were expected",
+        *(first, attempt),
+    )
+
+
+def _wait_ns(timeline: Timeline, outage: _Outage, place: int) -> int:
+    """From the last refusal before an attempt to that."""
+    attempt, first = outage.attempts[place], outage.refusals[0]
+    refused = next(refusal for refusal in reversed(outage.refusals) if refusal.seq < attempt.seq)
+    lookups = (one for one in timeline.events.frames("LOOKUP") if first.seq < one.seq < attempt.seq)
+    ours = (one for one in lookups if timeline.local_topic(one) == outage.producer.topic)
+    return (attempt if place else next(ours, attempt)).t_ns - refused.t_ns
+
+
+def _may_be_cut_short(timeline: Timeline, outage: _Outage, attempt: Frame) -> bool:
+    """Java and C++ shorten one wait so that an attempt falls just before the send time-out."""
+    producer = outage.producer
+    timeout_ms = timeline.view.producer_setting(timeline.handle(producer), "send_timeout_ms")
+    admitted = [one.admitted for one in producer.sessions if one.admitted and one.admitted.seq < attempt.seq]
+    since = admitted[-1] if admitted else timeline.opening(producer)
+    return since is not None and 0 < int(timeout_ms or 0) * MS < 2 * (attempt.t_ns - since.t_ns)
+
+
+def _starts_small_again(timeline: Timeline, outage: _Outage) -> Says:
+    """The first attempt after an outage that was over."""
+    ready, back = outage.let_in, outage.back
+    if ready is None or back is None or len(outage.refusals) < LEAST_ATTEMPTS:
+        return
+    lost = timeline.closed(ready.conn)
+    if lost is None or lost.seq > back.seq or lost.by is ClosedBy.CLIENT or not _was_heard(timeline, ready, lost):
+        return
+    harms = (*timeline.events.of(Fired), *timeline.events.of(Closed))
+    if any(lost.seq < harm.seq < back.seq for harm in harms):
+        return  # Something else went wrong in between.
+    late = breach(
+        "does-not-reset",
+        f"{outage.producer} was admitted at {ms(ready.t_ns)} after an outage and lost its connection at "
+        f"{ms(lost.t_ns)}; it registered again at {ms(back.t_ns)}, expected within "
+        f"{TOLERANCES['reconnect'].slack_ms} ms",
+        *(ready, lost, back),
+    )
+    yield from timeline.bounds.response("reconnect", lost, back, late, what="a reconnect")
+
+
+def _was_heard(timeline: Timeline, ready: Frame, lost: Closed) -> bool:
+    """What was written towards a client just before the end of its connection may never have been read."""
+    sends = (one for one in timeline.events.frames("SEND") if one.conn == ready.conn and one.seq > ready.seq)
+    return timeline.bounds.is_past("in-flight", ready.t_ns, lost.t_ns) or any(sends)

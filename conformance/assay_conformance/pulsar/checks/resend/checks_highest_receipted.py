@@ -1,0 +1,65 @@
+"""resend.checks-highest-receipted"""
+
+from __future__ import annotations
+
+from assay_conformance.model.event import ClosedBy, Fate, Fired, Frame, Outcome
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
+
+
+def _altered(timeline: Timeline) -> list[Frame]:
+    receipts = timeline.events.frames("SEND_RECEIPT")
+    return [receipt for receipt in receipts if receipt.fate is Fate.ALTERED and receipt.to_receiver]
+
+
+@check("resend.checks-highest-receipted", of=_altered)
+def checks_highest_receipted(timeline: Timeline, receipt: Frame) -> Says:
+    """resend.checks-highest-receipted: behind a receipt that was altered to another highest id the batch leaves once
+    more, or the connection is given up; otherwise the receipt was taken as it is."""
+    unit = timeline.confirmed_by(receipt)
+    if unit is None or not _names_another_highest(unit, receipt) or _may_be_over(timeline, unit, receipt):
+        return
+    again = any(send.seq > receipt.seq for _, send in unit.sends)
+    is_answered = again or _is_given_up(timeline, receipt)
+    if not is_answered and _comes_too_late(timeline, unit, receipt):
+        return
+    yield Exercised(receipt)
+    if not is_answered:
+        yield breach(
+            "taken",
+            f"{unit.line}: the receipt at {ms(receipt.t_ns)} goes up to {receipt.highest_sequence_id}, and the batch "
+            f"it was taken for begins with {unit.sequence_id}; nothing was sent again",
+            *(unit.first, receipt),
+        )
+
+
+def _names_another_highest(unit: Unit, receipt: Frame) -> bool:
+    """Whether its SEND tells the highest id is another clause: a client knows what it has batched."""
+    ids = [member.sequence_id for member in unit.first.members if member.sequence_id is not None]
+    highest = receipt.highest_sequence_id or 0
+    return len(ids) > 1 and receipt.sequence_id == unit.sequence_id < highest != max(ids)
+
+
+def _may_be_over(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
+    """Its sends may have timed out: there is nothing left to send again."""
+    if not unit.numbers:
+        return any(end.handle == unit.line.handle for end in timeline.failed_sends)
+    ends = (send.completion for send in timeline.sends(unit))
+    return any(end is not None and end.outcome is not Outcome.OK and end.seq < receipt.seq for end in ends)
+
+
+def _is_given_up(timeline: Timeline, receipt: Frame) -> bool:
+    """The client closed the connection of its own accord; or at once, whatever else the application was ending."""
+    left = timeline.connection(receipt.conn).left_by_client
+    if left is None:
+        return False
+    return not timeline.bounds.is_past("in-flight", receipt.t_ns, left.t_ns) or not timeline.has_begun_to_end(left.seq)
+
+
+def _comes_too_late(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
+    """Somebody else ended its connection, or a fault swallowed what it carried, as it came; or its producer closed."""
+    closed = timeline.closed(receipt.conn)
+    ended = closed if closed is not None and closed.by is not ClosedBy.CLIENT else None
+    cuts = (one for one in timeline.events.of(Fired) if one.action == "cut" and one.conn == receipt.conn)
+    ends = [end for end in (ended, next(cuts, None)) if end is not None]
+    at_once = any(not timeline.bounds.is_past("in-flight", receipt.t_ns, end.t_ns) for end in ends)
+    return at_once or unit.line.closing_before(receipt.seq)

@@ -1,0 +1,113 @@
+"""resend.closed-stays-closed"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Completion, Frame
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    Parting,
+    Producer,
+    ProducerSession,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
+
+
+class _Close(NamedTuple):
+    """A producer that had been let in once, the call that closed it or its client, and how that ended."""
+
+    producer: Producer
+    call: Parting
+    end: Completion
+
+
+def _closes(timeline: Timeline) -> Iterator[_Close]:
+    for producer in timeline.producers:
+        end = timeline.close_of(producer.handle)
+        if end is not None and producer.admitted and producer.closing is not None:
+            yield _Close(producer, producer.closing, end)
+
+
+@check("resend.closed-stays-closed", of=_closes)
+def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
+    """resend.closed-stays-closed: a producer closed while it is away does not come back, is not left at the broker, and
+    leaves no send pending.
+
+    One whose PRODUCER was under way may be admitted yet: then the broker is told by CLOSE_PRODUCER, or by the end of
+    the connection.
+    """
+    producer, call, closed = close
+    handle, bounds = timeline.owner(producer), timeline.bounds
+    returns = (session.request for session in timeline.producer_sessions if _returns(timeline, close, session))
+    back = next(returns, None)
+    if back is not None:
+        came = f"registered again on connection {back.conn} at {ms(back.t_ns)}"
+        yield breach("came-back", f"{producer} was closed at {ms(closed.t_ns)}, and {came}", closed, back)
+        return
+    before = [session for session in producer.sessions if session.request.seq < call.seq]
+    if not before or not _is_away(timeline, before[-1], call.seq) or _came_back(close):
+        return
+    last, ready = before[-1], None if timeline.was_closed(before[-1]) else before[-1].ready
+    until_ns = bounds.until(timeline.closed(last.conn))
+    if ready is not None and bounds.is_overdue("answer", max(closed.t_ns, ready.t_ns), until_ns, what="a close"):
+        yield breach(
+            "left-behind",
+            f"{producer} was closed at {ms(closed.t_ns)} while its PRODUCER was under way; the broker admitted it at "
+            f"{ms(ready.t_ns)} and had not heard of the close at {ms(until_ns)}",
+            *(last.request, ready, closed),
+        )
+        return
+    pending = [one.invoke for one in timeline.sends_of(handle) if one.completion is None and one.invoke.seq < call.seq]
+    if not pending or not bounds.is_overdue("answer", closed.t_ns, bounds.end_ns, what="a pending send"):
+        yield Exercised(closed)
+        return
+    for send in pending:
+        yield breach(
+            "left-pending",
+            f"{producer} was closed at {ms(closed.t_ns)}; message {send.number}, asked for before, had not ended when "
+            f"the Case did at {ms(bounds.end_ns)}",
+            *(send, closed),
+        )
+
+
+def _is_away(timeline: Timeline, session: ProducerSession, seq: int) -> bool:
+    """Not admitted, or no longer, at event `seq`."""
+    ended = timeline.closed(session.conn)
+    unready = session.ready is None or session.ready.seq > seq
+    return unready or (ended is not None and ended.seq < seq)
+
+
+def _came_back(close: _Close) -> bool:
+    """It was admitted before the client was called: a close waits for sends asked for before it that block."""
+    admitted = (session.ready for session in close.producer.sessions if session.ready is not None)
+    return any(ready.seq > close.call.seq and ready.t_ns < (close.end.called_ns or 0) for ready in admitted)
+
+
+def _returns(timeline: Timeline, close: _Close, session: ProducerSession) -> bool:
+    """A PRODUCER behind the close that only this producer can have written: under its name, with no other there."""
+    producer, request = close.producer, session.request
+    if not timeline.bounds.is_past("in-flight", close.end.t_ns, request.t_ns) or session.topic != producer.topic:
+        return False
+    if session.line is producer:
+        return True
+    owned = session.line is not None and session.line.handle is not None
+    same_name = request.fields.get("producer_name") == producer.name
+    return not owned and same_name and _is_alone(timeline, producer, request)
+
+
+def _is_alone(timeline: Timeline, producer: Producer, request: Frame) -> bool:
+    """No other producer of the Case was open on its topic then, being opened, or just closed and on its way."""
+    mine = timeline.opening(producer)
+    for handle, opening in timeline.openings.items():
+        gone = timeline.close_of(handle)
+        over = gone is not None and timeline.bounds.is_past("in-flight", gone.t_ns, request.t_ns)
+        same_topic = mine is not None and opening.args.get("topic") == mine.args.get("topic")
+        if handle != producer.handle and opening.seq < request.seq and same_topic and not over:
+            return False
+    return True

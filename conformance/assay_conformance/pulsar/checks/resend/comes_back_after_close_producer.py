@@ -1,0 +1,94 @@
+"""resend.comes-back-after-close-producer"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import (
+    FINAL_ERRORS,
+    Breach,
+    Producer,
+    Request,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+    precedence,
+)
+from assay_conformance.wire.service_urls import named_brokers
+
+
+class _Evicted(NamedTuple):
+    """A producer that the broker had let in, and the CLOSE_PRODUCER that ended it."""
+
+    order: Frame
+    producer: Producer
+
+
+def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
+    """Once a session; not one that was over before, nor one that the application had closed."""
+    orders = timeline.events.frames("CLOSE_PRODUCER")
+    errors = [one for one in timeline.events.frames("SEND_ERROR") if one.fields.get("error") in FINAL_ERRORS]
+    over = {id(timeline.session_of(one)): one.seq for one in reversed(errors) if one.to_receiver}
+    for order in orders:
+        session = timeline.session_of(order) if order.dir is Direction.TO_CLIENT and order.to_receiver else None
+        if session is None or session.line is None or session.admitted is None or session.admitted.seq > order.seq:
+            continue
+        if over.get(id(session), order.seq) >= order.seq and not session.line.closing_before(order.seq):
+            yield _Evicted(order, session.line)
+        over[id(session)] = -1
+
+
+@check("resend.comes-back-after-close-producer", of=_evicted)
+def comes_back_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Says:
+    """resend.comes-back-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
+    and the connection is kept.
+
+    Where it names another broker no lookup is owed. A connection on which something else went wrong may be left. A
+    lookup that is refused may be the end of it: which errors are final is a matter of their own.
+    """
+    order, producer = evicted
+    timeline.owner(producer)
+    left = None if timeline.has_another_reason(order) else timeline.left_over(order, producer)
+    if left is not None and left.seq > order.seq:
+        yield _breach("left-the-connection", evicted, f"the client closed the connection at {ms(left.t_ns)}", left)
+        return
+    lookups = [one for one in timeline.requests("LOOKUP") if timeline.local_topic(one.frame) == producer.topic]
+    back = next((session.request for session in producer.sessions if session.request.seq > order.seq), None)
+    if back is not None:
+        # A lookup that was under way for another producer or consumer of the topic may serve this one as well.
+        steps = (step for one in lookups for step in (one.frame, one.answer) if step is not None)
+        lookup = next((step for step in steps if order.seq < step.seq < back.seq), None)
+        named = order if named_brokers(order.command, order.fields) else None
+        came = f"PRODUCER followed at {ms(back.t_ns)} without a LOOKUP"
+        yield from precedence(back, lookup or named, _breach("no-lookup", evicted, came, back))
+    elif not any(one.error and one.answer is not None and one.answer.seq > order.seq for one in lookups):
+        until_ns = timeline.bounds.until(producer.closing, timeline.closed(order.conn))
+        since_ns = _asked_in_vain_until(timeline, order, lookups, until_ns)
+        if since_ns < until_ns and timeline.bounds.is_overdue("reconnect", since_ns, until_ns, what="a producer"):
+            yield _breach("not-back", evicted, f"it did not register again before {ms(until_ns)}")
+
+
+def _asked_in_vain_until(timeline: Timeline, order: Frame, lookups: list[Request], until_ns: int) -> int:
+    """A client waits for the answer to its lookup as long as any operation may take, or until the connection ends; what
+    was answered late keeps it from registering until then."""
+    waited_ns = [order.t_ns, *(one.answer.t_ns for one in lookups if one.answer is not None)]
+    for lookup in lookups:
+        if lookup.answer is None and lookup.frame.seq > order.seq:
+            closed = timeline.closed(lookup.frame.conn)
+            waited_ns.append(until_ns if closed is None else closed.t_ns)
+    return max(waited_ns)
+
+
+def _breach(code: str, evicted: _Evicted, came: str, *proof: Event) -> Breach:
+    order, producer = evicted
+    return breach(
+        code,
+        f"{producer}: the broker closed it on connection {order.conn} at {ms(order.t_ns)}; a LOOKUP and another "
+        f"PRODUCER were expected, with the connection kept; {came}",
+        *(order, *proof),
+    )

@@ -1,0 +1,68 @@
+"""resend.epoch-grows"""
+
+from __future__ import annotations
+
+from assay_conformance.model.event import Closed, Fired, Frame
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
+
+
+@check("resend.epoch-grows", of=lambda timeline: timeline.producer_sessions)
+def epoch_grows(timeline: Timeline, session: ProducerSession) -> Says:
+    """resend.epoch-grows: each PRODUCER after one that the broker admitted carries a greater epoch; none carries a
+    smaller one.
+
+    The first carries 0, where nothing had gone wrong in the Case and it came at once: some clients count attempts that
+    ended before their PRODUCER.
+    """
+    producer, asked = session.line, session.request
+    if producer is None:
+        return
+    timeline.handle(producer)
+    before = next((one for one in reversed(producer.sessions) if one.request.seq < asked.seq), None)
+    if before is None:
+        yield from _begins_with_zero(timeline, session)
+    # Behind one that its client closed it is another of that name: one that a partition refused is opened anew.
+    elif not _was_closed_by_its_client(timeline, before, asked):
+        epoch, earlier = _epoch(asked), _epoch(before.request)
+        admitted = before.admitted is not None and before.admitted.seq < asked.seq
+        if admitted:
+            yield Exercised(asked)
+        if epoch < earlier or (admitted and epoch == earlier):
+            expected = f"more than {earlier}" if admitted else f"{earlier} or more"
+            yield breach(
+                "epoch-does-not-grow",
+                f"{producer}: its PRODUCER on connection {asked.conn} at {ms(asked.t_ns)} carries epoch {epoch}; after "
+                f"the one at {ms(before.request.t_ns)} {expected} was expected",
+                *(before.request, asked),
+            )
+
+
+def _epoch(asked: Frame) -> int:
+    return int(asked.fields.get("epoch", 0))
+
+
+def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
+    ids = (session.conn, session.producer_id)
+    closes = (one for one in timeline.events.frames("CLOSE_PRODUCER") if one.dir is Direction.TO_BROKER)
+    return any((one.conn, one.producer_id or 0) == ids and one.from_sender and one.seq < until.seq for one in closes)
+
+
+def _begins_with_zero(timeline: Timeline, session: ProducerSession) -> Says:
+    asked, epoch, opening = session.request, _epoch(session.request), timeline.opening(session.line)
+    at_once = opening is not None and not timeline.bounds.is_past("at-once", opening.t_ns, asked.t_ns)
+    if epoch and at_once and not _was_disturbed(timeline, asked):
+        yield breach(
+            "first-epoch-not-zero",
+            f"{session.line}: its first PRODUCER, on connection {asked.conn} at {ms(asked.t_ns)}, carries epoch "
+            f"{epoch}, expected 0",
+            asked,
+        )
+
+
+def _was_disturbed(timeline: Timeline, asked: Frame) -> bool:
+    """Something before made a client try again."""
+    events = timeline.events
+    closes = (one for one in events.frames("CLOSE_PRODUCER") if one.dir is Direction.TO_CLIENT)
+    first = (*events.of(Fired)[:1], *events.of(Closed)[:1], *events.frames("ERROR")[:1], next(closes, asked))
+    return any(one.seq < asked.seq for one in first)

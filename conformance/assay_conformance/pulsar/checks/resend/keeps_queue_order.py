@@ -1,0 +1,34 @@
+"""resend.keeps-queue-order"""
+
+from __future__ import annotations
+
+from assay_conformance.model.event import Outcome
+from assay_conformance.pulsar.timeline import Exercised, Resent, Says, Timeline, breach, check, ms
+
+
+@check("resend.keeps-queue-order", of=lambda timeline: timeline.resent)
+def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
+    """resend.keeps-queue-order: on a new session units leave in queue order, the oldest first, and none that was
+    acknowledged leaves again."""
+    unit, session, again, (furthest, its_send) = resent
+    ready = session.admitted
+    # Sent twice on one session, it was the broker that asked for it.
+    if ready is None or ready.seq > again.seq or unit.sent_on(session) is not again:
+        return
+    yield Exercised(again)
+    if unit.index < furthest.index:
+        yield breach(
+            "out-of-order",
+            f"{unit.line}: {unit} was sent again on connection {session.conn} at {ms(again.t_ns)}, after {furthest} at "
+            f"{ms(its_send.t_ns)}, which stands behind it in the queue",
+            *(unit.first, its_send, again),
+        )
+    ends = [send.completion for send in timeline.sends(unit)]
+    acknowledged = [end for end in ends if end is not None and end.outcome is Outcome.OK and end.seq < ready.seq]
+    if acknowledged and len(acknowledged) == len(ends):
+        yield breach(
+            "sent-after-receipt",
+            f"{unit.line}: {unit} was acknowledged at {ms(acknowledged[0].t_ns)} and sent again on connection "
+            f"{session.conn} at {ms(again.t_ns)}, where the producer was admitted at {ms(ready.t_ns)}",
+            *(acknowledged[0], ready, again),
+        )

@@ -1,0 +1,50 @@
+"""resend.leaves-on-receipt-ahead"""
+
+from __future__ import annotations
+
+from assay_conformance.model.event import Outcome
+from assay_conformance.pulsar.timeline import Answer, Exercised, Says, Timeline, breach, check, ended_ns, ms
+
+
+def _first_ahead(timeline: Timeline) -> list[Answer]:
+    """The first on each connection."""
+    first: dict[int, Answer] = {}
+    for answer in timeline.answers:
+        if answer.is_ahead and not answer.chosen_ids and answer.waited and not answer.is_for_a_closed_producer:
+            first.setdefault(answer.frame.conn, answer)
+    return list(first.values())
+
+
+@check("resend.leaves-on-receipt-ahead", of=_first_ahead)
+def leaves_on_receipt_ahead(timeline: Timeline, answer: Answer) -> Says:
+    """resend.leaves-on-receipt-ahead: a receipt for a later send than the oldest unanswered one means that the oldest
+    one's receipt was lost: the client closes the connection. (That it then sends again from the oldest on:
+    resend.unreceipted-again and resend.keeps-queue-order.)
+
+    Where the messages of the oldest unit are not known, nor is whether their sends timed out.
+    """
+    receipt, unit, oldest, bounds = answer.frame, answer.unit, answer.oldest, timeline.bounds
+    if unit is None or oldest is None or unit.index <= oldest.index or not oldest.numbers:
+        return
+    timeline.check_pairing(answer.handle)
+    ends = [send.completion for send in timeline.sends(oldest) if send.completion is not None]
+    failed = [end for end in ends if end.outcome is not Outcome.OK]
+    if any(not bounds.is_past("in-flight", receipt.t_ns, ended_ns(end)) for end in failed):
+        return
+    closed, left = timeline.closed(receipt.conn), timeline.connection(receipt.conn).left_by_client
+    back = next((session.request for session in unit.line.sessions if session.request.seq > receipt.seq), None)
+    until_ns = bounds.until(closed, unit.line.closing, back)
+    if not bounds.is_past("answer", receipt.t_ns, until_ns):
+        if left is not None and left.t_ns == until_ns:
+            yield Exercised(receipt)
+    # A broker that stops reading now and then learns late of a client that has left.
+    elif timeline.view.is_read_at_once() and bounds.is_overdue(
+        "answer", receipt.t_ns, until_ns, what="the client's end"
+    ):
+        yield Exercised(receipt)
+        yield breach(
+            "stayed",
+            f"{unit.line}: a receipt for {unit} came at {ms(receipt.t_ns)} while {oldest} waited at the head of the "
+            f"queue; the client should close connection {receipt.conn} and still used it at {ms(until_ns)}",
+            *(oldest.first, receipt, closed),
+        )

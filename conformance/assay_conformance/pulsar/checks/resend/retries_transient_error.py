@@ -1,0 +1,15 @@
+"""resend.retries-transient-error"""
+
+from __future__ import annotations
+
+from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, is_sent_again, refused_sends
+from assay_conformance.pulsar.timeline import Says, Timeline, check
+
+TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError")
+
+
+@check("resend.retries-transient-error", of=lambda timeline: refused_sends(timeline, *TRANSIENT))
+def retries_transient_error(timeline: Timeline, refused: RefusedSend) -> Says:
+    """resend.retries-transient-error: an error of the broker's store or metadata does not reach the application: the
+    send goes out again."""
+    yield from is_sent_again(timeline, refused)

@@ -1,0 +1,88 @@
+"""The timeline: what an attempt was, as relations that every check may ask when the history is over.
+
+`Timeline` holds them; `check` makes a check of a function that reads them. Each relation is derived once, in a module
+of its own, and only if somebody asks for it. What a check needs beside the events of `model.event` is named here.
+"""
+
+from assay_conformance.judging.certainty import (
+    Breach,
+    Exercised,
+    Judged,
+    NotJudged,
+    Says,
+    TooBusyError,
+    UnknownError,
+    breach,
+    each,
+    either,
+    every,
+)
+from assay_conformance.judging.patterns import agreement, precedence
+from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
+from assay_conformance.pulsar.timeline.answers import Answer, Fit
+from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
+from assay_conformance.pulsar.timeline.connections import Connection, Why
+from assay_conformance.pulsar.timeline.producers import (
+    FINAL_ERRORS,
+    PASSING_ERRORS,
+    Parting,
+    Producer,
+    ProducerSession,
+    Resent,
+    Send,
+    Unit,
+)
+from assay_conformance.pulsar.timeline.requests import Registration, Request
+from assay_conformance.pulsar.timeline.sends import (
+    DEFAULT_SEND_TIMEOUT_MS,
+    IN_FLIGHT_NS,
+    LOST_CONNECTION,
+    OWN_ENDS,
+    RESENDS,
+    ended_ns,
+    is_vague,
+)
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+__all__ = [
+    "DEFAULT_SEND_TIMEOUT_MS",
+    "FINAL_ERRORS",
+    "IN_FLIGHT_NS",
+    "LOST_CONNECTION",
+    "MS",
+    "OWN_ENDS",
+    "PASSING_ERRORS",
+    "RESENDS",
+    "TOLERANCES",
+    "Answer",
+    "Breach",
+    "Connection",
+    "Exercised",
+    "Fit",
+    "Judged",
+    "NotJudged",
+    "Parting",
+    "Producer",
+    "ProducerSession",
+    "Registration",
+    "Request",
+    "Resent",
+    "Says",
+    "Send",
+    "Timeline",
+    "TimelineCheck",
+    "TooBusyError",
+    "Unit",
+    "UnknownError",
+    "Why",
+    "agreement",
+    "breach",
+    "check",
+    "each",
+    "either",
+    "ended_ns",
+    "every",
+    "is_vague",
+    "ms",
+    "precedence",
+]

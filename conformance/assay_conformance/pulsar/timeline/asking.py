@@ -1,0 +1,72 @@
+"""How a check asks the timeline: one function a requirement, called when the history is over.
+
+    @check("resend.same-unit", of=lambda timeline: timeline.resent)
+    def same_unit(timeline: Timeline, resent: Resent) -> Iterator[Judged]:
+        \"\"\"resend.same-unit: a unit that leaves again on a new session is the same bytes ...\"\"\"
+        yield from agreement(resent.frame, ...)
+
+It is called for each subject `of` yields, or without `of` once, with the timeline alone; it yields what it says of a
+subject (`judging.certainty`). `check` makes a class of it, as the judge, the registry, packs and `trial` know checks:
+class checks and function checks are judged side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
+
+from assay_conformance.checks.base import Check
+from assay_conformance.judging.certainty import Breach, Exercised, Judged, NotJudged, each
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+
+class TimelineCheck(Check):
+    """A check that is a function over the timeline, which the judge hands it before `finish`."""
+
+    asks: ClassVar[Callable[..., Iterator[Judged]]]
+    subjects: ClassVar[Callable[[Timeline], Iterable[Any]] | None]
+    skips_plain = True
+    timeline: Timeline
+
+    def finish(self) -> None:
+        """Take down all that the function says."""
+        cls, timeline = type(self), self.timeline
+        if cls.subjects is None:
+            said = each([timeline], lambda whole: cls.asks(whole))
+        else:
+            said = each(cls.subjects(timeline), cls.asks, timeline)
+        for judged in said:
+            self._say(judged)
+
+    def _say(self, judged: Judged) -> None:
+        if isinstance(judged, Exercised):
+            self.exercise(judged.event)
+        elif isinstance(judged, Breach):
+            self.breach(judged.code, judged.sentence, *judged.events)
+        elif isinstance(judged, NotJudged):
+            self.not_judged[judged.reason] += 1
+        else:
+            self.undecided(judged.reason)
+
+
+def check(
+    requirement: str, of: Callable[[Timeline], Iterable[Any]] | None = None
+) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
+    """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
+
+    A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those.
+    """
+
+    def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:
+        attributes = {
+            "__doc__": function.__doc__,
+            "__module__": function.__module__,
+            "__qualname__": function.__qualname__,
+            "asks": staticmethod(function),
+            "subjects": None if of is None else staticmethod(of),
+            "requirement": RequirementId(requirement),
+        }
+        return type(function.__name__, (TimelineCheck,), attributes)
+
+    return make

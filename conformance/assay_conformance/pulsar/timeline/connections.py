@@ -1,0 +1,159 @@
+"""Connections: when they began and ended, by whom, and everything that a client may have ended one over.
+
+This is the one home of reasons to leave. What the clients end a connection over (Java `ClientCnx`, C++
+`ClientConnection`, Go `connection.go`):
+
+| reason            | who leaves over it                                                                             |
+|-------------------|------------------------------------------------------------------------------------------------|
+| NOT_A_FRAME       | everybody: nothing behind such bytes can be read                                               |
+| FORGED            | whoever takes at its word what no broker sent                                                  |
+| UNREADABLE        | whoever takes a message apart as it comes                                                      |
+| SEND_ERROR        | Go and older Java over most errors, C++ over a checksum error                                  |
+| BUSY              | C++ over either of `BUSY` in the answer to a lookup; Java over ServiceNotReady, or many of both |
+| RECEIPT_LATER     | everybody, as `resend.leaves-on-receipt-ahead` demands                                         |
+| RECEIPT_STALE     | nobody should (`resend.ignores-stale-receipt`): a clause that is not about it blames nobody    |
+| AGENT_ENDED       | the process behind it was gone                                                                 |
+| REQUEST_REFUSED   | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)         |
+
+So REQUEST_REFUSED is no reason to leave. It stands here for another question, whether a client read on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, NamedTuple
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.leaving import LOOKUPS, ends_reading, is_busy, is_readable
+from assay_conformance.model.event import (
+    FORGED,
+    AgentEnded,
+    Closed,
+    ClosedBy,
+    Event,
+    Fired,
+    Frame,
+    Opened,
+    Sides,
+    Undecodable,
+)
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline.answers import Answer, Fit
+from assay_conformance.pulsar.timeline.events import Events
+
+
+class Why(Enum):
+    """What a client may end a connection over."""
+
+    NOT_A_FRAME = "bytes that are no frame"
+    FORGED = "a frame that no broker sent as it came"
+    UNREADABLE = "a message that cannot be taken apart"
+    SEND_ERROR = "a SEND_ERROR"
+    BUSY = "a lookup that the broker is too busy for"
+    RECEIPT_LATER = "a receipt ahead of the oldest unanswered send"
+    RECEIPT_STALE = "a receipt for nothing that is unanswered"
+    AGENT_ENDED = "the end of the agent's process"
+    REQUEST_REFUSED = "an error in answer to a request"
+
+
+class Reason(NamedTuple):
+    """`event` is what the client may have left over."""
+
+    why: Why
+    event: Event
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One connection of the client. `opened` and `closed` are None where the history does not show it."""
+
+    number: int
+    opened: Opened | None = None
+    closed: Closed | None = None
+    reasons: list[Reason] = field(default_factory=list)
+
+    @property
+    def left_by_client(self) -> Closed | None:
+        """Its end, where the client ended it."""
+        return self.closed if self.closed is not None and self.closed.by is ClosedBy.CLIENT else None
+
+    def reasons_but(self, *others: Why) -> list[Reason]:
+        """Reasons to leave it, but for what the caller asks about."""
+        passed_over = {Why.REQUEST_REFUSED, *others}
+        return [reason for reason in self.reasons if reason.why not in passed_over]
+
+    def has_seen(self, before: Event, *kinds: Why) -> bool:
+        """Whether something of these kinds came there before an event."""
+        return any(reason.why in kinds for reason in self.doubts_before(before))
+
+    def doubts_before(self, event: Event) -> Iterator[Reason]:
+        """What came there before an event, and may have kept the client from reading as far as that."""
+        return (reason for reason in self.reasons if reason.event.seq < event.seq)
+
+
+_REFUSALS: Final = ("ERROR", *LOOKUPS)
+
+
+def connections(view: View, events: Events, answers: Iterable[Answer]) -> dict[int, Connection]:
+    """All connections of the attempt, by number."""
+    found: dict[int, Connection] = {}
+    for opened in events.of(Opened):
+        found[opened.conn] = Connection(opened.conn, opened)
+    for closed in events.of(Closed):
+        connection = found.setdefault(closed.conn, Connection(closed.conn))
+        connection.closed = connection.closed or closed
+    for conn, reason in _reasons(view, events, answers):
+        found.setdefault(conn, Connection(conn)).reasons.append(reason)
+    for connection in found.values():
+        connection.reasons.sort(key=lambda reason: reason.event.seq)
+    return found
+
+
+def _reasons(view: View, events: Events, answers: Iterable[Answer]) -> Iterator[tuple[int, Reason]]:
+    for garbage in events.of(Undecodable):
+        yield garbage.conn, Reason(Why.NOT_A_FRAME, garbage)
+    for fired in events.of(Fired):
+        if fired.conn is not None and fired.action == "inject":
+            why = Why.NOT_A_FRAME if ends_reading(view, fired) else Why.FORGED
+            yield fired.conn, Reason(why, fired)
+    for ended in events.of(AgentEnded):
+        for opened in events.of(Opened):
+            if opened.seq < ended.seq:
+                yield opened.conn, Reason(Why.AGENT_ENDED, ended)
+    for answer in answers:
+        if answer.place is not Fit.OLDEST and answer.frame.command == "SEND_RECEIPT":
+            why = Why.RECEIPT_STALE if answer.place is Fit.NONE else Why.RECEIPT_LATER
+            yield answer.frame.conn, Reason(why, answer.frame)
+    yield from _frames(events)
+
+
+def _overtaking(receipts: Iterable[Frame]) -> Iterator[Frame]:
+    """Receipts that came while a fault kept an earlier one of their producer."""
+    kept: set[tuple[int, int | None]] = set()
+    for frame in receipts:
+        producer = (frame.conn, frame.producer_id)
+        if frame.sides is Sides.SENDER:
+            kept.add(producer)
+        elif frame.sides is Sides.RECEIVER:
+            kept.discard(producer)
+        elif producer in kept:
+            yield frame
+
+
+def _frames(events: Events) -> Iterator[tuple[int, Reason]]:
+    for frame in events.frames("SEND_ERROR"):
+        yield frame.conn, Reason(Why.SEND_ERROR, frame)
+    for frame in _overtaking(events.frames("SEND_RECEIPT")):
+        yield frame.conn, Reason(Why.RECEIPT_LATER, frame)
+    for frame in events.frames("MESSAGE"):
+        if frame.to_receiver and not is_readable(frame):
+            yield frame.conn, Reason(Why.UNREADABLE, frame)
+    for frame in events.frames(*_REFUSALS):
+        if frame.to_receiver and frame.fields.get("error"):
+            busy = frame.command in LOOKUPS and is_busy(frame)
+            yield frame.conn, Reason(Why.BUSY if busy else Why.REQUEST_REFUSED, frame)
+    for frame in events.frames():
+        if frame.fate in FORGED and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
+            yield frame.conn, Reason(Why.FORGED, frame)

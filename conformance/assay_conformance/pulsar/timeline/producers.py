@@ -1,0 +1,34 @@
+"""Producers: as the application knows them, on each connection, and what they have sent.
+
+A `Producer` is one handle on one topic or partition, over all its connections; its `handle` is None where nothing says
+whose it is. A `ProducerSession` is what a PRODUCER asks for, on one connection. A `Unit` is what travels as one SEND: a
+message, a batch or a chunk. A `Send` is one call of the application, and how it ended.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.checks.lines import Line as Producer
+from assay_conformance.checks.lines import OddAnswer, Parting, Resent, Unit
+from assay_conformance.checks.tracker import Operation as Send
+from assay_conformance.checks.tracker import ProducerSession
+
+__all__ = [
+    "FINAL_ERRORS",
+    "PASSING_ERRORS",
+    "OddAnswer",
+    "Parting",
+    "Producer",
+    "ProducerSession",
+    "Resent",
+    "Send",
+    "Unit",
+]
+
+FINAL_ERRORS: Final = frozenset({"TopicTerminatedError", "ProducerFenced"})
+"""After these a producer sends no more."""
+
+PASSING_ERRORS: Final = frozenset({"ProducerBusy", "ServiceNotReady", "ProducerBlockedQuotaExceededError"})
+"""What a broker says while it opens or unloads a topic, has not noticed yet that the former connection is gone, or asks
+a producer to hold on because of a backlog."""

@@ -1,0 +1,78 @@
+"""Requests and what was answered, connection by connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command with a request id that a client wrote. `answer`: the first that was written to it, None where none
+    was."""
+
+    frame: Frame
+    answer: Frame | None
+
+    @property
+    def error(self) -> str | None:
+        """Of an answer that is one."""
+        return None if self.answer is None else self.answer.fields.get("error")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A PRODUCER: the session that it asks for, what was answered first, and the ERROR that refuses it, if one does."""
+
+    session: ProducerSession
+    answer: Frame | None
+    refusal: Frame | None
+
+    @property
+    def frame(self) -> Frame:
+        """The PRODUCER."""
+        return self.session.request
+
+    @property
+    def producer(self) -> Producer | None:
+        """Whose it is."""
+        return self.session.line
+
+    @property
+    def error(self) -> str | None:
+        """What it was refused with."""
+        return None if self.refusal is None else self.refusal.fields.get("error")
+
+
+ANSWERS = ("ERROR", "SUCCESS", "PRODUCER_SUCCESS", "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+
+
+def requests(events: Events, *commands: str) -> list[Request]:
+    """All that clients wrote of these commands, in order."""
+    answers = _Answers(events.frames(*ANSWERS))
+    return [Request(frame, answers.to(frame)) for frame in events.frames(*commands) if frame.from_sender]
+
+
+def registrations(events: Events, sessions: Iterable[ProducerSession]) -> list[Registration]:
+    """All PRODUCERs, in order."""
+    answers, errors = _Answers(events.frames("ERROR", "PRODUCER_SUCCESS")), _Answers(events.frames("ERROR"))
+    return [Registration(one, answers.to(one.request), errors.to(one.request)) for one in sessions]
+
+
+class _Answers:
+    """By connection and request id; a hand-written history may use an id twice."""
+
+    def __init__(self, answers: Iterable[Frame]) -> None:
+        self._found: dict[tuple[int, int | None], list[Frame]] = {}
+        for answer in answers:
+            if answer.to_receiver:
+                self._found.setdefault((answer.conn, answer.request_id), []).append(answer)
+
+    def to(self, request: Frame) -> Frame | None:
+        """The first one behind a request."""
+        found = self._found.get((request.conn, request.request_id), ())
+        return next((answer for answer in found if answer.seq > request.seq), None)

@@ -1,0 +1,34 @@
+"""Sends of the application, and how they ended."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.judging.tolerance import MS
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome, Received
+
+IN_FLIGHT_NS: Final = 100 * MS
+"""How long a completion may be under way from the client to the bench on a busy machine."""
+
+DEFAULT_SEND_TIMEOUT_MS: Final = 30_000
+
+OWN_ENDS: Final = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
+"""How a send may end while the client does its duty: its time is up, or the application closed the producer."""
+
+LOST_CONNECTION: Final = (ErrorClass.TRANSPORT, ErrorClass.NOT_LEADER)
+"""What a send may not fail with: a lost connection is the client's to repair."""
+
+RESENDS: Final = "resend_pending"
+"""Capability of clients that send again what a lost connection left without a receipt; with others it fails."""
+
+
+def ended_ns(end: Completion | Received) -> int:
+    """When the agent heard of it. A busy machine may bring it to the bench much later; that it came to the bench before
+    the agent heard of it is an error of their clocks."""
+    return end.t_ns if end.done_ns is None else min(end.done_ns, end.t_ns)
+
+
+def is_vague(end: Completion, word: Frame, expected: ErrorClass) -> bool:
+    """It failed behind the broker's word, and for no reason of its own, with another class of error."""
+    other = end.outcome is not Outcome.OK and end.error is not None and end.error is not expected
+    return other and end.error not in OWN_ENDS and ended_ns(end) >= word.t_ns

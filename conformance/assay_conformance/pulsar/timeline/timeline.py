@@ -1,0 +1,313 @@
+"""The relations of one attempt, each derived when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
+from assay_conformance.judging.certainty import TooBusyError, UnknownError
+from assay_conformance.judging.patterns import Bounds
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Fate, Frame, Invoke, Outcome
+from assay_conformance.pulsar.timeline.answers import Answer, answers
+from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
+from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
+from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
+from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
+
+
+class Timeline:
+    """What an attempt was. Made when its events have been seen; asked by checks, which it knows nothing of."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._tracker = view.tracker
+        self._requests: dict[tuple[str, ...], list[Request]] = {}
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Time bounds, with the load of the machine."""
+        return Bounds(self._tracker.load, self._tracker.end_ns)
+
+    @cached_property
+    def events(self) -> Events:
+        """The history by types, commands and verbs."""
+        return Events(self._tracker.history)
+
+    def can(self, capability: str) -> bool:
+        """Whether the client declares it."""
+        return capability in self.view.facts.capabilities
+
+    # --- connections ---
+
+    @cached_property
+    def connections(self) -> dict[int, Connection]:
+        """By number."""
+        return connections(self.view, self.events, self.answers)
+
+    def connection(self, number: int) -> Connection:
+        """One that the history need not show the beginning of."""
+        return self.connections.get(number) or Connection(number)
+
+    def closed(self, number: int) -> Closed | None:
+        """How a connection ended."""
+        return self._tracker.closed.get(number)
+
+    def has_another_reason(self, frame: Frame, *besides: Why) -> bool:
+        """Whether the end of this frame's connection, if it came soon, proves nothing: somebody else ended it, or the
+        client may have ended it over something that is not `besides`."""
+        closed = self.closed(frame.conn)
+        by_others = closed is not None and closed.by is not ClosedBy.CLIENT
+        soon = self.bounds.ended_soon_after(frame, closed)
+        return (by_others and soon) or bool(self.connection(frame.conn).reasons_but(*besides))
+
+    def left_over(self, frame: Frame, producer: Producer) -> Closed | None:
+        """The end of the frame's connection where the client ended it soon, and the application had not closed the
+        producer. Raises `TooBusyError` where the machine may have made the client think that its peer was gone."""
+        closed = self.closed(frame.conn)
+        if closed is None or closed.by is not ClosedBy.CLIENT or not self.bounds.ended_soon_after(frame, closed):
+            return None
+        if producer.closing is not None and producer.closing.seq < closed.seq:
+            return None
+        if may_have_heard_nothing(self.view, closed):
+            raise TooBusyError(f"the machine was too busy to say why connection {closed.conn} was left")
+        return closed
+
+    def was_read(self, frame: Frame) -> bool:
+        """Whether the client certainly read what was written to it on a connection that then ended: it had time to, or
+        it ended the connection itself, and had nothing else to do so for."""
+        closed = self.closed(frame.conn)
+        if closed is None or closed.t_ns - frame.t_ns > IN_FLIGHT_NS:
+            return True
+        return closed.by is ClosedBy.CLIENT and not any(self.connection(frame.conn).doubts_before(frame))
+
+    def has_had_trouble(self, receipt: Frame, *kinds: Why) -> bool:
+        """Whether something of these kinds, or a receipt that a fault held back or repeated, came before this one."""
+        earlier = self.events.frames("SEND_RECEIPT")
+        moved = (one for one in earlier if one.conn == receipt.conn and one.to_receiver and one.fate is not Fate.PASSED)
+        first_moved = next(moved, receipt)
+        return first_moved.seq < receipt.seq or self.connection(receipt.conn).has_seen(receipt, *kinds)
+
+    def has_begun_to_end(self, seq: int) -> bool:
+        """Whether the application had begun to end what it has, ahead of event `seq`."""
+        return any(call.seq < seq for verb in LEAVING for call in self.events.invokes(verb)[:1])
+
+    # --- requests ---
+
+    def requests(self, *commands: str) -> list[Request]:
+        """What clients wrote of these commands, with the answers."""
+        found = self._requests.get(commands)
+        if found is None:
+            found = self._requests[commands] = requests(self.events, *commands)
+        return found
+
+    @cached_property
+    def registrations(self) -> list[Registration]:
+        """Every PRODUCER."""
+        return registrations(self.events, self._tracker.producer_sessions)
+
+    def had_been_admitted(self, registration: Registration) -> bool:
+        """Whether its producer had been let in before, on another session, when it was refused."""
+        line, refusal = registration.session.line, registration.refusal
+        if line is None or refusal is None:
+            return False
+        return any(one.admitted is not None and one.admitted.seq < refusal.seq for one in line.sessions)
+
+    def local_topic(self, frame: Frame) -> str:
+        """The topic that a frame names, as the Case calls it."""
+        return self._tracker.local_topic(str(frame.fields.get("topic", "")))
+
+    # --- producers: sessions, units, sends, answers ---
+
+    @property
+    def producers(self) -> Sequence[Producer]:
+        """Every producer, on each topic or partition, over all its connections."""
+        return self._tracker.lines.all
+
+    @property
+    def producer_sessions(self) -> Sequence[ProducerSession]:
+        """Every producer on every connection, in order of its PRODUCER."""
+        return self._tracker.producer_sessions
+
+    def session_of(self, frame: Frame) -> ProducerSession | None:
+        """The producer on its connection that a frame is about."""
+        ids = (frame.conn, frame.producer_id)
+        before = (one for one in reversed(self.producer_sessions) if one.request.seq <= frame.seq)
+        return next((one for one in before if (one.conn, one.producer_id) == ids), None)
+
+    @property
+    def resent(self) -> Sequence[Resent]:
+        """Every SEND of a unit that had left before."""
+        return self._tracker.lines.resent
+
+    def sends_on(self, session: ProducerSession) -> Iterator[Frame]:
+        """Every SEND of a session, from its PRODUCER on until the next one under its id there."""
+        for frame in self.events.frames("SEND"):
+            ours = (frame.conn, frame.producer_id) == (session.conn, session.producer_id) and frame.from_sender
+            if ours and self.session_of(frame) is session:
+                yield frame
+
+    def was_closed(self, session: ProducerSession) -> bool:
+        """Whether a CLOSE_PRODUCER was written for a session, by either side."""
+        closes = (one for one in self.events.frames("CLOSE_PRODUCER") if one.from_sender)
+        return any(self.session_of(one) is session for one in closes)
+
+    def numbers(self, frame: Frame, session: ProducerSession) -> tuple[int, ...]:
+        """The numbers of the messages in a SEND, where all of them are known."""
+        return self._tracker.lines.numbers(frame.members, session.topic)
+
+    def had_reused_ids(self, producer: Producer, before: Frame) -> bool:
+        """Whether it had given one sequence id to two messages by then."""
+        since = self._tracker.lines.reused_since.get(-1 if producer.handle is None else producer.handle)
+        return since is not None and since <= before.seq
+
+    def admitted_before(self, end: Completion) -> Producer | None:
+        """The producer of this send, on the first of its partitions that had let it in by then."""
+        for producer in self._tracker.lines.of_handle(-1 if end.handle is None else end.handle):
+            if any(one.admitted is not None and one.admitted.seq < end.seq for one in producer.sessions):
+                return producer
+        return None
+
+    def confirmed_by(self, receipt: Frame) -> Unit | None:
+        """The unit of which this is the first receipt."""
+        session = self.session_of(receipt)
+        line = None if session is None else session.line
+        confirmed = (unit for unit in line.units if unit.receipts[:1] == (receipt,)) if line is not None else iter(())
+        return next(confirmed, None)
+
+    @property
+    def unannounced(self) -> Sequence[Frame]:
+        """SENDs of producers that were not announced on their connection."""
+        return self._tracker.lines.unannounced
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """Those that are no receipt for the oldest unanswered unit."""
+        return answers(self.view)
+
+    @cached_property
+    def _receipted(self) -> dict[int, set[int | None]]:
+        found: dict[int, set[int | None]] = {}
+        for answer in self.answers:
+            if answer.unit is not None:
+                found.setdefault(answer.frame.conn, set()).add(answer.handle)
+        for producer in self.producers:
+            for unit in producer.units:
+                for receipt in unit.receipts:
+                    found.setdefault(receipt.conn, set()).add(producer.handle)
+        return found
+
+    def receipted_on(self, conn: int) -> set[int | None]:
+        """Handles of the producers that were sent a receipt over this connection."""
+        return self._receipted.get(conn, set())
+
+    def handle(self, producer: Producer) -> int:
+        """The handle of a producer; unknown where its sessions may be those of any of several."""
+        if producer.handle is None:
+            raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
+        return producer.handle
+
+    def owner(self, producer: Producer) -> int:
+        """The handle of a producer of which every session is known; unknown where one of another may be its own."""
+        self.check_sessions(producer)
+        return self.handle(producer)
+
+    def check_sessions(self, producer: Producer) -> None:
+        """Raise `UnknownError` where a session that may be this producer's is nobody's."""
+        if producer.handle in self._tracker.foresight.unsure:
+            raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
+
+    def check_pairing(self, *handles: int | None) -> None:
+        """Raise `UnknownError` where which receipt answers which SEND of these producers is not known."""
+        if not self._tracker.lines.unpaired.isdisjoint(handles):
+            raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
+
+    def check_whole(self, handle: int) -> None:
+        """Raise `UnknownError` where a session of this producer may be another's, or a fault tore or changed its
+        stream."""
+        lines = self._tracker.lines
+        if handle in lines.foresight.unsure | lines.torn_sends | lines.forged_sends:
+            raise UnknownError("a fault tore the stream of SENDs, or a session may be another producer's")
+
+    def check_untampered(self, *handles: int | None) -> None:
+        """Raise `UnknownError` where a fault changed a SEND of these producers, or made one up."""
+        if not self._tracker.lines.forged_sends.isdisjoint(handles):
+            raise UnknownError("a fault changed a SEND: what was receipted is not what was sent")
+
+    # --- sends ---
+
+    def sends(self, unit: Unit) -> Iterator[Send]:
+        """The sends of the application inside a unit, where they are known."""
+        if unit.line.handle is not None:
+            for number in unit.numbers:
+                operation = self._tracker.send_of(unit.line.handle, number)
+                if operation is not None:
+                    yield operation
+
+    def had_ended(self, unit: Unit, seq: int) -> bool:
+        """Whether some send inside a unit had ended before event `seq`."""
+        return any(send.completion is not None and send.completion.seq < seq for send in self.sends(unit))
+
+    def opened(self, verb: str) -> dict[int, Completion]:
+        """Handle -> the first good end of the operation that opened it; in order."""
+        found: dict[int, Completion] = {}
+        for end in self.events.completions(verb):
+            if end.outcome is Outcome.OK and end.handle is not None:
+                found.setdefault(end.handle, end)
+        return found
+
+    def opening(self, producer: Producer | None) -> Invoke | None:
+        """The call that opened a producer."""
+        return self._tracker.lines.openings.get(-1 if producer is None or producer.handle is None else producer.handle)
+
+    @property
+    def openings(self) -> Mapping[int, Invoke]:
+        """Handle of each producer -> the call that opened it."""
+        return self._tracker.lines.openings
+
+    def closing(self, handle: int) -> Parting | None:
+        """What ends a producer: the call that closes it or its client, or the death of its process."""
+        return self._tracker.lines.closings.get(handle)
+
+    def close_of(self, handle: int | None) -> Completion | None:
+        """How the call that closed a producer, or its client, ended, where it ended well."""
+        closing = None if handle is None else self.closing(handle)
+        closes = self.events.completions("close") if isinstance(closing, Invoke) else ()
+        return next((end for end in closes if end.op == closing.op and end.outcome is Outcome.OK), None)  # type: ignore[union-attr]
+
+    def sends_of(self, handle: int | None) -> Sequence[Send]:
+        """The sends of one producer, in call order."""
+        return self._tracker.sends.get(-1 if handle is None else handle, ())
+
+    def ends(self, verb: str) -> Iterator[Completion]:
+        """How the operations of a verb ended, in order of arrival."""
+        operations = self._tracker.operations
+        return (end for end in self.events.completions(verb) if operations[end.op].completion is end)
+
+    @cached_property
+    def failed_sends(self) -> list[Completion]:
+        """Sends that did not end well, in order of arrival."""
+        return [end for end in self.events.completions("send") if end.outcome is not Outcome.OK]
+
+    def completed_again(self, verb: str) -> list[tuple[Send, Completion]]:
+        """Operations of a verb that had ended, and how they ended once more."""
+        return [(operation, end) for operation, end in self._tracker.completed_again if end.verb == verb]
+
+    def call(self, end: Completion) -> Invoke:
+        """What ended so."""
+        return self._tracker.operations[end.op].invoke
+
+    def number(self, end: Completion) -> int:
+        """Which of its producer's messages a send was for."""
+        return self.call(end).number or 0
+
+    def unit_of(self, end: Completion) -> Unit | None:
+        """The unit that a send left in before it ended."""
+        unit = self._tracker.lines.by_message.get((end.handle or 0, self.number(end)))
+        return unit if unit is not None and unit.first.seq < end.seq else None
+
+    def unit_with(self, send: Send) -> Unit | None:
+        """The unit that a send left in, whenever."""
+        return self._tracker.lines.by_message.get((send.invoke.handle or 0, send.invoke.number or 0))
