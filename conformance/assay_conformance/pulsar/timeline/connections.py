@@ -144,7 +144,8 @@ def _overtaking(receipts: Iterable[Frame]) -> Iterator[Frame]:
 
 def _frames(events: Events) -> Iterator[tuple[int, Reason]]:
     for frame in events.frames("SEND_ERROR"):
-        yield frame.conn, Reason(Why.SEND_ERROR, frame)
+        if frame.to_receiver:
+            yield frame.conn, Reason(Why.SEND_ERROR, frame)
     for frame in _overtaking(events.frames("SEND_RECEIPT")):
         yield frame.conn, Reason(Why.RECEIPT_LATER, frame)
     for frame in events.frames("MESSAGE"):

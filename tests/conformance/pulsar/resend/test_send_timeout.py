@@ -1,4 +1,4 @@
-"""Send time-outs, both ways."""
+"""resend.send-timeout, both ways, on histories of a few lines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from assay_conformance.pulsar.checks.resend.send_timeout import send_timeout
 from assay_conformance.wire import CommandType, command, encode
 
 PING = encode(command(CommandType.PING))
+
 
 AHEAD_NS = 40 * MS
 """How far an agent's clock may be taken to be ahead of the bench's, on a busy machine."""

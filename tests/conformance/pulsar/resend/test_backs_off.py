@@ -1,0 +1,88 @@
+"""resend.backs-off, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.pulsar.resend.returning import codes_of
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import Script
+from assay_conformance.pulsar.checks.resend.backs_off import backs_off
+
+
+class _Refused(Script):
+    """A producer loses its connection and is refused so often, waiting so long each time."""
+
+    def __init__(self, *waits_ms: float, **config: object) -> None:
+        super().__init__()
+        self.producer(**config)  # type: ignore[arg-type]
+        self.cut()
+        self.connected(1)
+        for wait_ms in waits_ms:
+            self._refuse()
+            self.after(wait_ms)
+        self.producer_ready(1)
+
+    def _refuse(self) -> None:
+        asked = self.producer_asks(1)
+        self.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
+
+    def judged(self) -> Check:
+        return trial(backs_off, self.done())
+
+
+def test_waits_that_grow_are_accepted() -> None:
+    check = _Refused(100, 200, 400).judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_waits_that_stay_the_same_are_found() -> None:
+    assert codes_of(_Refused(100, 120, 110).judged()) == ["does-not-grow"]
+
+
+def test_wait_that_the_send_time_out_cuts_short_is_accepted() -> None:
+    check = _Refused(200, 400, 200, send_timeout_ms=1_000).judged()
+    assert (codes_of(check), check.exercised) == ([], 0)
+
+
+def test_wait_for_another_connection_is_no_wait_between_attempts() -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    for conn, wait_ms in enumerate((1_000, 800, 1_600), 1):
+        story.connected(conn)
+        asked = story.producer_asks(conn)
+        story.down("ERROR", conn, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
+        story.cut(conn)
+        story.after(wait_ms)
+    story.producer_again(4)
+    assert codes_of(trial(backs_off, story.done())) == []
+
+
+def test_few_refusals_show_nothing() -> None:
+    check = _Refused(100, 100).judged()
+    assert (codes_of(check), check.exercised) == ([], 0)
+
+
+def test_first_wait_of_the_next_outage_is_short_again() -> None:
+    story = _Refused(100, 200, 400)
+    story.after(200).cut(1)
+    story.after(100).producer_again(2)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+@pytest.mark.parametrize(
+    ("sends", "stays_ms", "codes"), [(False, 200, ["does-not-reset"]), (True, 0, ["does-not-reset"]), (False, 0, [])]
+)
+def test_wait_that_stays_long_after_a_success_that_was_heard_is_found(
+    sends: bool, stays_ms: int, codes: list[str]
+) -> None:
+    """The client sends, or its connection stands for a while: else it may never have read that it was admitted."""
+    story = _Refused(100, 200, 400)
+    if sends:
+        story.send_frame(0, conn=1)
+    story.after(stays_ms).cut(1)
+    story.after(1_600).producer_again(2)
+    assert codes_of(story.judged()) == codes
