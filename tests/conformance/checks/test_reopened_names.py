@@ -15,9 +15,9 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, PRODUCER, Script, digest_of, unit_of
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.event import AgentEnded, ErrorClass, Member, Meta, Outcome
+from assay_conformance.pulsar.checks.resend.identical_bytes import identical_bytes
 from assay_conformance.pulsar.checks.resend.keeps_queue_order import keeps_queue_order
-from assay_conformance.pulsar.checks.resend.same_unit import same_unit
-from assay_conformance.pulsar.checks.resend.unreceipted_again import unreceipted_again
+from assay_conformance.pulsar.checks.resend.pending_sends_resent import pending_sends_resent
 
 AGAIN = 7
 """The handle of the producer that is opened under the name of the first."""
@@ -115,7 +115,7 @@ def test_a_small_message_under_an_id_that_has_its_receipt_is_no_resend() -> None
     story.cut()
     story.producer_again(1)
     story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
-    assert story.judged(same_unit) == []
+    assert story.judged(identical_bytes) == []
 
 
 def test_other_bytes_under_an_id_without_its_receipt_are_found() -> None:
@@ -126,7 +126,7 @@ def test_other_bytes_under_an_id_without_its_receipt_are_found() -> None:
     story.producer_again(1)
     story.send(1, size=10)
     story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
-    assert story.judged(same_unit) == ["bytes-changed"]
+    assert story.judged(identical_bytes) == ["bytes-changed"]
 
 
 def test_messages_too_small_to_tell_under_an_id_that_two_had_are_no_resend_of_either() -> None:
@@ -140,7 +140,7 @@ def test_messages_too_small_to_tell_under_an_id_that_two_had_are_no_resend_of_ei
     story.cut()
     story.producer_again(1)
     story.send_frame(0, conn=1, sequence_id=0, **story.small(0))
-    assert story.judged(same_unit) == []
+    assert story.judged(identical_bytes) == []
 
 
 def test_other_bytes_under_an_id_whose_message_failed_are_another_message() -> None:
@@ -152,7 +152,7 @@ def test_other_bytes_under_an_id_whose_message_failed_are_another_message() -> N
     story.producer_again(1)
     story.send(1, size=10)
     story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
-    assert story.judged(same_unit) == []
+    assert story.judged(identical_bytes) == []
 
 
 def _told_late(done_ms: int) -> Story:
@@ -176,12 +176,12 @@ def _told_late(done_ms: int) -> Story:
 
 
 def test_other_bytes_under_an_id_whose_message_failed_are_another_message_however_late_that_is_told() -> None:
-    for check in (same_unit, keeps_queue_order):
+    for check in (identical_bytes, keeps_queue_order):
         assert _told_late(done_ms=55).judged(check) == []
 
 
 def test_other_bytes_under_an_id_whose_message_failed_only_later_are_found() -> None:
-    assert _told_late(done_ms=65).judged(same_unit) == ["bytes-changed"]
+    assert _told_late(done_ms=65).judged(identical_bytes) == ["bytes-changed"]
     assert _told_late(done_ms=65).judged(keeps_queue_order) == ["out-of-order"]
 
 
@@ -244,17 +244,17 @@ def _sent_again_and_used_anew(named: Naming, receipted: bool = True, **other: An
 
 @pytest.mark.parametrize("named", NAMINGS)
 def test_an_id_with_a_receipt_where_another_producer_may_have_been_let_in_is_used_anew(named: Naming) -> None:
-    for check in (same_unit, keeps_queue_order):
+    for check in (identical_bytes, keeps_queue_order):
         assert _sent_again_and_used_anew(named).judged(check) == []
 
 
 @pytest.mark.parametrize("named", NAMINGS)
 def test_other_bytes_under_an_id_without_a_receipt_there_are_found(named: Naming) -> None:
-    assert _sent_again_and_used_anew(named, receipted=False).judged(same_unit) == ["bytes-changed"]
+    assert _sent_again_and_used_anew(named, receipted=False).judged(identical_bytes) == ["bytes-changed"]
 
 
 def test_other_bytes_where_another_producer_may_have_been_let_in_are_found_by_a_name_that_a_broker_made_up() -> None:
-    (found,) = trial(same_unit, _sent_again_and_used_anew(_made_up, unit=7).done()).findings
+    (found,) = trial(identical_bytes, _sent_again_and_used_anew(_made_up, unit=7).done()).findings
     assert "again on connection 1 " in found.sentence
 
 
@@ -267,16 +267,16 @@ def _overtaken(named: Naming) -> Story:
 
 
 def test_a_name_that_a_broker_made_up_is_one_producers() -> None:
-    assert _overtaken(_made_up).judged(unreceipted_again) == ["not-sent-again"]
+    assert _overtaken(_made_up).judged(pending_sends_resent) == ["not-sent-again"]
 
 
 @pytest.mark.parametrize("named", NAMINGS[1:])
 def test_a_name_that_was_asked_for_may_be_eithers(named: Naming) -> None:
-    assert _overtaken(named).judged(unreceipted_again) == []
+    assert _overtaken(named).judged(pending_sends_resent) == []
 
 
 def test_first_messages_of_the_second_are_no_resend() -> None:
-    for check in (same_unit, keeps_queue_order, unreceipted_again):
+    for check in (identical_bytes, keeps_queue_order, pending_sends_resent):
         story = closed_and_opened_again()
         story.sent(0, 1, handle=AGAIN, producer_id=1)
         story.kept(0, 1, handle=AGAIN, producer_id=1)
@@ -289,7 +289,7 @@ def test_small_message_sent_again_as_other_bytes_is_found() -> None:
     story.cut()
     story.producer_again(1, producer_id=1)
     story.send_frame(0, handle=AGAIN, conn=1, producer_id=1, **{**story.small(0, AGAIN), "unit": 1})
-    assert story.judged(same_unit) == ["bytes-changed"]
+    assert story.judged(identical_bytes) == ["bytes-changed"]
 
 
 def chunk(number: int, of: int, last_of: int | None = None) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def interrupted_by_a_reopening() -> Story:
 
 
 def test_chunks_of_the_second_are_no_resend_of_the_first() -> None:
-    for check in (same_unit, keeps_queue_order):
+    for check in (identical_bytes, keeps_queue_order):
         story = interrupted_by_a_reopening()
         for number in range(3):
             story.send_frame(0, handle=AGAIN, conn=1, producer_id=1, **chunk(number, 0, AGAIN))
@@ -324,7 +324,7 @@ def test_chunks_of_the_second_are_no_resend_of_the_first() -> None:
 def test_chunks_of_the_second_interrupted_before_its_last_are_no_resend_either() -> None:
     story = interrupted_by_a_reopening()
     story.send_frame(0, handle=AGAIN, conn=1, producer_id=1, **chunk(0, 0, AGAIN))
-    assert story.judged(same_unit) == []
+    assert story.judged(identical_bytes) == []
 
 
 def test_chunk_sent_again_as_other_bytes_is_found() -> None:
@@ -335,7 +335,7 @@ def test_chunk_sent_again_as_other_bytes_is_found() -> None:
     story.cut()
     story.producer_again(1)
     story.send_frame(0, conn=1, **{**chunk(0, 0), "unit": 1})
-    assert story.judged(same_unit) == ["bytes-changed"]
+    assert story.judged(identical_bytes) == ["bytes-changed"]
 
 
 def test_session_that_two_producers_may_have_written_is_nobodys() -> None:
@@ -385,7 +385,7 @@ def test_copy_that_a_consumer_posts_elsewhere_is_not_its_producers() -> None:
     story.receipt(0)
     story.producer_ready(producer_id=1, topic="d", name="made-up")
     story.send_frame(0, producer_id=1, name="made-up", unit=99)
-    assert [finding.code for finding in trial(same_unit, story.done()).findings] == []
+    assert [finding.code for finding in trial(identical_bytes, story.done()).findings] == []
 
 
 # --- killed, not closed ---
@@ -407,7 +407,7 @@ def killed_and_opened_again(*resent: int) -> Story:
 
 
 def test_nobody_sends_again_what_a_killed_process_left() -> None:
-    assert killed_and_opened_again().judged(unreceipted_again) == []
+    assert killed_and_opened_again().judged(pending_sends_resent) == []
 
 
 def test_the_heir_of_a_killed_producer_is_not_held_to_its_queue() -> None:

@@ -10,7 +10,7 @@ from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ClosedBy, Fate, Meta, Sides
 from assay_conformance.pulsar.checks.resend.ignores_stale_receipt import ignores_stale_receipt
-from assay_conformance.pulsar.checks.resend.leaves_on_receipt_ahead import leaves_on_receipt_ahead
+from assay_conformance.pulsar.checks.resend.receipt_ahead_closes_connection import receipt_ahead_closes_connection
 
 
 def _codes(check: type[Check], story: Script) -> list[str]:
@@ -92,7 +92,7 @@ def test_loss_behind_a_send_that_was_taken_out_is_not_judged() -> None:
 
 
 def test_receipts_of_a_torn_stream_are_neither_stale_nor_ahead() -> None:
-    for check in (ignores_stale_receipt, leaves_on_receipt_ahead):
+    for check in (ignores_stale_receipt, receipt_ahead_closes_connection):
         story = _sent()
         story.send_frame(0, sides=Sides.SENDER, fate=Fate.DROPPED)
         story.send_frame(1)

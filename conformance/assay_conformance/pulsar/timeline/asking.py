@@ -1,8 +1,8 @@
 """How a check asks the timeline: one function a requirement, called when the history is over.
 
-    @check("resend.same-unit", of=lambda timeline: timeline.resent)
-    def same_unit(timeline: Timeline, resent: Resent) -> Iterator[Judged]:
-        \"\"\"resend.same-unit: a unit that leaves again on a new session is the same bytes ...\"\"\"
+    @check("resend.identical-bytes", of=lambda timeline: timeline.resent)
+    def identical_bytes(timeline: Timeline, resent: Resent) -> Iterator[Judged]:
+        \"\"\"resend.identical-bytes: a unit that leaves again on a new session is the same bytes ...\"\"\"
         yield from agreement(resent.frame, ...)
 
 It is called for each subject `of` yields, or without `of` once, with the timeline alone; it yields what it says of a

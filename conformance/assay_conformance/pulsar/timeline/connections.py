@@ -3,17 +3,17 @@
 This is the one home of reasons to leave. What the clients end a connection over (Java `ClientCnx`, C++
 `ClientConnection`, Go `connection.go`):
 
-| reason            | who leaves over it                                                                             |
-|-------------------|------------------------------------------------------------------------------------------------|
-| NOT_A_FRAME       | everybody: nothing behind such bytes can be read                                               |
-| FORGED            | whoever takes at its word what no broker sent                                                  |
-| UNREADABLE        | whoever takes a message apart as it comes                                                      |
-| SEND_ERROR        | Go and older Java over most errors, C++ over a checksum error                                  |
-| BUSY              | C++ over either of `BUSY` in the answer to a lookup; Java over ServiceNotReady, or many of both |
-| RECEIPT_LATER     | everybody, as `resend.leaves-on-receipt-ahead` demands                                         |
-| RECEIPT_STALE     | nobody should (`resend.ignores-stale-receipt`): a clause that is not about it blames nobody    |
-| AGENT_ENDED       | the process behind it was gone                                                                 |
-| REQUEST_REFUSED   | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)         |
+| reason          | who leaves over it                                                                          |
+|-----------------|---------------------------------------------------------------------------------------------|
+| NOT_A_FRAME     | everybody: nothing behind such bytes can be read                                            |
+| FORGED          | whoever takes at its word what no broker sent                                               |
+| UNREADABLE      | whoever takes a message apart as it comes                                                   |
+| SEND_ERROR      | Go and older Java over most errors, C++ over a checksum error                               |
+| BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many              |
+| RECEIPT_LATER   | everybody, as `resend.receipt-ahead-closes-connection` demands                              |
+| RECEIPT_STALE   | nobody should (`resend.ignores-stale-receipt`): a clause that is not about it blames nobody |
+| AGENT_ENDED     | the process behind it was gone                                                              |
+| REQUEST_REFUSED | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)     |
 
 So REQUEST_REFUSED is no reason to leave. It stands here for another question, whether a client read on.
 """

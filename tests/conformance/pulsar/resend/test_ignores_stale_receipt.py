@@ -10,7 +10,7 @@ from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Fate, Fired, Outcome, Sides
 from assay_conformance.pulsar.checks.resend.ignores_stale_receipt import ignores_stale_receipt
-from assay_conformance.pulsar.checks.resend.leaves_on_receipt_ahead import leaves_on_receipt_ahead
+from assay_conformance.pulsar.checks.resend.receipt_ahead_closes_connection import receipt_ahead_closes_connection
 
 
 def _stale() -> Script:
@@ -49,7 +49,9 @@ def _stale_and_ahead(*, stale_first: bool) -> Script:
 
 def test_send_completed_behind_a_receipt_ahead_is_not_put_down_to_a_stale_one() -> None:
     assert codes_of(trial(ignores_stale_receipt, _stale_and_ahead(stale_first=True).done())) == []
-    assert codes_of(trial(leaves_on_receipt_ahead, _stale_and_ahead(stale_first=True).at(5000).done())) == ["stayed"]
+    assert codes_of(trial(receipt_ahead_closes_connection, _stale_and_ahead(stale_first=True).at(5000).done())) == [
+        "stayed"
+    ]
 
 
 def test_send_completed_by_a_stale_receipt_behind_one_ahead_is_found() -> None:

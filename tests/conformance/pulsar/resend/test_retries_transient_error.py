@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.pulsar.checks.resend.resends_spoilt_on_the_way import resends_spoilt_on_the_way
+from assay_conformance.pulsar.checks.resend.checksum_error_resent import checksum_error_resent
 from assay_conformance.pulsar.checks.resend.retries_transient_error import retries_transient_error
 
 
@@ -32,17 +32,17 @@ FORGETS = ClientFacts(agent="a", client="c", client_version="1", capabilities=fr
 """A client that fails what a lost connection left without a receipt."""
 
 
-@pytest.mark.parametrize("check", [retries_transient_error, resends_spoilt_on_the_way])
+@pytest.mark.parametrize("check", [retries_transient_error, checksum_error_resent])
 def test_who_sends_nothing_again_may_fail_what_was_refused_and_then_lost_its_connection(check: type[Check]) -> None:
-    story = Refused("ChecksumError" if check is resends_spoilt_on_the_way else "PersistenceError")
+    story = Refused("ChecksumError" if check is checksum_error_resent else "PersistenceError")
     story.cut()
     story.fail(0, ErrorClass.TRANSPORT)
     assert codes_of(trial(check, story.at(5_000).done(), facts=FORGETS)) == []
 
 
-@pytest.mark.parametrize("check", [retries_transient_error, resends_spoilt_on_the_way])
+@pytest.mark.parametrize("check", [retries_transient_error, checksum_error_resent])
 def test_who_sends_nothing_again_may_not_fail_what_was_refused_in_passing(check: type[Check]) -> None:
-    story = Refused("ChecksumError" if check is resends_spoilt_on_the_way else "PersistenceError")
+    story = Refused("ChecksumError" if check is checksum_error_resent else "PersistenceError")
     story.fail(0, ErrorClass.TRANSPORT)
     assert codes_of(trial(check, story.at(5_000).done(), facts=FORGETS)) == ["failed"]
 

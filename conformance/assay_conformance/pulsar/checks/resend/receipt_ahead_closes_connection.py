@@ -1,4 +1,4 @@
-"""resend.leaves-on-receipt-ahead"""
+"""resend.receipt-ahead-closes-connection"""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def _first_ahead(timeline: Timeline) -> list[Answer]:
     return list(first.values())
 
 
-@check("resend.leaves-on-receipt-ahead", of=_first_ahead)
-def leaves_on_receipt_ahead(timeline: Timeline, answer: Answer) -> Says:
-    """resend.leaves-on-receipt-ahead: a receipt for a later send than the oldest unanswered one means that the oldest
-    one's receipt was lost: the client closes the connection. (That it then sends again from the oldest on:
-    resend.unreceipted-again and resend.keeps-queue-order.)
+@check("resend.receipt-ahead-closes-connection", of=_first_ahead)
+def receipt_ahead_closes_connection(timeline: Timeline, answer: Answer) -> Says:
+    """resend.receipt-ahead-closes-connection: a receipt for a later send than the oldest unanswered one means that the
+    oldest one's receipt was lost: the client closes the connection. (That it then sends again from the oldest on:
+    resend.pending-sends-resent and resend.keeps-queue-order.)
 
     Where the messages of the oldest unit are not known, nor is whether their sends timed out.
     """

@@ -1,4 +1,4 @@
-"""resend.same-unit, both ways, on histories of a few lines."""
+"""resend.identical-bytes, both ways, on histories of a few lines."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.conformance.pulsar.resend.in_flight import codes_of, cut
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.resend.same_unit import same_unit
+from assay_conformance.pulsar.checks.resend.identical_bytes import identical_bytes
 
 
 def _again(*numbers: int, **fields: Any) -> Check:
@@ -17,7 +17,7 @@ def _again(*numbers: int, **fields: Any) -> Check:
         story.send(number)
     story.send_frame(0, 1, 2)
     cut(story).send_frame(*numbers, conn=1, **fields)
-    return trial(same_unit, story.done())
+    return trial(identical_bytes, story.done())
 
 
 def test_same_bytes_again_are_accepted() -> None:

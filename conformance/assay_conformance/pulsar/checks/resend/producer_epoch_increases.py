@@ -1,4 +1,4 @@
-"""resend.epoch-grows"""
+"""resend.producer-epoch-increases"""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
 
 
-@check("resend.epoch-grows", of=lambda timeline: timeline.producer_sessions)
-def epoch_grows(timeline: Timeline, session: ProducerSession) -> Says:
-    """resend.epoch-grows: each PRODUCER after one that the broker admitted carries a greater epoch; none carries a
-    smaller one.
+@check("resend.producer-epoch-increases", of=lambda timeline: timeline.producer_sessions)
+def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Says:
+    """resend.producer-epoch-increases: each PRODUCER after one that the broker admitted carries a greater epoch; none
+    carries a smaller one.
 
     The first carries 0, where nothing had gone wrong in the Case and it came at once: some clients count attempts that
     ended before their PRODUCER.

@@ -1,4 +1,4 @@
-"""resend.checks-highest-receipted"""
+"""resend.checks-highest-sequence-id"""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def _altered(timeline: Timeline) -> list[Frame]:
     return [receipt for receipt in receipts if receipt.fate is Fate.ALTERED and receipt.to_receiver]
 
 
-@check("resend.checks-highest-receipted", of=_altered)
-def checks_highest_receipted(timeline: Timeline, receipt: Frame) -> Says:
-    """resend.checks-highest-receipted: behind a receipt that was altered to another highest id the batch leaves once
+@check("resend.checks-highest-sequence-id", of=_altered)
+def checks_highest_sequence_id(timeline: Timeline, receipt: Frame) -> Says:
+    """resend.checks-highest-sequence-id: behind a receipt that was altered to another highest id the batch leaves once
     more, or the connection is given up; otherwise the receipt was taken as it is."""
     unit = timeline.confirmed_by(receipt)
     if unit is None or not _names_another_highest(unit, receipt) or _may_be_over(timeline, unit, receipt):

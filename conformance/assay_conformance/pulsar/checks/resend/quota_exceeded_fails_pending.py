@@ -1,4 +1,4 @@
-"""resend.quota-fails-pending"""
+"""resend.quota-exceeded-fails-pending"""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assay_conformance.pulsar.timeline import Producer, Says, Timeline, breach, 
 QUOTA_EXCEPTION = "ProducerBlockedQuotaExceededException"
 
 
-@check("resend.quota-fails-pending")
-def quota_fails_pending(timeline: Timeline) -> Says:
-    """resend.quota-fails-pending: when the answer to the PRODUCER of one that was admitted before says that the backlog
-    is over its quota, every pending send fails promptly. (Whether such a producer comes back is its client's choice:
-    Java and C++ go on trying, Go does not.)"""
+@check("resend.quota-exceeded-fails-pending")
+def quota_exceeded_fails_pending(timeline: Timeline) -> Says:
+    """resend.quota-exceeded-fails-pending: when the answer to the PRODUCER of one that was admitted before says that
+    the backlog is over its quota, every pending send fails promptly. (Whether such a producer comes back is its
+    client's choice: Java and C++ go on trying, Go does not.)"""
     first: dict[Producer, Frame] = {}
     for one in timeline.registrations:
         said_so = one.error == QUOTA_EXCEPTION and timeline.had_been_admitted(one)

@@ -1,4 +1,4 @@
-"""resend.epoch-grows, both ways, on histories of a few lines."""
+"""resend.producer-epoch-increases, both ways, on histories of a few lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.resend.epoch_grows import epoch_grows
+from assay_conformance.pulsar.checks.resend.producer_epoch_increases import producer_epoch_increases
 
 
 def _epochs(first: int, second: int, *, admitted: bool = True) -> Check:
@@ -19,7 +19,7 @@ def _epochs(first: int, second: int, *, admitted: bool = True) -> Check:
     if admitted:
         story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": NAME})
     story.producer_asks(epoch=second)
-    return trial(epoch_grows, story.done())
+    return trial(producer_epoch_increases, story.done())
 
 
 @pytest.mark.parametrize(("first", "second", "admitted"), [(1, 2, True), (1, 7, True), (1, 1, False)])
@@ -34,7 +34,7 @@ def test_producer_behind_one_that_its_client_closed_begins_anew() -> None:
     story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": NAME})
     story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
     story.producer_asks(producer_id=1, epoch=0)
-    assert codes_of(trial(epoch_grows, story.done())) == []
+    assert codes_of(trial(producer_epoch_increases, story.done())) == []
 
 
 @pytest.mark.parametrize(("first", "second", "admitted"), [(1, 1, True), (2, 1, True), (2, 1, False)])
@@ -52,7 +52,7 @@ def _first(epoch: int, *, lasts_ms: float = 5, disturbed: bool = False, sent_awa
         story.closed(0)
         story.connected(1)
     story.after(lasts_ms).producer_asks(1 if disturbed else 0, epoch=epoch)
-    return codes_of(trial(epoch_grows, story.done()))
+    return codes_of(trial(producer_epoch_increases, story.done()))
 
 
 def test_first_epoch_behind_a_producer_that_was_sent_away_may_count_that() -> None:
@@ -83,4 +83,4 @@ def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it
             story.cut(conn)
             story.connected(1)
     story.complete(opening, producer_name="second")
-    assert "epoch-does-not-grow" not in codes_of(trial(epoch_grows, story.done()))
+    assert "epoch-does-not-grow" not in codes_of(trial(producer_epoch_increases, story.done()))

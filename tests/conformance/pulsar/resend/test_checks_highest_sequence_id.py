@@ -1,4 +1,4 @@
-"""resend.checks-highest-receipted, both ways, on histories of a few lines."""
+"""resend.checks-highest-sequence-id, both ways, on histories of a few lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ClosedBy, Fate, Fired, Member
-from assay_conformance.pulsar.checks.resend.checks_highest_receipted import checks_highest_receipted
+from assay_conformance.pulsar.checks.resend.checks_highest_sequence_id import checks_highest_sequence_id
 
 
 def _judged(check: type[Check], story: Script) -> tuple[list[str], int]:
@@ -32,23 +32,23 @@ def test_batch_sent_again_behind_a_receipt_of_another_range_is_accepted() -> Non
     story.cut()
     story.producer_again(1)
     story.send_frame(0, 1, 2, conn=1, highest_sequence_id=2)
-    assert _judged(checks_highest_receipted, story) == ([], 1)
+    assert _judged(checks_highest_sequence_id, story) == ([], 1)
 
 
 def test_receipt_of_another_range_that_is_taken_is_told() -> None:
-    assert _judged(checks_highest_receipted, _receipt(highest=7)) == (["taken"], 1)
+    assert _judged(checks_highest_sequence_id, _receipt(highest=7)) == (["taken"], 1)
 
 
 def test_connection_given_up_over_a_receipt_of_another_range_is_as_good() -> None:
     story = _receipt(highest=7)
     story.closed(by=ClosedBy.CLIENT)
-    assert _judged(checks_highest_receipted, story) == ([], 1)
+    assert _judged(checks_highest_sequence_id, story) == ([], 1)
 
 
 def test_connection_given_up_at_once_while_another_producer_is_closed_is_as_good() -> None:
     story = _receipt(highest=7, after="close")
     story.closed(by=ClosedBy.CLIENT)
-    assert _judged(checks_highest_receipted, story) == ([], 1)
+    assert _judged(checks_highest_sequence_id, story) == ([], 1)
 
 
 def test_receipt_of_another_range_for_what_has_its_receipt_shows_nothing() -> None:
@@ -58,7 +58,7 @@ def test_receipt_of_another_range_for_what_has_its_receipt_shows_nothing() -> No
         story.send_frame(0, 1, 2, highest_sequence_id=2)
     story.receipt(0, highest_sequence_id=2)
     story.receipt(0, highest_sequence_id=7, fate=Fate.ALTERED)
-    assert _judged(checks_highest_receipted, story) == ([], 0)
+    assert _judged(checks_highest_sequence_id, story) == ([], 0)
 
 
 @pytest.mark.parametrize("sizes", [64, 0])
@@ -75,28 +75,28 @@ def test_receipt_of_another_range_for_what_has_timed_out_shows_nothing(sizes: in
     for number in (0, 1):
         story.unknown(number)
     story.receipt(0, highest_sequence_id=7, fate=Fate.ALTERED)
-    assert _judged(checks_highest_receipted, story) == ([], 0)
+    assert _judged(checks_highest_sequence_id, story) == ([], 0)
 
 
 def test_connection_that_the_application_ends_behind_it_is_no_answer() -> None:
     story = _receipt(highest=7)
     story.after(1_000).invoke("close", PRODUCER)
     story.closed(by=ClosedBy.CLIENT)
-    assert _judged(checks_highest_receipted, story) == (["taken"], 1)
+    assert _judged(checks_highest_sequence_id, story) == (["taken"], 1)
 
 
 def test_receipt_behind_which_a_black_hole_swallows_the_connection_shows_nothing() -> None:
     story = _receipt(highest=7)
     story.add(Fired, fault=0, action="cut", conn=0)
     story.after(500).cut()
-    assert _judged(checks_highest_receipted, story) == ([], 0)
+    assert _judged(checks_highest_sequence_id, story) == ([], 0)
 
 
 def test_receipt_whose_connection_ends_as_it_comes_shows_nothing() -> None:
     story = _receipt(highest=7)
     story.cut()
-    assert _judged(checks_highest_receipted, story) == ([], 0)
+    assert _judged(checks_highest_sequence_id, story) == ([], 0)
 
 
 def test_receipt_of_the_same_range_shows_nothing() -> None:
-    assert _judged(checks_highest_receipted, _receipt(highest=2, fate=Fate.PASSED)) == ([], 0)
+    assert _judged(checks_highest_sequence_id, _receipt(highest=2, fate=Fate.PASSED)) == ([], 0)

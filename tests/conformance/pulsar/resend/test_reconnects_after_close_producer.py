@@ -1,4 +1,4 @@
-"""resend.comes-back-after-close-producer, both ways, on histories of a few lines."""
+"""resend.reconnects-after-close-producer, both ways, on histories of a few lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import AgentEnded, Sides
-from assay_conformance.pulsar.checks.resend.comes_back_after_close_producer import comes_back_after_close_producer
+from assay_conformance.pulsar.checks.resend.reconnects_after_close_producer import reconnects_after_close_producer
 
 
 class _SentAway(Script):
@@ -22,7 +22,7 @@ class _SentAway(Script):
         self.up("LOOKUP", fields={"topic": self.full("t")})
 
     def judged(self) -> Check:
-        return trial(comes_back_after_close_producer, self.at(5_000).done())
+        return trial(reconnects_after_close_producer, self.at(5_000).done())
 
 
 def test_producer_that_looks_up_and_registers_again_is_accepted() -> None:
@@ -44,7 +44,7 @@ def test_producer_that_was_told_the_end_need_not_come_back() -> None:
     story.send_frame(0)
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "TopicTerminatedError"})
     story.down("CLOSE_PRODUCER", producer_id=0)
-    assert codes_of(trial(comes_back_after_close_producer, story.at(5_000).done())) == []
+    assert codes_of(trial(reconnects_after_close_producer, story.at(5_000).done())) == []
 
 
 def test_producer_whose_lookup_is_swallowed_waits_for_its_answer() -> None:
@@ -98,7 +98,7 @@ def test_lookup_that_was_under_way_for_another_of_the_topic_serves_the_producer_
     story.down("CLOSE_PRODUCER", producer_id=0)
     story.down("LOOKUP_RESPONSE", request_id=90)
     story.producer_ready()
-    assert codes_of(trial(comes_back_after_close_producer, story.at(5_000).done())) == []
+    assert codes_of(trial(reconnects_after_close_producer, story.at(5_000).done())) == []
 
 
 def test_connection_that_ends_with_the_agent_is_not_left_over_a_producer() -> None:

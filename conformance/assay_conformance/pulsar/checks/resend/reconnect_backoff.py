@@ -1,4 +1,4 @@
-"""resend.backs-off"""
+"""resend.reconnect-backoff"""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LEAST_GROWTH = 2
 """By so much: the first and the third wait of a doubling backoff are four times apart, jitter aside."""
 
 
-@check("resend.backs-off")
-def backs_off(timeline: Timeline) -> Says:
-    """resend.backs-off: the waits between refused attempts grow, and start small again after a success.
+@check("resend.reconnect-backoff")
+def reconnect_backoff(timeline: Timeline) -> Says:
+    """resend.reconnect-backoff: the waits between refused attempts grow, and start small again after a success.
 
     The first wait ends with the first LOOKUP or PRODUCER behind the refusal, later ones with PRODUCER alone: what else
     is slow about an attempt must neither hide growth nor look like it.

@@ -1,4 +1,4 @@
-"""resend.unreceipted-again"""
+"""resend.pending-sends-resent"""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from assay_conformance.pulsar.timeline import (
 )
 
 
-@check("resend.unreceipted-again")
-def unreceipted_again(timeline: Timeline) -> Says:
-    """resend.unreceipted-again: on each new session, once it was admitted, every unit without a receipt leaves again.
+@check("resend.pending-sends-resent")
+def pending_sends_resent(timeline: Timeline) -> Says:
+    """resend.pending-sends-resent: on each new session, once it was admitted, every unit without a receipt leaves
+    again.
 
     Proof that it did not: a later unit left on that session, or the session lived on for longer than a reconnect may
     take. A send that timed out, or whose producer was closed, is owed nothing any more.

@@ -1,4 +1,4 @@
-"""resend.keeps-returning, both ways, on histories of a few lines."""
+"""resend.reconnect-retries-temporary-error, both ways, on histories of a few lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar.resend.refused_return import Refused
 
 from assay_conformance.model.event import ErrorClass, Outcome
-from assay_conformance.pulsar.checks.resend.keeps_returning import keeps_returning
+from assay_conformance.pulsar.checks.resend.reconnect_retries_temporary_error import reconnect_retries_temporary_error
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 
 
@@ -17,13 +17,13 @@ def test_producer_that_asks_again_and_keeps_its_send_is_accepted(error: str) -> 
     story.send_frame(0, conn=1)
     story.receipt(0, conn=1)
     story.complete(story.asked)
-    assert story.judged(keeps_returning) == ([], 1)
+    assert story.judged(reconnect_retries_temporary_error) == ([], 1)
 
 
 def test_producer_that_never_asks_again_is_found() -> None:
     story = Refused()
     story.after(9_000)
-    assert story.judged(keeps_returning)[0] == ["stayed-away"]
+    assert story.judged(reconnect_retries_temporary_error)[0] == ["stayed-away"]
 
 
 def test_producer_that_looks_its_topic_up_again_has_not_given_up() -> None:
@@ -31,30 +31,30 @@ def test_producer_that_looks_its_topic_up_again_has_not_given_up() -> None:
     story.after(400)
     story.up("LOOKUP", 1, request_id=77, fields={"topic": story.full("t")})
     story.after(9_000)
-    assert story.judged(keeps_returning)[0] == []
+    assert story.judged(reconnect_retries_temporary_error)[0] == []
 
 
 def test_producer_that_is_closed_meanwhile_need_not_come_back() -> None:
     story = Refused()
     story.invoke("close", 1, args={"handle": 1})
     story.after(9_000)
-    assert story.judged(keeps_returning)[0] == []
+    assert story.judged(reconnect_retries_temporary_error)[0] == []
 
 
 def test_send_that_fails_over_a_passing_refusal_is_found() -> None:
     story = Refused()
     story.complete(story.asked, Outcome.UNKNOWN, error=ErrorClass.FENCED)
-    assert story.judged(keeps_returning)[0] == ["failed-pending"]
+    assert story.judged(reconnect_retries_temporary_error)[0] == ["failed-pending"]
 
 
 @pytest.mark.parametrize("error", [ErrorClass.TIMEOUT, ErrorClass.TOO_LARGE])
 def test_send_whose_time_is_over_or_that_was_never_taken_may_fail(error: ErrorClass) -> None:
     story = Refused()
     story.complete(story.asked, Outcome.UNKNOWN, error=error)
-    assert story.judged(keeps_returning)[0] == []
+    assert story.judged(reconnect_retries_temporary_error)[0] == []
 
 
 def test_refusal_that_does_not_pass_shows_nothing() -> None:
     story = Refused("TopicTerminatedError")
     story.after(9_000)
-    assert story.judged(keeps_returning) == ([], 0)
+    assert story.judged(reconnect_retries_temporary_error) == ([], 0)

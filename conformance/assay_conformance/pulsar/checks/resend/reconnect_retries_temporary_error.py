@@ -1,4 +1,4 @@
-"""resend.keeps-returning"""
+"""resend.reconnect-retries-temporary-error"""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OF_ITS_OWN = frozenset({ErrorClass.TIMEOUT, ErrorClass.CLOSED, ErrorClass.TOO_L
 took it."""
 
 
-@check("resend.keeps-returning")
-def keeps_returning(timeline: Timeline) -> Says:
-    """resend.keeps-returning: behind a refusal that passes something is tried again, and nothing that is pending fails
-    over it.
+@check("resend.reconnect-retries-temporary-error")
+def reconnect_retries_temporary_error(timeline: Timeline) -> Says:
+    """resend.reconnect-retries-temporary-error: behind a refusal that passes something is tried again, and nothing that
+    is pending fails over it.
 
     Whose a new connection or a lookup is cannot be told: each counts as an attempt of every producer that waits.
     """

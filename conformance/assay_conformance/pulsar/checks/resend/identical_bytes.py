@@ -1,14 +1,14 @@
-"""resend.same-unit"""
+"""resend.identical-bytes"""
 
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import Breach, Resent, Says, Timeline, UnknownError, agreement, breach, check, ms
 
 
-@check("resend.same-unit", of=lambda timeline: timeline.resent)
-def same_unit(timeline: Timeline, resent: Resent) -> Says:
-    """resend.same-unit: a unit that leaves again on a new session is the same bytes, under the same ids, with the same
-    messages."""
+@check("resend.identical-bytes", of=lambda timeline: timeline.resent)
+def identical_bytes(timeline: Timeline, resent: Resent) -> Says:
+    """resend.identical-bytes: a unit that leaves again on a new session is the same bytes, under the same ids, with the
+    same messages."""
     unit, session, again, first = resent.unit, resent.session, resent.frame, resent.unit.first
     if unit.sent_on(session) is not again:
         return

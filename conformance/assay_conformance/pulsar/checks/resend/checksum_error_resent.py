@@ -1,4 +1,4 @@
-"""resend.resends-spoilt-on-the-way"""
+"""resend.checksum-error-resent"""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, i
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-@check("resend.resends-spoilt-on-the-way", of=lambda timeline: refused_sends(timeline, "ChecksumError"))
-def resends_spoilt_on_the_way(timeline: Timeline, refused: RefusedSend) -> Says:
-    """resend.resends-spoilt-on-the-way: a checksum error for bytes that left the client whole is the network's fault,
+@check("resend.checksum-error-resent", of=lambda timeline: refused_sends(timeline, "ChecksumError"))
+def checksum_error_resent(timeline: Timeline, refused: RefusedSend) -> Says:
+    """resend.checksum-error-resent: a checksum error for bytes that left the client whole is the network's fault,
     not the message's: the send goes out again."""
     if refused.unit.first.intact:
         yield from is_sent_again(timeline, refused)

@@ -1,4 +1,4 @@
-"""resend.backs-off, both ways, on histories of a few lines."""
+"""resend.reconnect-backoff, both ways, on histories of a few lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.conformance.pulsar.resend.returning import codes_of
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.resend.backs_off import backs_off
+from assay_conformance.pulsar.checks.resend.reconnect_backoff import reconnect_backoff
 
 
 class _Refused(Script):
@@ -29,7 +29,7 @@ class _Refused(Script):
         self.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
 
     def judged(self) -> Check:
-        return trial(backs_off, self.done())
+        return trial(reconnect_backoff, self.done())
 
 
 def test_waits_that_grow_are_accepted() -> None:
@@ -57,7 +57,7 @@ def test_wait_for_another_connection_is_no_wait_between_attempts() -> None:
         story.cut(conn)
         story.after(wait_ms)
     story.producer_again(4)
-    assert codes_of(trial(backs_off, story.done())) == []
+    assert codes_of(trial(reconnect_backoff, story.done())) == []
 
 
 def test_few_refusals_show_nothing() -> None:

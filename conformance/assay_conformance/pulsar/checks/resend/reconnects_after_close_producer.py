@@ -1,4 +1,4 @@
-"""resend.comes-back-after-close-producer"""
+"""resend.reconnects-after-close-producer"""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
         over[id(session)] = -1
 
 
-@check("resend.comes-back-after-close-producer", of=_evicted)
-def comes_back_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Says:
-    """resend.comes-back-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
+@check("resend.reconnects-after-close-producer", of=_evicted)
+def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Says:
+    """resend.reconnects-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
     and the connection is kept.
 
     Where it names another broker no lookup is owed. A connection on which something else went wrong may be left. A
