@@ -44,7 +44,7 @@ class TooBusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Exercised:
-    """The precondition of the clause occurred, and the clause held."""
+    """The precondition of the clause occurred at this event, and it was judged."""
 
     event: Event
 

@@ -80,8 +80,8 @@ def agreement(
     event: Event, pairs: Iterable[Sequence[str]], otherwise: Callable[[str, str, str], Breach]
 ) -> Iterator[Judged]:
     """Each of `pairs` is (code, expected, came): the first one that differs is the breach."""
+    yield Exercised(event)
     for code, expected, came in pairs:
         if expected != came:
             yield otherwise(code, expected, came)
             return
-    yield Exercised(event)

@@ -15,7 +15,8 @@ This is the one home of reasons to leave. What the clients end a connection over
 | AGENT_ENDED     | the process behind it was gone                                                              |
 | REQUEST_REFUSED | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)     |
 
-So REQUEST_REFUSED is no reason to leave. It stands here for another question, whether a client read on.
+So REQUEST_REFUSED is no reason to leave: it is listed to say so. An answer that a fault makes up
+counts as what it says.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from typing import Final, NamedTuple
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LOOKUPS, ends_reading, is_busy, is_readable
 from assay_conformance.model.event import (
-    FORGED,
     AgentEnded,
     Closed,
     ClosedBy,
     Event,
+    Fate,
     Fired,
     Frame,
     Opened,
@@ -48,7 +49,7 @@ class Why(Enum):
     """What a client may end a connection over."""
 
     NOT_A_FRAME = "bytes that are no frame"
-    FORGED = "a frame that no broker sent as it came"
+    FORGED = "a frame that a fault altered, or put in unasked"
     UNREADABLE = "a message that cannot be taken apart"
     SEND_ERROR = "a SEND_ERROR"
     BUSY = "a lookup that the broker is too busy for"
@@ -86,13 +87,19 @@ class Connection:
 
     def has_seen(self, before: Event, *kinds: Why) -> bool:
         """Whether something of these kinds came there before an event."""
-        return any(reason.why in kinds for reason in self.doubts_before(before))
+        return any(reason.why in kinds for reason in self.before(before))
 
-    def doubts_before(self, event: Event) -> Iterator[Reason]:
-        """What came there before an event, and may have kept the client from reading as far as that."""
+    def before(self, event: Event) -> Iterator[Reason]:
+        """What came there before an event."""
         return (reason for reason in self.reasons if reason.event.seq < event.seq)
 
+    def may_be_left_before(self, event: Event) -> bool:
+        """Whether the client may have ended it over something ahead of an event, which it then did not read. Over a
+        stale receipt none does that keeps to its clause."""
+        return any(reason.why not in (Why.REQUEST_REFUSED, Why.RECEIPT_STALE) for reason in self.before(event))
 
+
+_ALTERED: Final = Fate.ALTERED
 _REFUSALS: Final = ("ERROR", *LOOKUPS)
 
 
@@ -156,5 +163,5 @@ def _frames(events: Events) -> Iterator[tuple[int, Reason]]:
             busy = frame.command in LOOKUPS and is_busy(frame)
             yield frame.conn, Reason(Why.BUSY if busy else Why.REQUEST_REFUSED, frame)
     for frame in events.frames():
-        if frame.fate in FORGED and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
+        if frame.fate is _ALTERED and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
             yield frame.conn, Reason(Why.FORGED, frame)

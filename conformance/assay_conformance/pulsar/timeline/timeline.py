@@ -55,25 +55,29 @@ class Timeline:
         """How a connection ended."""
         return self._tracker.closed.get(number)
 
-    def has_another_reason(self, frame: Frame, *besides: Why) -> bool:
-        """Whether the end of this frame's connection, if it came soon, proves nothing: somebody else ended it, or the
-        client may have ended it over something that is not `besides`."""
+    def has_another_reason(self, frame: Frame, producer: Producer, *besides: Why) -> bool:
+        """Whether the end of this frame's connection proves nothing: somebody else ended it soon, or the client did,
+        and may have done so over something that is not `besides`."""
         closed = self.closed(frame.conn)
-        by_others = closed is not None and closed.by is not ClosedBy.CLIENT
-        soon = self.bounds.ended_soon_after(frame, closed)
-        return (by_others and soon) or bool(self.connection(frame.conn).reasons_but(*besides))
+        if closed is not None and closed.by is not ClosedBy.CLIENT and self.bounds.ended_soon_after(frame, closed):
+            return True
+        left = self._left_after(frame, producer)
+        reasons = self.connection(frame.conn).reasons_but(*besides) if left is not None else ()
+        return left is not None and any(reason.event.seq < left.seq for reason in reasons)
 
     def left_over(self, frame: Frame, producer: Producer) -> Closed | None:
         """The end of the frame's connection where the client ended it soon, and the application had not closed the
         producer. Raises `TooBusyError` where the machine may have made the client think that its peer was gone."""
+        left = self._left_after(frame, producer)
+        if left is not None and may_have_heard_nothing(self.view, left):
+            raise TooBusyError(f"the machine was too busy to say why connection {left.conn} was left")
+        return left
+
+    def _left_after(self, frame: Frame, producer: Producer) -> Closed | None:
         closed = self.closed(frame.conn)
-        if closed is None or closed.by is not ClosedBy.CLIENT or not self.bounds.ended_soon_after(frame, closed):
+        if closed is None or closed.by is not ClosedBy.CLIENT or producer.closing_before(closed.seq):
             return None
-        if producer.closing is not None and producer.closing.seq < closed.seq:
-            return None
-        if may_have_heard_nothing(self.view, closed):
-            raise TooBusyError(f"the machine was too busy to say why connection {closed.conn} was left")
-        return closed
+        return closed if self.bounds.ended_soon_after(frame, closed) else None
 
     def was_read(self, frame: Frame) -> bool:
         """Whether the client certainly read what was written to it on a connection that then ended: it had time to, or
@@ -81,7 +85,7 @@ class Timeline:
         closed = self.closed(frame.conn)
         if closed is None or closed.t_ns - frame.t_ns > IN_FLIGHT_NS:
             return True
-        return closed.by is ClosedBy.CLIENT and not any(self.connection(frame.conn).doubts_before(frame))
+        return closed.by is ClosedBy.CLIENT and not self.connection(frame.conn).may_be_left_before(frame)
 
     def has_had_trouble(self, receipt: Frame, *kinds: Why) -> bool:
         """Whether something of these kinds, or a receipt that a fault held back or repeated, came before this one."""
@@ -141,6 +145,14 @@ class Timeline:
     def resent(self) -> Sequence[Resent]:
         """Every SEND of a unit that had left before."""
         return self._tracker.lines.resent
+
+    @cached_property
+    def _out_of_turn(self) -> frozenset[int]:
+        return frozenset(answer.frame.seq for answer in self.answers)
+
+    def is_in_turn(self, receipt: Frame) -> bool:
+        """Whether it was for the oldest unanswered unit."""
+        return receipt.seq not in self._out_of_turn
 
     def sends_on(self, session: ProducerSession) -> Iterator[Frame]:
         """Every SEND of a session, from its PRODUCER on until the next one under its id there."""

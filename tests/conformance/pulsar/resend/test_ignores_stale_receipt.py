@@ -191,3 +191,10 @@ def test_second_completion_is_found() -> None:
     story.receipt(0)
     story.complete(call, Outcome.OK)  # type: ignore[arg-type]
     assert codes_of(trial(ignores_stale_receipt, story.done())) == ["completed-twice"]
+
+
+def test_client_that_stays_ignores_a_stale_receipt_whatever_else_came() -> None:
+    story = _stale()
+    story.down("LOOKUP_RESPONSE", request_id=77, fields={"error": "ServiceNotReady"})
+    check = trial(ignores_stale_receipt, story.at(2_000).done())
+    assert (codes_of(check), check.exercised) == ([], 1)

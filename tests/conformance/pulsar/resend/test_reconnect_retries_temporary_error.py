@@ -58,3 +58,12 @@ def test_refusal_that_does_not_pass_shows_nothing() -> None:
     story = Refused("TopicTerminatedError")
     story.after(9_000)
     assert story.judged(reconnect_retries_temporary_error) == ([], 0)
+
+
+def test_refusal_behind_another_one_is_read_where_the_application_soon_ends_the_connection() -> None:
+    """No client ends a connection over an ERROR, so that one before it does not hide what came."""
+    story = Refused("TopicNotFound")
+    story.refuse()
+    story.complete(story.asked, Outcome.UNKNOWN, error=ErrorClass.OTHER)
+    story.closed(1)
+    assert story.judged(reconnect_retries_temporary_error)[0] == ["failed-pending"]

@@ -221,3 +221,12 @@ def test_time_out_runs_from_the_call() -> None:
     call = next(event for event in story.events if getattr(event, "verb", "") == "send")
     story.complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=1_100_000_000)  # type: ignore[arg-type]
     assert _codes(trial(send_timeout, story.done())) == []
+
+
+def test_receipt_ahead_of_the_oldest_send_ends_nothing() -> None:
+    """That is for another requirement: the client closes the connection, and sends again."""
+    story = _timed(count=2)
+    story.receipt(1)
+    story.at(2_000).unknown(0)
+    story.unknown(1)
+    assert "though-receipted" not in _codes(trial(send_timeout, story.done()))

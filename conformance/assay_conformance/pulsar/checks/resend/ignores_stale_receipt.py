@@ -19,7 +19,9 @@ def ignores_stale_receipt(timeline: Timeline) -> Says:
 
 def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
     stale, unit = answer.frame, answer.unit
-    if unit is None or answer.fit is not Fit.NONE or timeline.has_another_reason(stale, Why.RECEIPT_STALE):
+    if unit is None or answer.fit is not Fit.NONE:
+        return
+    if timeline.has_another_reason(stale, unit.line, Why.RECEIPT_STALE):
         return
     timeline.handle(unit.line)
     timeline.check_pairing(*timeline.receipted_on(stale.conn))

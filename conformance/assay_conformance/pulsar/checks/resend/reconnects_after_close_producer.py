@@ -53,7 +53,7 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     """
     order, producer = evicted
     timeline.owner(producer)
-    left = None if timeline.has_another_reason(order) else timeline.left_over(order, producer)
+    left = None if timeline.has_another_reason(order, producer) else timeline.left_over(order, producer)
     if left is not None and left.seq > order.seq:
         yield _breach("left-the-connection", evicted, f"the client closed the connection at {ms(left.t_ns)}", left)
         return

@@ -50,7 +50,7 @@ def _has_had_trouble(timeline: Timeline, word: Frame) -> bool:
     return any(
         why in (Why.RECEIPT_LATER, Why.RECEIPT_STALE)
         or (why is Why.SEND_ERROR and isinstance(event, Frame) and event.fields.get("error") != TERMINATED)
-        for why, event in timeline.connection(word.conn).doubts_before(word)
+        for why, event in timeline.connection(word.conn).before(word)
     )
 
 
