@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -40,6 +41,7 @@ def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> Requireme
         cases=tuple(sorted({judgement.case for judgement in judgements})),
         findings=tuple(sorted((f for judgement in judgements for f in judgement.findings), key=_place)),
         reason=worst.reason,
+        not_judged=dict(sum((Counter(judgement.not_judged) for judgement in judgements), Counter[str]())),
     )
 
 

@@ -115,6 +115,7 @@ def _judgement(
         examples=tuple(check.examples) if check else (),
         reason=reason,
         findings=tuple(msgspec.structs.replace(finding, attempt=attempt) for finding in findings),
+        not_judged=dict(check.not_judged) if check else {},
     )
 
 
@@ -146,6 +147,9 @@ def _verdict(
         return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired", ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()
+    if not check.exercised and check.not_judged:
+        (why, _), *_ = check.not_judged.most_common(1)
+        return Verdict.INCONCLUSIVE, f"{check.not_judged.total()} times it could not be judged: {why}", ()
     if not check.exercised:
         return Verdict.UNTESTABLE, "the Case ended without its precondition", ()
     return Verdict.PASS, "", ()

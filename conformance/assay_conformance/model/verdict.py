@@ -77,7 +77,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one requirement came to in one attempt of a Case. `exercised` counts how often its precondition occurred;
-    `examples` are the first few of those events."""
+    `examples` are the first few of those events. `not_judged`: reason -> how many occurrences were not judged."""
 
     requirement: RequirementId
     case: str
@@ -88,6 +88,7 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     reason: str = ""
     findings: tuple[Finding, ...] = ()
     superseded: bool = False
+    not_judged: dict[str, int] = {}
 
 
 class Expected(StrEnum):
@@ -111,3 +112,5 @@ class RequirementVerdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_onl
     expected: Expected = Expected.NOT_LISTED
     findings: tuple[Finding, ...] = ()
     reason: str = ""
+    not_judged: dict[str, int] = {}
+    """Reason -> how many occurrences of its precondition too little was known of to judge them."""

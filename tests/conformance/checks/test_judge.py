@@ -15,6 +15,8 @@ from assay_conformance.model.event import AgentEnded, Ending, Event, Frame
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
+from assay_conformance.pulsar.timeline import Producer, Says, Timeline, UnknownError, breach
+from assay_conformance.pulsar.timeline import check as timeline_check
 
 CATALOGUE = catalogue.load()
 ORDER, IDS = RequirementId("resend.keeps-queue-order"), RequirementId("ordering.sequence-ids-increase-by-one")
@@ -230,3 +232,30 @@ def test_what_judging_leaves_behind_goes_by_itself() -> None:
         assert gc.collect() < 500
     finally:
         gc.enable()
+
+
+@timeline_check(ORDER, of=lambda timeline: timeline.producers)
+def knows_nothing(timeline: Timeline, producer: Producer) -> Says:
+    """Reads what is not known of every producer."""
+    del timeline, producer
+    raise UnknownError("whose it is is not known")
+    yield
+
+
+def test_what_too_little_is_known_of_to_judge_any_is_inconclusive_and_says_why() -> None:
+    told = _judged(_story(0, 1), unknown=knows_nothing)[ORDER]
+    assert told.verdict is Verdict.INCONCLUSIVE
+    assert "whose it is is not known" in told.reason
+    assert told.not_judged == {"whose it is is not known": 1}
+
+
+@timeline_check(ORDER, of=lambda timeline: timeline.producers)
+def knows_one_half(timeline: Timeline, producer: Producer) -> Says:
+    """Reads what is not known behind a breach."""
+    yield breach("broken", f"{producer} broke it", timeline.opening(producer))
+    raise UnknownError("whose it is is not known")
+
+
+def test_a_breach_proven_without_what_is_not_known_is_a_failure() -> None:
+    told = _judged(_story(0, 1), unknown=knows_one_half)[ORDER]
+    assert (told.verdict, told.not_judged) == (Verdict.FAIL, {})
