@@ -12,11 +12,11 @@ This is the one home of reasons to leave. What the clients end a connection over
 | BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many              |
 | RECEIPT_LATER   | everybody, as `resend.receipt-ahead-closes-connection` demands                              |
 | RECEIPT_STALE   | nobody should (`resend.ignores-stale-receipt`): a clause that is not about it blames nobody |
-| AGENT_ENDED     | the process behind it was gone                                                              |
 | REQUEST_REFUSED | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)     |
 
 So REQUEST_REFUSED is no reason to leave: it is listed to say so. An answer that a fault makes up
-counts as what it says.
+counts as what it says. A client that ends with its process leaves nothing: its system ends the connection, and the
+bench may notice that first.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Final, NamedTuple
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LOOKUPS, ends_reading, is_busy, is_readable
+from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import (
     AgentEnded,
     Closed,
@@ -55,7 +56,6 @@ class Why(Enum):
     BUSY = "a lookup that the broker is too busy for"
     RECEIPT_LATER = "a receipt ahead of the oldest unanswered send"
     RECEIPT_STALE = "a receipt for nothing that is unanswered"
-    AGENT_ENDED = "the end of the agent's process"
     REQUEST_REFUSED = "an error in answer to a request"
 
 
@@ -73,12 +73,20 @@ class Connection:
     number: int
     opened: Opened | None = None
     closed: Closed | None = None
+    ended_with: Event | None = None
+    """What ended the client's process, and this connection with it."""
     reasons: list[Reason] = field(default_factory=list)
 
     @property
     def left_by_client(self) -> Closed | None:
-        """Its end, where the client ended it."""
-        return self.closed if self.closed is not None and self.closed.by is ClosedBy.CLIENT else None
+        """Its end, where the client ended it, and lived on."""
+        chosen = self.closed is not None and self.closed.by is ClosedBy.CLIENT and self.ended_with is None
+        return self.closed if chosen else None
+
+    @property
+    def lost(self) -> Closed | None:
+        """Its end, where the broker, a fault or the end of the client's process was its cause."""
+        return self.closed if self.left_by_client is None else None
 
     def reasons_but(self, *others: Why) -> list[Reason]:
         """Reasons to leave it, but for what the caller asks about."""
@@ -103,7 +111,7 @@ _ALTERED: Final = Fate.ALTERED
 _REFUSALS: Final = ("ERROR", *LOOKUPS)
 
 
-def connections(view: View, events: Events, answers: Iterable[Answer]) -> dict[int, Connection]:
+def connections(view: View, events: Events, answers: Iterable[Answer], bounds: Bounds) -> dict[int, Connection]:
     """All connections of the attempt, by number."""
     found: dict[int, Connection] = {}
     for opened in events.of(Opened):
@@ -111,11 +119,23 @@ def connections(view: View, events: Events, answers: Iterable[Answer]) -> dict[i
     for closed in events.of(Closed):
         connection = found.setdefault(closed.conn, Connection(closed.conn))
         connection.closed = connection.closed or closed
+    ends: list[Event] = [*events.of(AgentEnded), *events.invokes("crash")]
+    for end in ends:
+        for connection in found.values():
+            if connection.ended_with is None and _ends_with(connection, end, bounds):
+                connection.ended_with = end
     for conn, reason in _reasons(view, events, answers):
         found.setdefault(conn, Connection(conn)).reasons.append(reason)
     for connection in found.values():
         connection.reasons.sort(key=lambda reason: reason.event.seq)
     return found
+
+
+def _ends_with(connection: Connection, end: Event, bounds: Bounds) -> bool:
+    """The end of a process comes from another witness than that of its connections: it may stand behind them."""
+    if connection.closed is None or (connection.opened is not None and connection.opened.seq > end.seq):
+        return False
+    return connection.closed.seq > end.seq or not bounds.is_past("answer", connection.closed.t_ns, end.t_ns)
 
 
 def _reasons(view: View, events: Events, answers: Iterable[Answer]) -> Iterator[tuple[int, Reason]]:
@@ -125,10 +145,6 @@ def _reasons(view: View, events: Events, answers: Iterable[Answer]) -> Iterator[
         if fired.conn is not None and fired.action == "inject":
             why = Why.NOT_A_FRAME if ends_reading(view, fired) else Why.FORGED
             yield fired.conn, Reason(why, fired)
-    for ended in events.of(AgentEnded):
-        for opened in events.of(Opened):
-            if opened.seq < ended.seq:
-                yield opened.conn, Reason(Why.AGENT_ENDED, ended)
     for answer in answers:
         if answer.place is not Fit.OLDEST and answer.frame.command == "SEND_RECEIPT":
             why = Why.RECEIPT_STALE if answer.place is Fit.NONE else Why.RECEIPT_LATER

@@ -9,7 +9,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.judging.patterns import Bounds
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Fate, Frame, Invoke, Outcome
+from assay_conformance.model.event import Closed, Completion, Fate, Frame, Invoke, Outcome
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
 from assay_conformance.pulsar.timeline.events import Events
@@ -45,7 +45,7 @@ class Timeline:
     @cached_property
     def connections(self) -> dict[int, Connection]:
         """By number."""
-        return connections(self.view, self.events, self.answers)
+        return connections(self.view, self.events, self.answers, self.bounds)
 
     def connection(self, number: int) -> Connection:
         """One that the history need not show the beginning of."""
@@ -58,8 +58,7 @@ class Timeline:
     def has_another_reason(self, frame: Frame, producer: Producer, *besides: Why) -> bool:
         """Whether the end of this frame's connection proves nothing: somebody else ended it soon, or the client did,
         and may have done so over something that is not `besides`."""
-        closed = self.closed(frame.conn)
-        if closed is not None and closed.by is not ClosedBy.CLIENT and self.bounds.ended_soon_after(frame, closed):
+        if self.bounds.ended_soon_after(frame, self.connection(frame.conn).lost):
             return True
         left = self._left_after(frame, producer)
         reasons = self.connection(frame.conn).reasons_but(*besides) if left is not None else ()
@@ -74,18 +73,18 @@ class Timeline:
         return left
 
     def _left_after(self, frame: Frame, producer: Producer) -> Closed | None:
-        closed = self.closed(frame.conn)
-        if closed is None or closed.by is not ClosedBy.CLIENT or producer.closing_before(closed.seq):
+        left = self.connection(frame.conn).left_by_client
+        if left is None or producer.closing_before(left.seq):
             return None
-        return closed if self.bounds.ended_soon_after(frame, closed) else None
+        return left if self.bounds.ended_soon_after(frame, left) else None
 
     def was_read(self, frame: Frame) -> bool:
         """Whether the client certainly read what was written to it on a connection that then ended: it had time to, or
         it ended the connection itself, and had nothing else to do so for."""
-        closed = self.closed(frame.conn)
+        connection, closed = self.connection(frame.conn), self.closed(frame.conn)
         if closed is None or closed.t_ns - frame.t_ns > IN_FLIGHT_NS:
             return True
-        return closed.by is ClosedBy.CLIENT and not self.connection(frame.conn).may_be_left_before(frame)
+        return connection.left_by_client is not None and not connection.may_be_left_before(frame)
 
     def has_had_trouble(self, receipt: Frame, *kinds: Why) -> bool:
         """Whether something of these kinds, or a receipt that a fault held back or repeated, came before this one."""

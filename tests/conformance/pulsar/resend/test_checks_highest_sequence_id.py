@@ -9,7 +9,7 @@ import pytest
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import ClosedBy, Fate, Fired, Member
+from assay_conformance.model.event import AgentEnded, ClosedBy, Fate, Fired, Member
 from assay_conformance.pulsar.checks.resend.checks_highest_sequence_id import checks_highest_sequence_id
 
 
@@ -43,6 +43,14 @@ def test_connection_given_up_over_a_receipt_of_another_range_is_as_good() -> Non
     story = _receipt(highest=7)
     story.closed(by=ClosedBy.CLIENT)
     assert _judged(checks_highest_sequence_id, story) == ([], 1)
+
+
+@pytest.mark.parametrize(("ended_ms", "said"), [(10, ([], 0)), (300, (["taken"], 1))])
+def test_connection_that_ends_with_the_process_is_not_given_up(ended_ms: int, said: tuple[list[str], int]) -> None:
+    story = _receipt(highest=7)
+    story.after(ended_ms).closed(by=ClosedBy.CLIENT)
+    story.add(AgentEnded, reason="killed", exit_status=-9, killed=True)
+    assert _judged(checks_highest_sequence_id, story) == said
 
 
 def test_connection_given_up_at_once_while_another_producer_is_closed_is_as_good() -> None:

@@ -108,6 +108,31 @@ def test_connection_that_ends_with_the_agent_is_not_left_over_a_producer() -> No
     assert codes_of(story.judged()) == []
 
 
+@pytest.mark.parametrize(("ended_ms", "codes"), [(0, []), (400, []), (3_000, ["left-the-connection"])])
+def test_end_of_a_process_that_is_noticed_behind_that_of_its_connection(ended_ms: int, codes: list[str]) -> None:
+    story = _SentAway()
+    story.closed()
+    story.after(ended_ms).add(AgentEnded, reason="killed", exit_status=-9, killed=True)
+    assert codes_of(story.judged()) == codes
+
+
+def test_process_that_the_case_crashes_leaves_no_connection() -> None:
+    story = _SentAway()
+    story.invoke("crash")
+    story.closed()
+    story.after(2_000).add(AgentEnded, reason="crashed", exit_status=1)
+    assert codes_of(story.judged()) == []
+
+
+def test_process_that_ended_before_a_connection_began_is_no_excuse() -> None:
+    story = Script()
+    story.add(AgentEnded, reason="killed", exit_status=-9, killed=True)
+    story.producer()
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    story.closed()
+    assert codes_of(trial(reconnects_after_close_producer, story.at(5_000).done())) == ["left-the-connection"]
+
+
 def test_broker_that_says_it_is_not_ready_may_be_left() -> None:
     story = _SentAway()
     story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})

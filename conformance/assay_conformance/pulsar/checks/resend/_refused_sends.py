@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay_conformance.model.event import ClosedBy, Completion, Event, Frame, Outcome
+from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.pulsar.timeline import (
     OWN_ENDS,
     RESENDS,
@@ -104,9 +104,8 @@ def _just_goes_on(timeline: Timeline, refused: RefusedSend) -> bool:
 
 def _is_lost_with_its_connection(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:
     """Clients that do not send again what a lost connection left owe the answer to the error on whole ones alone."""
-    lost = (one.closed for one in timeline.connections.values() if one.closed is not None)
-    in_between = (one for one in lost if refused.error.seq < one.seq < end.seq)
-    return not timeline.can(RESENDS) and any(one.by is not ClosedBy.CLIENT for one in in_between)
+    lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
+    return not timeline.can(RESENDS) and any(refused.error.seq < one.seq < end.seq for one in lost)
 
 
 def _is_shut_out(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:

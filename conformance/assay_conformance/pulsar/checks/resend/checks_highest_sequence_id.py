@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.event import ClosedBy, Fate, Fired, Frame, Outcome
+from assay_conformance.model.event import Fate, Fired, Frame, Outcome
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
@@ -57,9 +57,7 @@ def _is_given_up(timeline: Timeline, receipt: Frame) -> bool:
 
 def _comes_too_late(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
     """Somebody else ended its connection, or a fault swallowed what it carried, as it came; or its producer closed."""
-    closed = timeline.closed(receipt.conn)
-    ended = closed if closed is not None and closed.by is not ClosedBy.CLIENT else None
     cuts = (one for one in timeline.events.of(Fired) if one.action == "cut" and one.conn == receipt.conn)
-    ends = [end for end in (ended, next(cuts, None)) if end is not None]
+    ends = [end for end in (timeline.connection(receipt.conn).lost, next(cuts, None)) if end is not None]
     at_once = any(not timeline.bounds.is_past("in-flight", receipt.t_ns, end.t_ns) for end in ends)
     return at_once or unit.line.closing_before(receipt.seq)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame
+from assay_conformance.model.event import Closed, Fired, Frame
 from assay_conformance.pulsar.timeline import (
     MS,
     TOLERANCES,
@@ -77,7 +77,7 @@ def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
         return
     first, attempt = outage.refusals[0], outage.attempts[LEAST_ATTEMPTS - 1]
     # Waits for another connection are none between refusals.
-    lost = (one for one in timeline.events.of(Closed) if one.by is not ClosedBy.CLIENT)
+    lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
     if any(first.seq < one.seq < attempt.seq for one in lost) or _may_be_cut_short(timeline, outage, attempt):
         return
     waits_ns = [_wait_ns(timeline, outage, place) for place in range(LEAST_ATTEMPTS)]
@@ -117,8 +117,8 @@ def _starts_small_again(timeline: Timeline, outage: _Outage) -> Says:
     ready, back = outage.let_in, outage.back
     if ready is None or back is None or len(outage.refusals) < LEAST_ATTEMPTS:
         return
-    lost = timeline.closed(ready.conn)
-    if lost is None or lost.seq > back.seq or lost.by is ClosedBy.CLIENT or not _was_heard(timeline, ready, lost):
+    lost = timeline.connection(ready.conn).lost
+    if lost is None or lost.seq > back.seq or not _was_heard(timeline, ready, lost):
         return
     harms = (*timeline.events.of(Fired), *timeline.events.of(Closed))
     if any(lost.seq < harm.seq < back.seq for harm in harms):

@@ -1,0 +1,25 @@
+"""What the timeline of a short history says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import Script
+from assay_conformance.pulsar.timeline import Says, Timeline, check
+
+T = TypeVar("T")
+
+
+def asked(story: Script, question: Callable[[Timeline], T]) -> T:
+    """The answer to a question, which is asked while the timeline still has its relations."""
+    answers: list[T] = []
+
+    @check("resend.identical-bytes")
+    def asks(timeline: Timeline) -> Says:
+        answers.append(question(timeline))
+        yield from ()
+
+    trial(asks, story.done())
+    return answers[0]
