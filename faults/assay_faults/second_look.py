@@ -11,6 +11,7 @@ from typing import Final
 
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.event import Fact
+from assay_faults.awake import timeout_awake
 from assay_faults.bounds import SEEN_WITHIN_S
 from assay_faults.tap import Stream, Tap
 
@@ -41,7 +42,7 @@ class Way:
     async def met(self) -> Stream:
         """The broker's end, once the mark came through. UnseenError when it does not."""
         try:
-            async with asyncio.timeout(SEEN_WITHIN_S):
+            async with timeout_awake(SEEN_WITHIN_S):
                 return self._kept(await self._expected)
         except TimeoutError as error:
             raise UnseenError(f"nothing came through within {SEEN_WITHIN_S:g} s") from error
@@ -80,7 +81,7 @@ async def passes(way: Way) -> Facts:
 
 async def read(end: Stream, size: int) -> None:
     try:
-        async with asyncio.timeout(SEEN_WITHIN_S):
+        async with timeout_awake(SEEN_WITHIN_S):
             await end.reader.readexactly(size)
     except (asyncio.IncompleteReadError, OSError) as error:  # TimeoutError is one
         raise UnseenError(f"{size} bytes did not come whole: {error}") from error

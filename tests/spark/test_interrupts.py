@@ -142,7 +142,7 @@ def test_reading_back_that_is_cancelled_leaves_no_process(tmp_path: Path) -> Non
 
     async def cancelled() -> None:
         options = {"service_url": "pulsar://127.0.0.1:9", "topic": "t", "columns": "stored"}
-        reading = asyncio.create_task(read_back(tmp_path, options))
+        reading = asyncio.create_task(read_back(tmp_path, options, 1))
         await asyncio.to_thread(eventually, lambda: bool(begun()), "a process that reads", DEADLINE_S)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):

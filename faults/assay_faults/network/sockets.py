@@ -15,6 +15,7 @@ from typing import cast
 
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_conformance.wire.service_urls import TLS_SCHEME, address
+from assay_faults.awake import timeout_awake
 from assay_faults.bounds import OUTPUT_DEADLINE_S, PROOF_DEADLINE_S
 from assay_faults.network.protocols import SCHEME, Factory, Listener
 
@@ -98,7 +99,7 @@ class SocketNetwork:
         listener = await self.listen(_Greeter)
         heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
-            async with asyncio.timeout(PROOF_DEADLINE_S):
+            async with timeout_awake(PROOF_DEADLINE_S):
                 transport = await self.connect(lambda: _Listening(heard), listener.url)
                 try:
                     await heard

@@ -12,6 +12,7 @@ import signal
 from typing import Final
 
 from assay_conformance.model.errors import HarnessError
+from assay_faults.awake import Awake, timeout_awake
 from assay_faults.bounds import GRACE_S, SIGNALLED_WITHIN_S
 from assay_faults.processes.identity import Identity, ProcessState, identify, send_signal, state
 
@@ -67,7 +68,7 @@ async def _end(name: str, process: Identity, number: signal.Signals, within_s: f
     loop.add_reader(descriptor, ended.set)
     try:
         _send(name, process, number)
-        async with asyncio.timeout(within_s):
+        async with timeout_awake(within_s):
             await ended.wait()
     except TimeoutError:
         raise HarnessError(f"{name} (pid {process.pid}) outlived {number.name} by {within_s:g} s") from None
@@ -78,11 +79,11 @@ async def _end(name: str, process: Identity, number: signal.Signals, within_s: f
 
 async def _until(name: str, process: Identity, wanted: ProcessState) -> None:
     # The kernel tells nobody but the parent that a process stops or goes on: one has to look.
-    until = asyncio.get_running_loop().time() + SIGNALLED_WITHIN_S
+    awake = Awake(asyncio.get_running_loop().time)
     while (seen := state(process)) is not wanted:
         if seen in (ProcessState.ZOMBIE, ProcessState.GONE):
             raise HarnessError(f"{name} (pid {process.pid}) has ended by itself: expected it {wanted.name.lower()}")
-        if asyncio.get_running_loop().time() > until:
+        if awake.look() > SIGNALLED_WITHIN_S:
             raise HarnessError(
                 f"{name} (pid {process.pid}) is not {wanted.name.lower()} after {SIGNALLED_WITHIN_S:g} s"
             )

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay_faults.awake import timeout_awake
 from assay_faults.bounds import (
     BEGINS_WITHIN_S,
     KEEPER_ENDS_ALL_S,
@@ -328,7 +329,7 @@ class Watched:
     async def _started(cls, program: Program) -> Watched:
         watched = cls(program)
         try:
-            async with asyncio.timeout(BEGINS_WITHIN_S):
+            async with timeout_awake(BEGINS_WITHIN_S):
                 await watched._until(lambda: program.pid is not None or program.returncode is not None)
         except TimeoutError:
             watched.end()

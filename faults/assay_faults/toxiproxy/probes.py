@@ -21,6 +21,7 @@ from assay_conformance.model.outside import (
     SlowClose,
     Timeout,
 )
+from assay_faults.awake import timeout_awake
 from assay_faults.bounds import SEEN_WITHIN_S
 from assay_faults.second_look import BYTE, Facts, UnseenError, Way, now_ms, read, rounded
 from assay_faults.tap import Stream
@@ -145,7 +146,7 @@ async def _carry(way: Way, direction: Direction, size: int) -> float:
 
 async def _pieces(end: Stream, size: int) -> list[int]:
     pieces: list[int] = []
-    async with asyncio.timeout(SEEN_WITHIN_S):
+    async with timeout_awake(SEEN_WITHIN_S):
         while sum(pieces) < size and (data := await end.reader.read(_READBYTES)):
             pieces.append(len(data))
     return pieces or [0]
@@ -155,7 +156,7 @@ async def _all(end: Stream) -> int:
     """How many bytes came until the end."""
     got = 0
     try:
-        async with asyncio.timeout(SEEN_WITHIN_S):
+        async with timeout_awake(SEEN_WITHIN_S):
             while data := await end.reader.read(_READBYTES):
                 got += len(data)
     except TimeoutError as error:
@@ -180,7 +181,7 @@ async def _silence(end: Stream, silence_ms: int) -> Facts:
 async def _end(end: Stream, patience_s: float) -> str:
     """How the connection ended; no byte may come before that."""
     try:
-        async with asyncio.timeout(patience_s):
+        async with timeout_awake(patience_s):
             data = await end.reader.read(_READBYTES)
     except TimeoutError as error:
         raise UnseenError(f"no end came within {patience_s:g} s") from error

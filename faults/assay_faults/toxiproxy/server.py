@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
+from assay_faults.awake import timeout_awake
 from assay_faults.bounds import TOXIPROXY_READY_S
 from assay_faults.ledger import Kind, Ledger, environment_of
 from assay_faults.processes.keeper import Order, Program, start
@@ -75,10 +76,15 @@ class OwnServer:
 async def _ready(process: Program, api: Api) -> bool:
     """True once it answers; False when it ended. Whoever answers while it lives is it: the port is its own, or it
     would not."""
-    deadline_s = asyncio.get_running_loop().time() + TOXIPROXY_READY_S
+    try:
+        async with timeout_awake(TOXIPROXY_READY_S):
+            return await _answers(process, api)
+    except TimeoutError:
+        raise HarnessError(f"{api.url}: toxiproxy does not answer within {TOXIPROXY_READY_S:g} s") from None
+
+
+async def _answers(process: Program, api: Api) -> bool:
     while process.poll() is None:
-        if asyncio.get_running_loop().time() > deadline_s:
-            raise HarnessError(f"{api.url}: toxiproxy does not answer within {TOXIPROXY_READY_S:g} s")
         try:
             await asyncio.to_thread(api.version)
         except HarnessError:

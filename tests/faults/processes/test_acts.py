@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -45,6 +46,18 @@ def test_a_paused_process_is_stopped_when_the_call_returns_and_goes_on_when_resu
         assert state(process) is ProcessState.STOPPED
         asyncio.run(acts.resume("it", process))
         assert state(process) is ProcessState.ALIVE
+
+
+def test_a_process_that_ended_while_this_one_stood_still_has_not_outlived_the_signal() -> None:
+    async def stops(process: Identity) -> None:
+        stopping = asyncio.create_task(acts.stop("it", process, grace_s=0.5))
+        await asyncio.sleep(0)
+        time.sleep(1.0)  # noqa: ASYNC251 - the loop is late on purpose
+        await stopping
+
+    with running(HEARS) as process:
+        asyncio.run(stops(process))
+        assert state(process) is ProcessState.ZOMBIE
 
 
 def test_a_paused_process_can_be_stopped() -> None:
