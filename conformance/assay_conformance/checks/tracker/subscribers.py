@@ -10,17 +10,20 @@ from assay_conformance.model.topic_names import base_topic, is_partition, partit
 
 
 class Subscribers:
-    """`opened` are the consumers the bench asked for, by handle; `sessions` those on the wire, by connection and id."""
+    """`opened` are the consumers the bench asked for, by handle; `sessions` the latest on the wire, by connection and
+    id; `all` is every one of these, in order."""
 
     def __init__(self) -> None:
         self.opened: dict[int, OpenedConsumer] = {}
         self.sessions: dict[tuple[int, int], ConsumerSession] = {}
+        self.all: list[ConsumerSession] = []
         self._partitioned: set[str] = set()
 
     def came(self, session: ConsumerSession) -> None:
         """A SUBSCRIBE was written."""
         before = self.sessions.get((session.conn, session.consumer_id))
         self.sessions[session.conn, session.consumer_id] = session
+        self.all.append(session)
         if is_partition(session.topic):
             self._partitioned.add(base_topic(session.topic))
         session.consumer = self._subscriber(session, before)
@@ -29,8 +32,8 @@ class Subscribers:
 
     def let_go(self) -> None:
         """Consumers refer to their sessions, and these to them."""
-        for session in self.sessions.values():
-            session.consumer = None
+        for session in self.all:
+            session.consumer = session.known_until = None
 
     def part_of(self, base: str, partition: int) -> str:
         """The topic that a message id of this one names."""
@@ -65,7 +68,7 @@ class Subscribers:
         for consumer in possible:
             consumer.unsure.add(session.topic)
             if (live := consumer.live_on(session.topic)) is not None:
-                live.consumer = None
+                live.consumer, live.known_until = None, (consumer, session.request)
         return None
 
 

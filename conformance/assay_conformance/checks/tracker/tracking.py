@@ -85,6 +85,8 @@ class Tracker:
     """Producers over all their connections."""
     subscribers: Subscribers = field(default_factory=Subscribers)
     consumers: dict[tuple[int, int], ConsumerSession] = field(init=False)
+    consumer_sessions: list[ConsumerSession] = field(init=False)
+    """All of them, in order."""
     opened_consumers: dict[int, OpenedConsumer] = field(init=False)
     """Consumer handle -> what it was opened as."""
     history: Sequence[Event] = ()
@@ -105,6 +107,7 @@ class Tracker:
     def __post_init__(self) -> None:
         self.lines = Lines(self.foresight)
         self.consumers = self.subscribers.sessions
+        self.consumer_sessions = self.subscribers.all
         self.opened_consumers = self.subscribers.opened
 
     @property
@@ -184,7 +187,8 @@ class Tracker:
         elif event.verb == "seek" and event.handle in self.opened_consumers:
             self._seek(self.opened_consumers[event.handle], event)
         elif event.verb == "pause" and event.handle in self.opened_consumers:
-            self.opened_consumers[event.handle].paused = event
+            consumer = self.opened_consumers[event.handle]
+            consumer.paused = consumer.paused or event
         elif event.verb == "close":
             for consumer in self.subscribers.closed_by(event):
                 consumer.closing = consumer.closing or event
@@ -388,8 +392,7 @@ class Tracker:
             self.lines.admitted(session, event.fields.get("producer_name", session.name))
         if event.fields.get("producer_ready") is not False:
             session.ready = event
-            if isinstance(session, ProducerSession):
-                session.admitted = session.admitted or event
+            session.admitted = session.admitted or event
 
 
 _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {

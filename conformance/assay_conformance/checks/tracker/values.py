@@ -71,8 +71,12 @@ class ConsumerSession:
     subscription: str
     request: Frame
     ready: Frame | None = None
+    admitted: Frame | None = None
+    """The first SUCCESS that was written to it; `ready` is the last one, where a fault repeated it."""
     consumer: OpenedConsumer | None = None
     """Whose it is, when only one of the Case's consumers can have written it."""
+    known_until: tuple[OpenedConsumer, Frame] | None = None
+    """Whose it was until another SUBSCRIBE may have taken its place."""
     ended: Closed | Frame | None = None
     """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
     all_again: Frame | None = None
@@ -106,7 +110,7 @@ class OpenedConsumer:
     closing: Parting | None = None
     closed: Completion | AgentEnded | None = None
     paused: Invoke | None = None
-    """Asked to pause, ever: from then on it grants what it likes."""
+    """Asked to pause for the first time: from then on it grants what it likes."""
     sessions: list[ConsumerSession] = field(default_factory=list)
     """All of them, in order."""
     latest: dict[str, ConsumerSession] = field(default_factory=dict)

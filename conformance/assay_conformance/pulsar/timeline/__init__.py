@@ -22,6 +22,9 @@ from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
 from assay_conformance.pulsar.timeline.connections import Connection, Why
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer
+from assay_conformance.pulsar.timeline.deliveries import Delivery
+from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
     PASSING_ERRORS,
@@ -42,6 +45,7 @@ from assay_conformance.pulsar.timeline.sends import (
     ended_ns,
     is_vague,
 )
+from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
 __all__ = [
@@ -55,13 +59,21 @@ __all__ = [
     "RESENDS",
     "TOLERANCES",
     "Answer",
+    "Balance",
     "Breach",
     "Connection",
+    "Consumer",
+    "ConsumerSession",
+    "Delivery",
+    "Entry",
     "Exercised",
     "Fit",
+    "Grant",
     "Judged",
+    "Member",
     "NotJudged",
     "Parting",
+    "PermitAccount",
     "Producer",
     "ProducerSession",
     "Registration",
@@ -69,6 +81,7 @@ __all__ = [
     "Resent",
     "Says",
     "Send",
+    "Subscription",
     "Timeline",
     "TimelineCheck",
     "TooBusyError",
@@ -77,12 +90,15 @@ __all__ = [
     "Why",
     "agreement",
     "breach",
+    "charged",
     "check",
     "each",
     "either",
     "ended_ns",
     "every",
     "is_vague",
+    "known_consumer",
     "ms",
+    "name_of",
     "precedence",
 ]

@@ -8,33 +8,21 @@ from functools import cached_property
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
-from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Closed, Completion, Fate, Frame, Invoke, Outcome
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
-from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
 from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 
-class Timeline:
+class Timeline(Consuming):
     """What an attempt was. Made when its events have been seen; asked by checks, which it knows nothing of."""
 
     def __init__(self, view: View) -> None:
-        self.view = view
-        self._tracker = view.tracker
+        super().__init__(view)
         self._requests: dict[tuple[str, ...], list[Request]] = {}
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """Time bounds, with the load of the machine."""
-        return Bounds(self._tracker.load, self._tracker.end_ns)
-
-    @cached_property
-    def events(self) -> Events:
-        """The history by types, commands and verbs."""
-        return Events(self._tracker.history)
 
     def can(self, capability: str) -> bool:
         """Whether the client declares it."""

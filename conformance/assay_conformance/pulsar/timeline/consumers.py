@@ -1,0 +1,74 @@
+"""Consumers: as the application knows them, and on each connection.
+
+A `Consumer` is one handle over all its connections. A `ConsumerSession` is what a SUBSCRIBE asks for, on one
+connection: `admitted` is the SUCCESS, `ended` what ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay_conformance.checks.tracker import ConsumerSession, Entry
+from assay_conformance.checks.tracker import OpenedConsumer as Consumer
+from assay_conformance.judging.certainty import UnknownError
+from assay_conformance.model.event import AgentEnded, Ended, Event, Frame
+from assay_conformance.pulsar.timeline.events import Events
+
+__all__ = ["Consumer", "ConsumerSession", "ConsumerSessions", "Entry", "known_consumer", "known_owner"]
+
+
+class ConsumerSessions:
+    """Every consumer on every connection, and which frames are about it."""
+
+    def __init__(self, events: Events, sessions: Sequence[ConsumerSession]) -> None:
+        self.all = sessions
+        self._events = events
+        self._by_ids: dict[tuple[int, int], list[ConsumerSession]] = {}
+        self._frames: dict[str, dict[int, list[Frame]]] = {}
+        for session in sessions:
+            self._by_ids.setdefault((session.conn, session.consumer_id), []).append(session)
+
+    def of(self, frame: Frame) -> ConsumerSession | None:
+        """The consumer on its connection that a frame is about."""
+        found = self._by_ids.get((frame.conn, -1 if frame.consumer_id is None else frame.consumer_id), ())
+        return next((session for session in reversed(found) if session.request.seq <= frame.seq), None)
+
+    def frames(self, session: ConsumerSession, *commands: str) -> list[Frame]:
+        """All frames of these commands that are about a session, in order."""
+        if len(commands) == 1:
+            return self._by_session(commands[0]).get(id(session), [])
+        found = [frame for command in commands for frame in self._by_session(command).get(id(session), ())]
+        return sorted(found, key=lambda frame: frame.seq)
+
+    def _by_session(self, command: str) -> dict[int, list[Frame]]:
+        known = self._frames.get(command)
+        if known is None:
+            known = self._frames[command] = {}
+            for frame in self._events.frames(command):
+                session = self.of(frame)
+                if session is not None:
+                    known.setdefault(id(session), []).append(frame)
+        return known
+
+    def ends(self, session: ConsumerSession) -> list[Event]:
+        """Moments from which on nothing more can be expected on it, in order: a seek moved it elsewhere, its connection
+        or the consumer on it is gone, or everything is over."""
+        seeks: list[Event] = [*self.frames(session, "SEEK")]
+        if session.ended is not None:
+            return sorted([*seeks, session.ended], key=lambda end: end.seq)
+        over: Iterable[Event] = (*self._events.of(AgentEnded), *self._events.of(Ended))
+        return [*seeks, *(end for end in over if end.seq > session.request.seq)]
+
+
+def known_owner(session: ConsumerSession, event: Event) -> Consumer | None:
+    """Whose a session was at this event, None where that is not known."""
+    until = session.known_until
+    return session.consumer or (until[0] if until is not None and event.seq < until[1].seq else None)
+
+
+def known_consumer(session: ConsumerSession, event: Event) -> Consumer:
+    """Whose a session was at this event; unknown where any of several may have written its SUBSCRIBE."""
+    consumer = known_owner(session, event)
+    if consumer is None:
+        raise UnknownError("two consumers may have written the same SUBSCRIBE: whose it was is not known")
+    return consumer

@@ -1,0 +1,118 @@
+"""What a timeline says of consumers: sessions, permits, deliveries and subscriptions, each derived when first asked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.tracker import Call
+from assay_conformance.judging.patterns import Bounds
+from assay_conformance.model.event import Event, Frame, Invoke, Received
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry
+from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
+from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account
+from assay_conformance.pulsar.timeline.serving import subscriptions
+from assay_conformance.pulsar.timeline.subscriptions import Subscription
+
+
+class Consuming:
+    """The consumers' part of a timeline, and what every part needs."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._tracker = view.tracker
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Time bounds, with the load of the machine."""
+        return Bounds(self._tracker.load, self._tracker.end_ns)
+
+    @cached_property
+    def events(self) -> Events:
+        """The history by types, commands and verbs."""
+        return Events(self._tracker.history)
+
+    @cached_property
+    def consumer_sessions(self) -> ConsumerSessions:
+        """Every consumer on every connection."""
+        return ConsumerSessions(self.events, self._tracker.consumer_sessions)
+
+    def consumer(self, handle: int | None) -> Consumer | None:
+        """The one that the application knows by a handle."""
+        return self._tracker.opened_consumers.get(-1 if handle is None else handle)
+
+    def received(self, consumer: Consumer) -> list[Received]:
+        """What the application got of a consumer, in order."""
+        return self._tracker.received.get(consumer.handle, [])
+
+    def entry_of(self, message: Received) -> Entry | None:
+        """The entry that a message of the application came from, where that is known."""
+        return self._tracker.entries.get(message.seq)
+
+    @cached_property
+    def accounts(self) -> list[PermitAccount]:
+        """The permits of every session that was let in and of which the size of the queue is told, as clients keep
+        them."""
+        found = (account_of(self.view, self.consumer_sessions, one) for one in self.consumer_sessions.all)
+        return [account for account in found if account is not None]
+
+    @cached_property
+    def broker_accounts(self) -> list[PermitAccount]:
+        """The permits of every session as brokers keep them."""
+        return [broker_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
+
+    def account(self, session: ConsumerSession | None) -> PermitAccount | None:
+        """Of a session; None where there is none in `accounts`."""
+        return next((account for account in self.accounts if account.session is session), None)
+
+    @cached_property
+    def _deliveries(self) -> Deliveries:
+        return Deliveries(self.events, self.consumer_sessions, self._tracker)
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """Every MESSAGE, in order."""
+        _ = self.subscriptions
+        return self._deliveries.all
+
+    def copies(self, consumer: Consumer, entry: Entry) -> list[Delivery]:
+        """Every time that an entry was sent to a consumer, in order."""
+        _ = self.subscriptions
+        return self._deliveries.copies(consumer, entry)
+
+    def delivery_of(self, one: Received | Frame) -> Delivery | None:
+        """What a message of the application came with: the last copy before it; or the delivery that a MESSAGE is."""
+        _ = self.subscriptions
+        found = self._deliveries.of_frame if isinstance(one, Frame) else self._deliveries.of_received
+        return found.get(one.seq)
+
+    @cached_property
+    def subscriptions(self) -> list[Subscription]:
+        """Every subscription on every topic, in order."""
+        return subscriptions(self.view, self.events, self.consumer_sessions, self._deliveries)
+
+    @cached_property
+    def _calls(self) -> dict[int, list[Call]]:
+        found: dict[int, list[Call]] = {}
+        for calls in self._tracker.calls.values():
+            for call in calls:
+                found.setdefault(call.consumer.handle, []).append(call)
+        return found
+
+    def calls(self, consumer: Consumer) -> list[Call]:
+        """Every message of every ack and nack that the application asked of a consumer, in order."""
+        return self._calls.get(consumer.handle, [])
+
+    def calls_about(self, consumer: Consumer, entry: Entry) -> list[Call]:
+        """Those that name a message of an entry, and cumulative ones of a later entry."""
+        return [call for call in self.calls(consumer) if call.covers(entry)]
+
+    def closing_before(self, consumer: Consumer, event: Event) -> bool:
+        """Whether what ends a consumer had come by an event."""
+        return consumer.closing is not None and consumer.closing.seq < event.seq
+
+    def call_of(self, op: int) -> Invoke | None:
+        """What asked for an operation."""
+        operation = self._tracker.operations.get(op)
+        return None if operation is None else operation.invoke

@@ -1,0 +1,172 @@
+"""Deliveries: every MESSAGE, from the broker that wrote it to what settled it.
+
+dispatched -> came -> handed over -> acked or nacked by the application -> ACK written -> ACK arrived, or asked for
+again; and the next time that its entry was sent to somebody of the subscription.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from assay_conformance.checks.consumption import from_client, plain_acks, to_client
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Tracker
+from assay_conformance.model.event import Frame, Position, Received
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSessions, known_consumer, known_owner
+from assay_conformance.pulsar.timeline.events import Events
+
+REDELIVER: Final = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
+CUMULATIVE: Final = "Cumulative"
+
+
+@dataclass(slots=True, eq=False)
+class Delivery:
+    """One MESSAGE and what became of it. Its `entry` may hold several messages.
+
+    `handed`: its messages as the application got them; those of a copy that came before may be among them.
+    `calls`: acks and nacks of the application that name one of these. (Cumulative ones of later messages:
+    `Timeline.calls_about`.)
+    """
+
+    session: ConsumerSession
+    frame: Frame
+    entry: Entry
+    handed: tuple[Received, ...] = ()
+    calls: tuple[Call, ...] = ()
+    acks: tuple[Frame, ...] = ()
+    """ACKs that the client wrote: those that name its entry, and cumulative ones of a later entry."""
+    asked_again: Frame | None = None
+    """The first REDELIVER that the client wrote which names its entry, or everything."""
+    settled: Frame | None = None
+    """The first ACK at the broker that names it, or a later one cumulatively."""
+    given_back: Frame | None = None
+    """The first REDELIVER of its consumer at the broker which names its entry, or everything."""
+    next: Delivery | None = None
+    """The same entry, sent to somebody of its subscription once more."""
+
+    @property
+    def dispatched(self) -> bool:
+        """Whether the broker wrote it."""
+        return self.frame.at_broker
+
+    @property
+    def came(self) -> bool:
+        """Whether it was written to the client."""
+        return self.frame.to_receiver
+
+    @property
+    def position(self) -> Position:
+        """Of its entry."""
+        return self.frame.ids[0].position
+
+    @property
+    def consumer(self) -> Consumer:
+        """Whose it is; raises where that is unknown."""
+        return known_consumer(self.session, self.frame)
+
+    def is_out(self, seq: int) -> bool:
+        """Whether it had been sent, and neither acknowledged nor asked for again, as far as the broker knew, when event
+        `seq` came."""
+        ends = (self.settled, self.given_back)
+        return self.frame.seq < seq and not any(end is not None and end.seq < seq for end in ends)
+
+
+Owner = int | tuple[int, int]
+"""A consumer's handle; of one that is not known its connection and id there."""
+
+
+class Deliveries:
+    """All MESSAGEs that name an entry, in order, and where each of the application's messages came from."""
+
+    def __init__(self, events: Events, sessions: ConsumerSessions, tracker: Tracker) -> None:
+        self.all: list[Delivery] = []
+        self.of_frame: dict[int, Delivery] = {}
+        """By the number of the MESSAGE."""
+        self.of_received: dict[int, Delivery] = {}
+        """By the number of the Received event."""
+        self._sessions = sessions
+        self._copies: dict[tuple[Owner, Entry], list[Delivery]] = {}
+        self._open: dict[tuple[Owner, str], dict[Entry, Delivery]] = {}
+        """Owner and topic -> what a cumulative ACK, or a request for everything, is still about."""
+        last: dict[tuple[str, Entry], Delivery] = {}
+        for frame in events.frames("MESSAGE", "ACK", REDELIVER):
+            session = sessions.of(frame)
+            if session is None:
+                continue
+            owner = self._owner(session, frame)
+            if frame.command == "MESSAGE":
+                self._sent(session, owner, frame, last)
+            elif from_client(frame) and frame.command == REDELIVER:
+                self._asked(session, owner, frame)
+            elif from_client(frame) and plain_acks(frame):
+                self._acked(session, owner, frame)
+        self._handed_over(tracker)
+
+    def copies(self, consumer: Consumer, entry: Entry) -> list[Delivery]:
+        """Every time that an entry was sent to a consumer, in order."""
+        return self._copies.get((consumer.handle, entry), [])
+
+    @staticmethod
+    def _owner(session: ConsumerSession, frame: Frame) -> Owner:
+        consumer = known_owner(session, frame)
+        return (session.conn, session.consumer_id) if consumer is None else consumer.handle
+
+    def _sent(
+        self, session: ConsumerSession, owner: Owner, frame: Frame, last: dict[tuple[str, Entry], Delivery]
+    ) -> None:
+        if not frame.ids:
+            return
+        id = frame.ids[0]
+        entry = Entry(session.topic, id.ledger, id.entry)
+        delivery = Delivery(session, frame, entry)
+        before = last.get((session.subscription, entry))
+        if before is not None:
+            before.next = delivery
+        last[session.subscription, entry] = self.of_frame[frame.seq] = delivery
+        self.all.append(delivery)
+        if to_client(frame):
+            self._copies.setdefault((owner, entry), []).append(delivery)
+            self._open.setdefault((owner, session.topic), {})[entry] = delivery
+
+    def _asked(self, session: ConsumerSession, owner: Owner, frame: Frame) -> None:
+        """One without ids names all of the consumer's topic; what was asked for is not asked for by the next one."""
+        there = self._open.get((owner, session.topic), {})
+        named = {Entry(session.topic, id.ledger, id.entry) for id in frame.ids} or set(there)
+        for entry in named:
+            copies = self._copies.get((owner, entry))
+            if copies:
+                copies[-1].asked_again = copies[-1].asked_again or frame
+                there.pop(entry, None)
+
+    def _acked(self, session: ConsumerSession, owner: Owner, frame: Frame) -> None:
+        there = self._open.get((owner, session.topic), {})
+        for id in frame.ids:
+            entry = Entry(session.topic, id.ledger, id.entry)
+            named = [*self._copies.get((owner, entry), ())[-1:]]
+            if frame.ack_type == CUMULATIVE:
+                named += [there.pop(earlier) for earlier in [known for known in there if known < entry]]
+            for delivery in named:
+                delivery.acks = (*delivery.acks, frame)
+
+    def _handed_over(self, tracker: Tracker) -> None:
+        for handle, received in tracker.received.items():
+            for message in received:
+                entry = tracker.entries.get(message.seq)
+                delivery = None if entry is None else _before(self._copies.get((handle, entry), ()), message)
+                if delivery is not None:
+                    delivery.handed = (*delivery.handed, message)
+                    self.of_received[message.seq] = delivery
+        for call in _calls(tracker):
+            delivery = self.of_received.get(call.message.seq)
+            if delivery is not None:
+                delivery.calls = (*delivery.calls, call)
+
+
+def _before(copies: Iterable[Delivery], message: Received) -> Delivery | None:
+    """The last copy that had come."""
+    return next((copy for copy in reversed([*copies]) if copy.frame.seq < message.seq), None)
+
+
+def _calls(tracker: Tracker) -> Iterator[Call]:
+    return (call for calls in tracker.calls.values() for call in calls)

@@ -1,0 +1,151 @@
+"""Permits: what a consumer granted on one connection, and what was charged for messages, as one end of it saw both."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.consumption import bits_of, number_in_force
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.topic_names import is_partition
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, known_owner
+
+
+def charged(frame: Frame) -> int:
+    """How many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
+    count, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
+    return (bits_of(words) & (1 << count) - 1).bit_count() if words else count
+
+
+def queue_of(view: View, session: ConsumerSession) -> int | None:
+    """How many messages the receiver queue of a session holds, None where that is not told.
+
+    Consumers of several topics or partitions share a queue among them in ways of their own, and one that was paused
+    does not fill it.
+    """
+    consumer = session.consumer
+    if consumer is None or len(consumer.topics) != 1 or is_partition(session.topic) or consumer.paused:
+        return None
+    return number_in_force(view, consumer, "receiver_queue_size") or None
+
+
+def account_of(view: View, sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount | None:
+    """The account of a session as its client keeps it, from SUCCESS on until the consumer pauses; None where it was not
+    let in, or how much its queue holds is not told."""
+    admitted = session.admitted
+    consumer = None if admitted is None else known_owner(session, admitted)
+    if admitted is None or consumer is None or len(consumer.topics) != 1 or is_partition(session.topic):
+        return None
+    queue = number_in_force(view, consumer, "receiver_queue_size")
+    if not queue:
+        return None
+    ends = (consumer.paused, None if session.known_until is None else session.known_until[1])
+    until = min((end.seq for end in ends if end is not None), default=None)
+    if until is not None and until < admitted.seq:
+        return None
+    seen = (frame for frame in sessions.frames(session, "FLOW", "MESSAGE") if frame.seq > admitted.seq)
+    frames = [frame for frame in seen if frame.at_client and (until is None or frame.seq < until)]
+    return PermitAccount(session, consumer, frames, queue, admitted, until is not None)
+
+
+def broker_account(sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount:
+    """The account of a session as its broker keeps it, from SUBSCRIBE on."""
+    frames = [frame for frame in sessions.frames(session, "FLOW", "MESSAGE") if frame.at_broker]
+    return PermitAccount(session, session.consumer, frames, 0)
+
+
+class Balance(NamedTuple):
+    """Where an account stands. `filtered`: messages that ack_sets took out of batches; they were not charged.
+    `garbled`: a batch came whose checksum does not fit, and what that cost nobody can say."""
+
+    granted: int = 0
+    charged: int = 0
+    filtered: int = 0
+    last_filtered: Frame | None = None
+    last_message: Frame | None = None
+    garbled: bool = False
+
+    @property
+    def outstanding(self) -> int:
+        """Permits that are open."""
+        return self.granted - self.charged
+
+    def after(self, frame: Frame) -> Balance:
+        """Behind a FLOW or a MESSAGE."""
+        if frame.command == "FLOW":
+            return self._replace(granted=self.granted + (frame.permits or 0))
+        cost, size = charged(frame), frame.messages
+        return Balance(
+            self.granted,
+            self.charged + cost,
+            self.filtered + size - cost,
+            frame if cost < size else self.last_filtered,
+            frame,
+            self.garbled or (size > 1 and frame.intact is False),
+        )
+
+
+class Grant(NamedTuple):
+    """A FLOW, where it stands among the frames of its account, and the balance with it."""
+
+    account: PermitAccount
+    frame: Frame
+    place: int
+    balance: Balance
+
+    @property
+    def permits(self) -> int:
+        """How many it grants."""
+        return self.frame.permits or 0
+
+
+@dataclass(eq=False)
+class PermitAccount:
+    """Of one session: its FLOWs and MESSAGEs as one end of the connection saw them, in order. `queue`: the size of the
+    receiver queue, 0 where that is not told. `is_cut_off`: it goes on, but not by any rule."""
+
+    session: ConsumerSession
+    consumer: Consumer | None
+    frames: Sequence[Frame]
+    queue: int
+    admitted: Frame | None = None
+    is_cut_off: bool = False
+
+    @property
+    def refill(self) -> int:
+        """Half the queue, as generously as any client rounds it."""
+        return max(1, -(-self.queue // 2))
+
+    @cached_property
+    def grants(self) -> list[Grant]:
+        """Every FLOW, in order."""
+        steps = enumerate(_balances(Balance(), self.frames))
+        return [Grant(self, frame, place, balance) for place, (frame, balance) in steps if frame.command == "FLOW"]
+
+    @property
+    def first(self) -> Grant | None:
+        """The first of them."""
+        return self.grants[0] if self.grants else None
+
+    def at(self, event: Event) -> Balance:
+        """Where it stood at an event."""
+        before = bisect_right(self.grants, event.seq, key=lambda grant: grant.frame.seq)
+        found, place = Balance(), -1
+        if before:
+            found, place = self.grants[before - 1].balance, self.grants[before - 1].place
+        for frame, balance in _balances(found, islice(self.frames, place + 1, None)):
+            if frame.seq > event.seq:
+                break
+            found = balance
+        return found
+
+
+def _balances(balance: Balance, frames: Iterable[Frame]) -> Iterator[tuple[Frame, Balance]]:
+    for frame in frames:
+        balance = balance.after(frame)
+        yield frame, balance

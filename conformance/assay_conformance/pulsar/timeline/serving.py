@@ -1,0 +1,150 @@
+"""How a broker serves its subscriptions: one walk through what it carried, which writes down who joined, what was sent,
+and what settled it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.dispatches import SHARED
+from assay_conformance.checks.occasions import DEFAULT_KIND
+from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Position
+from assay_conformance.model.fault import Cut, CutHow
+from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
+from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Deliveries, Delivery
+from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.subscriptions import Acked, Asked, Member, Subscription
+
+SEEN: Final = ("SUBSCRIBE", "SUCCESS", "ERROR", "MESSAGE", "ACK", REDELIVER, "CLOSE_CONSUMER", "SEEK", "UNSUBSCRIBE")
+
+
+def subscriptions(view: View, events: Events, sessions: ConsumerSessions, deliveries: Deliveries) -> list[Subscription]:
+    """All of the attempt, in order of their first SUBSCRIBE. Writes down on each delivery what settled it."""
+    return _Service(view, sessions, deliveries).through(events)
+
+
+class _Service:
+    """One walk through what the broker carried."""
+
+    def __init__(self, view: View, sessions: ConsumerSessions, deliveries: Deliveries) -> None:
+        cuts = [fault.action for fault in view.case.faults if isinstance(fault.action, Cut)]
+        self._hidden = any(cut.how is CutHow.BLACKHOLE for cut in cuts)
+        self._sessions, self._deliveries = sessions, deliveries
+        self._found: list[Subscription] = []
+        self._current: dict[tuple[str, str], Subscription] = {}
+        self._asked: dict[tuple[int, int], Asked] = {}
+        self._out: dict[int, dict[Position, Delivery]] = {}
+        """Of each member, what it holds."""
+        self._unacked: dict[int, dict[Position, Delivery]] = {}
+        """Of each subscription, what was sent and is not acknowledged."""
+
+    def through(self, events: Events) -> list[Subscription]:
+        seen: list[Event] = [*(one for one in events.frames(*SEEN) if one.at_broker), *events.of(Closed)]
+        for event in sorted(seen, key=lambda one: one.seq):
+            if isinstance(event, Closed):
+                self._cut(event)
+            elif event.command in ("SUCCESS", "ERROR"):  # type: ignore[union-attr]
+                self._answered(event)  # type: ignore[arg-type]
+            else:
+                self._about(event)  # type: ignore[arg-type]
+        return self._found
+
+    def _about(self, frame: Frame) -> None:
+        session = self._sessions.of(frame)
+        if session is None:
+            return
+        if frame.command == "SUBSCRIBE":
+            self._subscribe(session, frame)
+            return
+        subscription = self._current.get((session.topic, session.subscription))
+        if subscription is None:
+            return
+        member = subscription.member_of(session)
+        if frame.command == "ACK":
+            self._ack(subscription, member, frame)
+        elif frame.command in ("SEEK", "UNSUBSCRIBE"):
+            subscription.over = frame
+            del self._current[session.topic, session.subscription]
+        elif member is not None and frame.command == "MESSAGE":
+            self._sent(subscription, member, frame)
+        elif member is not None and frame.command == REDELIVER:
+            self._asked_again(member, frame)
+        elif member is not None:
+            member.left = member.left or frame
+
+    def _subscribe(self, session: ConsumerSession, frame: Frame) -> None:
+        if frame.request_id is None:
+            return
+        place = (session.topic, session.subscription)
+        found = self._current.get(place)
+        if found is None:
+            found = Subscription(*place, durable=frame.fields.get("durable", True) is not False)
+            self._current[place] = found
+            self._found.append(found)
+        if not found.living(frame):
+            found.kinds.append(str(frame.fields.get("subType", DEFAULT_KIND)))
+        asked = self._asked[frame.conn, frame.request_id] = Asked(session)
+        found.asked.append(asked)
+
+    def _answered(self, frame: Frame) -> None:
+        asked = None if frame.request_id is None else self._asked.pop((frame.conn, frame.request_id), None)
+        if asked is None:
+            return
+        asked.answer = frame
+        subscription = self._current.get((asked.session.topic, asked.session.subscription))
+        if subscription is not None and not asked.refused:
+            subscription.members.append(Member(asked.session, frame))
+
+    def _sent(self, subscription: Subscription, member: Member, frame: Frame) -> None:
+        delivery = self._deliveries.of_frame.get(frame.seq)
+        if delivery is not None:
+            member.deliveries.append(delivery)
+            subscription.deliveries.append(delivery)
+            self._out.setdefault(id(member), {})[delivery.position] = delivery
+            if delivery.position not in subscription.acked:
+                self._unacked.setdefault(id(subscription), {})[delivery.position] = delivery
+
+    def _ack(self, subscription: Subscription, member: Member | None, ack: Frame) -> None:
+        """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
+        cumulative one that names several entries, or comes from one of several consumers. Whether one settles anything
+        that comes ahead of the answer to its consumer's SUBSCRIBE, nobody can say."""
+        waiting = any(one.answer is None and one.session.conn == ack.conn for one in subscription.asked)
+        if not (waiting if member is None else member.takes_acks(ack)):
+            return
+        cumulative = ack.ack_type == CUMULATIVE
+        if cumulative and (subscription.kind in SHARED or len(ack.ids) != 1):
+            return
+        lives, sets = member is not None and member.lives(ack), ack.ack_sets
+        for number, named in enumerate(ack.ids):
+            if cumulative:
+                out = {} if member is None else self._out.get(id(member), {})
+                known = {**self._unacked.get(id(subscription), {}), **out}
+                for position in [one for one in known if one < named.position]:
+                    self._settle(subscription, position, ack, whole=lives)
+            whole = lives and not (number < len(sets) and sets[number])
+            self._settle(subscription, named.position, ack, whole=whole)
+
+    def _settle(self, subscription: Subscription, position: Position, ack: Frame, *, whole: bool) -> None:
+        """An entry that was acknowledged may be out again: the first ACK was lost, or went with its connection."""
+        last = self._unacked.get(id(subscription), {}).pop(position, None)
+        if whole and last is not None:
+            subscription.acked[position] = Acked(last, ack)
+        held = (self._out.get(id(member), {}).pop(position, None) for member in subscription.members)
+        for delivery in (last, *held):
+            if delivery is not None:
+                delivery.settled = delivery.settled or ack
+
+    def _asked_again(self, member: Member, frame: Frame) -> None:
+        out = self._out.get(id(member), {})
+        for position in [named.position for named in frame.ids] or list(out):
+            delivery = out.pop(position, None)
+            if delivery is not None:
+                delivery.given_back = frame
+
+    def _cut(self, closed: Closed) -> None:
+        if self._hidden and closed.by is ClosedBy.CLIENT:
+            return
+        for subscription in self._current.values():
+            for member in subscription.members:
+                if member.session.conn == closed.conn:
+                    member.left = member.left or closed

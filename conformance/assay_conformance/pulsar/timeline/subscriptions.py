@@ -1,0 +1,125 @@
+"""Subscriptions as the broker serves them: who is in, what was sent to whom, and what was acknowledged.
+
+Everything here is seen from the broker's side of the wire, where its duties are: a MESSAGE counts when the broker wrote
+it, an ACK when it came to the broker. What an ACK names at all needs not be sent again, a batch with members left
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from assay_conformance.checks.dispatches import name_of
+from assay_conformance.checks.occasions import DEFAULT_KIND
+from assay_conformance.model.event import Closed, Event, Frame, Position
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline.consumers import ConsumerSession
+from assay_conformance.pulsar.timeline.deliveries import Delivery
+
+__all__ = ["Acked", "Asked", "Member", "Subscription", "name_of"]
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A consumer that the broker let in with `joined`. `deliveries`: what it was sent, in order. `left`: what told the
+    broker that it is gone, which in a black hole is later than the end that its client sees."""
+
+    session: ConsumerSession
+    joined: Frame
+    deliveries: list[Delivery] = field(default_factory=list)
+    left: Closed | Frame | None = None
+
+    def lives(self, at: Event) -> bool:
+        """Whether it had not ended, as far as anybody knows."""
+        ended = self.session.ended
+        return self.joined.seq <= at.seq and (ended is None or ended.seq >= at.seq)
+
+    def is_settled(self, at: Event) -> bool:
+        """Whether broker and client agreed on that."""
+        return self.lives(at) or (self.left is not None and self.left.seq < at.seq)
+
+    def takes_acks(self, at: Event) -> bool:
+        """Whether the broker had not ended it: an ACK that left before the consumer's own close arrives before that,
+        too."""
+        ended = self.session.ended
+        by_client = isinstance(ended, Frame) and ended.dir is Direction.TO_BROKER
+        return ended is None or ended.seq >= at.seq or by_client
+
+    def out(self, at: Event) -> dict[Position, Delivery]:
+        """What it had been sent, and had neither acknowledged nor asked for again."""
+        return {one.position: one for one in self.deliveries if one.is_out(at.seq)}
+
+    def __str__(self) -> str:
+        return f"consumer {self.session.consumer_id} of connection {self.session.conn}"
+
+
+class Acked(NamedTuple):
+    """An entry that was acknowledged whole, by a consumer that was there: as it was sent last, and the ACK."""
+
+    delivery: Delivery
+    ack: Frame
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A SUBSCRIBE at the broker, and what it answered."""
+
+    session: ConsumerSession
+    answer: Frame | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether that is an ERROR."""
+        return self.answer is not None and self.answer.command == "ERROR"
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """One subscription on one topic, until a SEEK or UNSUBSCRIBE moved it (`over`): behind that it is another one."""
+
+    topic: str
+    name: str
+    durable: bool
+    asked: list[Asked] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    deliveries: list[Delivery] = field(default_factory=list)
+    """What the broker sent to any of its members, in order."""
+    acked: dict[Position, Acked] = field(default_factory=dict)
+    over: Frame | None = None
+    kinds: list[str] = field(default_factory=list)
+    """Its types, Exclusive or another: a SUBSCRIBE may change it while nobody is there."""
+
+    @property
+    def kind(self) -> str:
+        """Its type, Exclusive or another; the last one, where it had several."""
+        return self.kinds[-1] if self.kinds else DEFAULT_KIND
+
+    def living(self, at: Event) -> list[Member]:
+        """Members that had joined, and not ended."""
+        return [member for member in self.members if member.lives(at)]
+
+    def member_of(self, session: ConsumerSession | None) -> Member | None:
+        """The last time that this session was let in."""
+        return next((member for member in reversed(self.members) if member.session is session), None)
+
+    def is_asked(self, at: Event) -> bool:
+        """Whether somebody was waiting to be let in."""
+        waiting = (one for one in self.asked if one.session.request.seq < at.seq)
+        return any(one.answer is None or one.answer.seq >= at.seq for one in waiting)
+
+    def unacked(self, at: Event) -> Mapping[Position, Delivery]:
+        """Every entry that had been sent to anybody and was acknowledged by nobody, as it was sent last."""
+        sent = {one.position: one for one in self.deliveries if one.frame.seq < at.seq}
+        return {position: one for position, one in sent.items() if not self._is_settled(position, one, at)}
+
+    def is_acked(self, position: Position, at: Event) -> bool:
+        """Whether an entry had been acknowledged whole."""
+        return position in self.acked and self.acked[position].ack.seq < at.seq
+
+    def _is_settled(self, position: Position, last: Delivery, at: Event) -> bool:
+        return self.is_acked(position, at) or (last.settled is not None and last.settled.seq < at.seq)
+
+    def __str__(self) -> str:
+        return f"{self.kind} subscription {self.name} of topic {self.topic}"
