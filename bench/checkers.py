@@ -33,7 +33,6 @@ from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import ConsumerCheck
 from assay_conformance.checks.dispatches import DispatchLedger
-from assay_conformance.checks.flow.permits import PermitCheck
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import fitting, run
 from assay_conformance.checks.routes import routes
@@ -45,6 +44,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Cut, Fault
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Judgement
+from assay_conformance.pulsar.checks.flow._permits import PermitCheck
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_fixtures.runner.folder import LineFile, read_lines

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from assay_conformance.cases import all_cases
 from assay_conformance.history.script import Script
 from assay_conformance.model.agent import Answer
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.fault import Drop, Fault, OnFrame
 from assay_conformance.model.schema import FileKind, header
+from assay_conformance.pulsar.cases import all_cases
 from assay_fixtures.runner.folder import lines, read_lines
 from assay_fixtures.verified import exit_code
 

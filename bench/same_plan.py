@@ -36,7 +36,7 @@ LIBRARIES: Final = ("hypothesis", "msgspec", "crc32c", "cramjam", "protobuf")
 PLAN: Final = """
 import hashlib, msgspec
 from hypothesis import strategies as st
-from assay_conformance.cases import all_cases
+from assay_conformance.pulsar.cases import all_cases
 from assay_conformance.cases.permutations import spread
 from assay_conformance.machines import areas, harmed, plan
 from assay_conformance.model.case import Tier

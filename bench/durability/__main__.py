@@ -18,8 +18,8 @@ from pathlib import Path
 from bench.durability.killing import Durability
 from bench.durability.result import Row, remarks, table
 
-from assay_conformance.cases.durability import KINDS
 from assay_conformance.model.errors import AssayError
+from assay_conformance.pulsar.cases.ordering.durability import KINDS
 from assay_fixtures.verified import exit_code
 
 

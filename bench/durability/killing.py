@@ -12,10 +12,10 @@ from pathlib import Path
 import uvloop
 from bench.durability.result import KIND, WRITE_QUORUM, Row, Tally, checks_meant, results, row_of
 
-from assay_conformance.cases.durability import KILLS, KINDS, LOADS, Kind, killed
 from assay_conformance.model.case import Case
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.outside import Means
+from assay_conformance.pulsar.cases.ordering.durability import KILLS, KINDS, LOADS, Kind, killed
 from assay_fixtures.brokers.jvm.cluster import Shape
 from assay_fixtures.brokers.jvm.cluster_source import SmallCluster
 from assay_fixtures.brokers.pulsar.site import PulsarSite

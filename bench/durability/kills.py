@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from assay_conformance.cases.durability import Kind
 from assay_conformance.model.event import Closed, Event, Fired, Frame
+from assay_conformance.pulsar.cases.ordering.durability import Kind
 
 UNDER_WAY = 100
 """SENDs without an answer when the signal was sent."""

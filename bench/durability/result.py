@@ -11,11 +11,11 @@ from bench.durability.forgotten import forgotten, is_forgotten
 from bench.durability.given_up import gives_up, is_given_up
 from bench.durability.kills import KillSeen, kills_seen
 
-from assay_conformance.cases.durability import KINDS
 from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Ended, Ending, Event, ReadBack
 from assay_conformance.model.verdict import Judgement, Verdict
+from assay_conformance.pulsar.cases.ordering.durability import KINDS
 from assay_fixtures.packs import Pack
 from assay_fixtures.runner.folder import StoredRun
 from assay_fixtures.runner.judging import judge

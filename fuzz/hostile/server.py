@@ -29,6 +29,7 @@ PRELOADED = (
     "assay_fixtures.brokers.embedded",
     "assay_conformance.checks.judge",
     "assay_conformance.cases",
+    "assay_conformance.pulsar.cases",
     "assay_reports.report",
     "assay_reports.expectations",
     "hypothesis",

@@ -6,14 +6,14 @@ from bench.durability.forgotten import forgotten, is_forgotten
 from bench.durability.given_up import given_up, gives_up, is_given_up
 from bench.durability.kills import kills_seen
 from bench.durability.result import CaseResult, CutShort, Excused, Row, Tally, in_all, remarks, table
-from tests.conformance.checks.chunk_story import CHUNKS, Story
+from tests.conformance.pulsar.chunking._chunked import CHUNKS, Story
 
-from assay_conformance.cases.durability import KINDS
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, MessageId
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
+from assay_conformance.pulsar.cases.ordering.durability import KINDS
 
 ACKS = RequirementId("ack.survives-unload")
 TOPIC = "assay/c0-1/t"

@@ -7,13 +7,15 @@ import signal
 import pytest
 from tests.end_to_end.running import Ran, run_cases
 
-from assay_conformance.cases.client_process import CASES, PAUSE_MS
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import AgentEnded, Fired, Healed
 from assay_conformance.model.outside import Means
 from assay_conformance.model.verdict import Verdict
+from assay_conformance.pulsar.cases import all_cases
+from assay_conformance.pulsar.cases._client_process import PAUSE_MS
 from assay_fixtures.agents import manifest
 
+CASES = tuple(case for case in all_cases() if case.id.startswith("process/"))
 BOTH = frozenset({Means.FRAMES, Means.PROCESSES})
 KILLED, STOPPED, PAUSED = "process/killed-producer", "process/stopped-producer", "process/paused-producer"
 

@@ -1,1 +1,1 @@
-"""Checks by chapter, and what they share. `registry`: requirement id -> the check that judges it."""
+"""What checks are made of and run by; the checks themselves stand in `pulsar.checks`."""

@@ -21,7 +21,6 @@ import msgspec
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Said
 from assay_conformance.checks.bench_facts import BenchFacts
-from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.part import judge_part
 from assay_conformance.history.rereading import History
 from assay_conformance.model.case import Case, Who
@@ -30,6 +29,7 @@ from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import CallsDoNotHang
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
 """How the reason begins of what was not decided for that; the figure follows."""
@@ -77,7 +77,7 @@ def judge_parts(
         attempt_end.unread = unread = unread or attempt_end.unread
         for requirement, said in told.items():
             found[requirement].add(said)
-    if (liveness := found.get(OperationsEnd.requirement)) is not None and liveness.findings:
+    if (liveness := found.get(CallsDoNotHang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
     judgements = [
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)

@@ -13,7 +13,6 @@ from assay_conformance.checks.base import Check, Said, View, blame, tell
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.dispatches import all_groups
-from assay_conformance.checks.flow.permits import PermitLife
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.occasions import met_by, occasions
 from assay_conformance.checks.plain import LEAST, LONG, shortened
@@ -24,6 +23,7 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.flow._permits import PermitLife
 from assay_conformance.pulsar.timeline import Timeline, TimelineCheck
 
 Told = Mapping[RequirementId, Said]

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from assay_conformance.cases.tuning import PROPERTIES
 from assay_conformance.machines.stock import LONG_AGO_MS, SECOND_MS
 from assay_conformance.machines.surroundings import TOPIC
 from assay_conformance.model.case import Config
+from assay_conformance.pulsar.cases.batching.tuning import PROPERTIES
 
 KEYS = (None, None, "a", "my-key", "é", "k1")
 """Most messages have none; the others' partitions tell one hash from another."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from assay_conformance.cases.compression import CODECS
 from assay_conformance.cases.stored import (
     bad_batch,
     batch,
@@ -21,6 +20,7 @@ from assay_conformance.cases.stored import (
     plain,
     plains,
 )
+from assay_conformance.pulsar.cases.compression import CODECS
 
 APART = 10
 """Numbers that one find may take."""

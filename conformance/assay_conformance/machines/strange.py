@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from assay_conformance.cases.malformed import COMMAND_TOO_LONG, NO_COMMAND, UNKNOWN_COMMAND
-from assay_conformance.cases.requests import NEWS
 from assay_conformance.machines.harm import ANYTIME, LASTING, at
 from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES, LONGEST_WAIT_MS, OPERATION_TIMEOUT_MS
 from assay_conformance.model.fault import (
@@ -25,6 +23,8 @@ from assay_conformance.model.fault import (
     Resegment,
     Rewrite,
 )
+from assay_conformance.pulsar.cases.connection.requests import NEWS
+from assay_conformance.pulsar.cases.robustness.malformed import COMMAND_TOO_LONG, NO_COMMAND, UNKNOWN_COMMAND
 
 WITHOUT_END = 60
 """Redirects: three times what a client follows."""

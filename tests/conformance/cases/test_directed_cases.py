@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
-from assay_conformance.checks.registry import CHECKS
 from assay_conformance.model.case import Case, Isolation, Tier
 from assay_conformance.model.fault import AfterStep
 from assay_conformance.model.outside import Role, Target
 from assay_conformance.model.requirement import Disposition
+from assay_conformance.pulsar.cases import all_cases
+from assay_conformance.pulsar.registry import CHECKS
 
 CASES = all_cases()
 _EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

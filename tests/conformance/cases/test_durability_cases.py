@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from assay_conformance.cases.durability import BROKERS, DOWN_MS, KILLS, KINDS, LOADS, OPENING, Draws, Kind, Load, killed
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import OnFrame
 from assay_conformance.model.outside import Kill, Role, Target
+from assay_conformance.pulsar.cases.ordering.durability import (
+    BROKERS,
+    DOWN_MS,
+    KILLS,
+    KINDS,
+    LOADS,
+    OPENING,
+    Draws,
+    Kind,
+    Load,
+    killed,
+)
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.id)
 every_load = pytest.mark.parametrize("load", LOADS.values(), ids=lambda load: load.id)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assay_conformance.cases import all_cases
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Delay, Fault, Until
 from assay_conformance.model.outside import Means, means_of
+from assay_conformance.pulsar.cases import all_cases
 
 PAUSES: Mapping[str, str] = {
     "connection/slow-handshake": "what is wrong leaves right behind CONNECT; a client that waits may wait for any time",

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay_conformance.cases import all_cases
 from assay_conformance.cases.build import Schedule, up
 from assay_conformance.cases.permutations import AXES, Value, open_to, pairs_of, permutations, permuted, rows, spread
 from assay_conformance.cases.permutations.concerned import CONCERNED
 from assay_conformance.catalogue import load
 from assay_conformance.model.case import Case, Tier, Topic, Topology, base_of, check_case_id, words_of
 from assay_conformance.model.fault import Cut, Fault
+from assay_conformance.pulsar.cases import all_cases
 from assay_fixtures.agents.keys import SUITE_KEYS, WORDS
 
 LEAST_AVAILABLE = 2_000

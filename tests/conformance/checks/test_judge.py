@@ -7,20 +7,20 @@ import gc
 from assay_conformance import catalogue
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
-from assay_conformance.checks.liveness import AGENT_LOST, NEVER_ENDED, OperationsEnd
-from assay_conformance.checks.registry import CHECKS
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import AgentEnded, Ending, Event, Frame
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import AGENT_LOST, NEVER_ENDED, CallsDoNotHang
+from assay_conformance.pulsar.registry import CHECKS
 from assay_conformance.pulsar.timeline import Producer, Says, Timeline, UnknownError, breach
 from assay_conformance.pulsar.timeline import check as timeline_check
 
 CATALOGUE = catalogue.load()
 ORDER, IDS = RequirementId("resend.keeps-queue-order"), RequirementId("ordering.sequence-ids-increase-by-one")
-LIVENESS = OperationsEnd.requirement
+LIVENESS = CallsDoNotHang.requirement
 CLIENT = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset(CATALOGUE.capabilities))
 CASE = Case(id="test/case", title="t", requirements=(ORDER, IDS), steps=())
 

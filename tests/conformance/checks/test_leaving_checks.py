@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import assay_conformance.checks as checks
+import assay_conformance.checks as neutral_checks
 import assay_conformance.pulsar.checks as pulsar_checks
 
 LEFT: Final = frozenset({"connection-closed", "left-the-connection"})
@@ -17,7 +17,7 @@ ASKS: Final = frozenset({"was_left", "may_have_heard_nothing", "left_over"})
 
 def _blaming() -> Iterator[tuple[str, frozenset[str]]]:
     """Each module of checks with such a code, and what it names."""
-    roots = (*checks.__path__, *pulsar_checks.__path__)
+    roots = (*neutral_checks.__path__, *pulsar_checks.__path__)
     for path in sorted(path for root in roots for path in Path(root).rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         codes = {node.value for node in nodes if isinstance(node, ast.Constant)}

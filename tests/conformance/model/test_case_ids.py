@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay_conformance.cases import all_cases
 from assay_conformance.model.case import check_case_id
 from assay_conformance.model.errors import UsageError
+from assay_conformance.pulsar.cases import all_cases
 
 
 def test_ids_of_our_own_cases_are_accepted() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay_conformance import catalogue
-from assay_conformance.cases import all_cases
 from assay_conformance.model.requirement import Requirement
+from assay_conformance.pulsar.cases import all_cases
 
 FLAGS: dict[tuple[str, ...], frozenset[str]] = {
     ("resend_pending",): frozenset(

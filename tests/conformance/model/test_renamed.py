@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 import pytest
 from tests.conformance.model.test_run_file import info
 
-from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
 from assay_conformance.model.renamed import current, former_case, hint, renamed, table
 from assay_conformance.model.run import read_run
 from assay_conformance.model.schema import CURRENT, FileKind, write_document
+from assay_conformance.pulsar.cases import all_cases
 from assay_conformance.pulsar.mutants import mutants
 
 KINDS: dict[str, tuple[Mapping[str, str], Iterable[str]]] = {

@@ -1,7 +1,7 @@
 """What was acknowledged is there, once and in its order, whatever process of a real cluster dies meanwhile.
 
-The Cases are those of `cases/durability.py`, by seed, and the checks are those of every run; `bench/durability` runs
-them, and says which kills count.
+The Cases are those of `pulsar/cases/ordering/durability.py`, by seed, and the checks are those of every run;
+`bench/durability` runs them, and says which kills count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from bench.durability.killing import Durability
 from bench.durability.result import Row, Tally, remarks, table
 
-from assay_conformance.cases.durability import KINDS
+from assay_conformance.pulsar.cases.ordering.durability import KINDS
 
 pytestmark = pytest.mark.long
 

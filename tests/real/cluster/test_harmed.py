@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.end_to_end.running import command_line
 
-from assay_conformance.cases.harmed_servers import CASES
 from assay_conformance.model.outside import Kill, Pause, Stop
+from assay_conformance.pulsar.cases.ordering.harmed_servers import CASES
 
 pytestmark = pytest.mark.long
 

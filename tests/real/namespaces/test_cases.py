@@ -6,13 +6,16 @@ import asyncio
 
 import pytest
 
-from assay_conformance.cases.packets import CASES
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
+from assay_conformance.model.needs import means
 from assay_conformance.model.outside import Means
 from assay_conformance.model.verdict import Verdict
+from assay_conformance.pulsar.cases import all_cases
 from assay_faults.namespaces.injector import NamespaceInjector
 from assay_fixtures.reference.probe import ReferenceTrial
+
+CASES = [case for case in all_cases() if Means.NAMESPACES in means(case)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

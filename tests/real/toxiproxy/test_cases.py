@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from assay_conformance.cases.toxics import CASES
 from assay_conformance.model.case import Case, Tier
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.event import Fired
+from assay_conformance.model.needs import means
 from assay_conformance.model.outside import Means
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
+from assay_conformance.pulsar.cases import all_cases
 from assay_faults.injector import MakeInjector
 from assay_faults.ledger import Ledger
 from assay_faults.toxiproxy.api import Api
@@ -21,7 +22,7 @@ from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import FindServer, OwnServer
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
-FAST = [case for case in CASES if case.tier is Tier.FAST]
+FAST = [case for case in all_cases() if Means.TOXIPROXY in means(case) and case.tier is Tier.FAST]
 
 
 CAUGHT = {

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
-from assay_conformance.checks.registry import CHECKS
+from assay_conformance.pulsar.cases import all_cases
+from assay_conformance.pulsar.registry import CHECKS
 from assay_reports.explain import explanation, sections
 
 Sample = Any
@@ -42,7 +42,7 @@ def test_how_it_is_tested_names_cases_and_their_faults() -> None:
 
 def test_how_it_is_tested_names_the_check() -> None:
     text = told("ordering.delivers-in-message-id-order")["How it is tested"]
-    assert "assay_conformance.checks.delivery_order.DeliversInIdOrder" in text
+    assert "assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order.DeliversInMessageIdOrder" in text
 
 
 def test_failure_of_the_broker_says_nothing_about_the_client() -> None:

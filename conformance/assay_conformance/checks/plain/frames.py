@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from assay_conformance.checks.ack.together import MAX_IDS
 from assay_conformance.checks.plain.standing import Standing
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import NO_ENTRY, Event, Fate, Frame, Meta, Sides, Stored
+from assay_conformance.pulsar.checks.ack.flush_sends_one_command import MAX_IDS
 
 PROMPT_NS: Final = 20 * MS
 """Within which whatever needs no timer has to follow: the smallest of the tolerances for what may be late."""

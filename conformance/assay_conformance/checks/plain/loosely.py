@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, Final
 
-from assay_conformance.checks.negotiated import SEVERAL_IDS_SINCE
 from assay_conformance.checks.plain.standing import Consumer, Log, Message, Producer, Reading, Standing, Writing
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import Case
@@ -25,6 +24,7 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.topic_names import named_topics, renamed
+from assay_conformance.pulsar.checks.connection._versions import SEVERAL_IDS_SINCE
 
 _TO_CLIENT: Final = Direction.TO_CLIENT
 _OPENING_ARGS: Final = frozenset({"client", "config", "subscription", "topic", "topics"})

@@ -1,9 +1,12 @@
 """resend.ignores-stale-receipt, both ways, on histories of a few lines."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import msgspec
 import pytest
+from tests.conformance.pulsar._torn_streams import codes_found, sent
 from tests.conformance.pulsar.resend.in_flight import codes_of, in_flight
 
 from assay_conformance.checks.trial import ANY_CLIENT, trial
@@ -11,6 +14,19 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.event import Fate, Fired, Outcome, Sides
 from assay_conformance.pulsar.checks.resend.ignores_stale_receipt import ignores_stale_receipt
 from assay_conformance.pulsar.checks.resend.receipt_ahead_closes_connection import receipt_ahead_closes_connection
+
+
+def test_receipts_of_a_torn_stream_are_neither_stale_nor_ahead() -> None:
+    for check in (ignores_stale_receipt, receipt_ahead_closes_connection):
+        story = sent()
+        story.send_frame(0, sides=Sides.SENDER, fate=Fate.DROPPED)
+        story.send_frame(1)
+        story.receipt(1)
+        story.receipt(0)
+        story.receipt(0)
+        story.after(20)
+        story.closed()
+        assert codes_found(check, story.at(5000)) == []
 
 
 def _stale() -> Script:

@@ -1,11 +1,21 @@
 """resend.keeps-queue-order, both ways, on histories of a few lines."""
 
+from __future__ import annotations
+
+from tests.conformance.pulsar._reopened_names import AGAIN
+from tests.conformance.pulsar.resend._reopened_names import killed_and_opened_again
 from tests.conformance.pulsar.resend.in_flight import codes_of, cut, in_flight
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.pulsar.checks.resend.keeps_queue_order import keeps_queue_order
+
+
+def test_the_heir_of_a_killed_producer_is_not_held_to_its_queue() -> None:
+    story = killed_and_opened_again()
+    story.sent(0, handle=AGAIN, conn=1, producer_id=1)
+    assert story.judged(keeps_queue_order) == []
 
 
 def test_resend_in_queue_order_is_accepted() -> None:

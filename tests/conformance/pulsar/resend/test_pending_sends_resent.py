@@ -1,10 +1,42 @@
 """resend.pending-sends-resent, both ways, on histories of a few lines."""
 
+from __future__ import annotations
+
+import pytest
+from tests.conformance.pulsar._reopened_names import Story
+from tests.conformance.pulsar.resend._reopened_names import (
+    NAMINGS,
+    Naming,
+    killed_and_opened_again,
+    lost_while_another_opens,
+    made_up,
+)
 from tests.conformance.pulsar.resend.in_flight import codes_of, cut, in_flight
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.pulsar.checks.resend.pending_sends_resent import pending_sends_resent
+
+
+def _overtaken(named: Naming) -> Story:
+    story = lost_while_another_opens(named)
+    story.send(1, size=10)
+    story.send_frame(1, conn=1, **story.small(1))
+    story.after(500)
+    return story
+
+
+def test_a_name_that_a_broker_made_up_is_one_producers() -> None:
+    assert _overtaken(made_up).judged(pending_sends_resent) == ["not-sent-again"]
+
+
+@pytest.mark.parametrize("named", NAMINGS[1:])
+def test_a_name_that_was_asked_for_may_be_eithers(named: Naming) -> None:
+    assert _overtaken(named).judged(pending_sends_resent) == []
+
+
+def test_nobody_sends_again_what_a_killed_process_left() -> None:
+    assert killed_and_opened_again().judged(pending_sends_resent) == []
 
 
 def test_resend_of_everything_unreceipted_is_accepted() -> None:

@@ -1,7 +1,7 @@
 """resend.receipt-ahead-closes-connection, both ways, on histories of a few lines."""
 
 import msgspec
-from tests.conformance.checks.chunk_story import CHUNKS, Story
+from tests.conformance.pulsar.chunking._chunked import CHUNKS, Story
 from tests.conformance.pulsar.resend.in_flight import codes_of, in_flight
 
 from assay_conformance.checks.trial import ANY_CASE, trial

@@ -1,0 +1,46 @@
+"""Bytes that come late, slowly, in pieces or not to the end: toxics of toxiproxy, with the requirements of any day.
+
+A toxic lies on every connection of the Case. One that ends connections is healed after a while by its `until`, since a
+client is not to be asked to get through for ever.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.ways import there_and_back
+from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.fault import Direction, Fault, Until
+from assay_conformance.pulsar.cases.resend.connections import lost_receipts
+
+TO_BROKER, TO_CLIENT = Direction.TO_BROKER, Direction.TO_CLIENT
+PATIENT = Limits(operation_ms=10_000, case_ms=30_000)
+
+SENDS = 12
+SEND_BYTES = 2_000
+with_toxics = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
+SOON = Until(after_ms=400)
+ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
+"""All but the first of the sends are stored, and their receipts are lost: on a broker that takes its time, too."""
+
+
+def interrupted(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, **fields: Any) -> Case:
+    """Sends whose connection ends for a reason below the protocol while they wait for their receipts."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, SENDS, size=SEND_BYTES)
+    plan.wait_fired(1)
+    plan.send(producer)  # some toxics act on the next byte only
+    plan.wait_ops()
+    return plan.case(
+        words,
+        title,
+        requirements,
+        capabilities=("producer",),
+        faults=(lost_receipts(SENDS, k=2), *faults),
+        limits=PATIENT,
+        **fields,
+    )

@@ -1,0 +1,49 @@
+"""Cases for acknowledging a message of somebody else's topic: applications keep ids, and mix them up."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Limits, Topic, Topology
+from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
+
+THREE = Topology(topics=(Topic(name="a"), Topic(name="b"), Topic(name="c")))
+
+SOON = Limits(operation_ms=3_000)
+"""Nobody has to be asked whether a topic is one's own."""
+
+
+def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = False) -> Case:
+    """The consumer of two topics goes on with its own."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="a", entries=plains(range(1)))
+    plan.broker("store_entries", topic="c", entries=plains(range(1, 4)))
+    client = plan.client()
+    of_two, of_another = plan.consumer(client, ("a", "b")), plan.consumer(client, "c")
+    plan.receive(of_another, 3)
+    plan.receive(of_two, 1)
+    plan.wait_ops()
+    plan.ack(of_two, messages=[3], cumulative=cumulative, of=of_another)
+    plan.wait_ops()
+    plan.ack(of_two)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        f"ack/{words}",
+        title,
+        ("ack.other-topic-rejected", "robustness.calls-do-not-hang"),
+        capabilities=("consumer", *capabilities),
+        topology=THREE,
+        consumer=GROUPED,
+        limits=SOON,
+    )
+
+
+CASES = (
+    _foreign("message-of-another-topic", "A consumer of two topics is told to acknowledge a message of a third one"),
+    _foreign(
+        "cumulative-to-another-topic",
+        "A consumer of two topics is told to acknowledge everything up to a message of a third one",
+        "cumulative_ack",
+        cumulative=True,
+    ),
+)

@@ -1,0 +1,85 @@
+"""Acknowledgments and the brokers that keep them: a topic is unloaded, its broker stops, its broker dies."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import AROUND_RESTARTS, RESTART_MS, Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Topology
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.policy import BrokerSettings
+
+SETTLED_MS = 300
+"""How long acknowledgments take to leave (a group interval of 100 ms), and to be written."""
+
+PERIOD_MS = 200
+"""How often the cursor of these Cases is written."""
+
+SHORT_MS = 700
+"""How long the last receive waits in vain: longer than any answer takes."""
+
+
+def _half_acknowledged(*groups: list[int], pause_ms: int = SETTLED_MS) -> tuple[Schedule, int]:
+    """Of eight messages these are acknowledged, group by group."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(8)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 8)
+    plan.wait_received(consumer, 8)
+    for numbers in groups:
+        plan.wait_ops(plan.ack(consumer, numbers=numbers))
+        plan.wait_ms(pause_ms)
+    return plan, consumer
+
+
+def _back(plan: Schedule, consumer: int, count: int) -> None:
+    """The consumer comes back, and is handed what was not acknowledged."""
+    plan.wait_frame("SUCCESS", Direction.TO_CLIENT, 2, deadline_ms=RESTART_MS)
+    plan.wait_ops(plan.receive(consumer, count, SHORT_MS))
+    plan.wait_ms(SETTLED_MS)
+
+
+def individual_acks_after_unload() -> Case:
+    """The second acknowledgment comes too soon behind the first one to be written for itself."""
+    plan, consumer = _half_acknowledged([0, 2], [4, 5])
+    plan.broker("unload", topic="t")
+    _back(plan, consumer, 4)
+    return plan.case(
+        "ack/individual-acks-after-unload",
+        "Four of eight messages are acknowledged here and there, and their topic is unloaded",
+        ("ack.survives-unload",),
+        consumer={"subscription_type": "shared"},
+    )
+
+
+def individual_acks_after_crash() -> Case:
+    """The last acknowledgment shows that those before it are written; itself it may be lost."""
+    plan, consumer = _half_acknowledged([0, 2, 4], [6], pause_ms=2 * SETTLED_MS)
+    plan.broker("restart")
+    _back(plan, consumer, 5)
+    return plan.case(
+        "ack/individual-acks-after-crash",
+        "Four of eight messages are acknowledged here and there, and the broker dies",
+        ("ack.survives-unload",),
+        consumer={"subscription_type": "shared"},
+        limits=AROUND_RESTARTS,
+        topology=Topology(settings=BrokerSettings(cursor_persist_ms=PERIOD_MS)),
+    )
+
+
+def graceful_broker_stop() -> Case:
+    plan, consumer = _half_acknowledged([0], [1, 2])
+    plan.broker("restart", graceful=True)
+    _back(plan, consumer, 5)
+    return plan.case(
+        "ack/graceful-broker-stop",
+        "Three of eight messages are acknowledged, and the broker stops in order",
+        ("ack.survives-unload",),
+        limits=AROUND_RESTARTS,
+    )
+
+
+CASES = (
+    individual_acks_after_unload(),
+    individual_acks_after_crash(),
+    graceful_broker_stop(),
+)

@@ -1,0 +1,197 @@
+"""Cases for the acknowledgment time-out: twice each, with a short one, and with the shortest every client takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import batch, chunks, plains
+from assay_conformance.model.case import Case, Config, Limits, Tier
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.cases.nack.requests import REDELIVER
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The time-out and its tick; `over_ms`: what has not been asked for by then was not going to be."""
+
+    suffix: str
+    timeout_ms: int
+    tick_ms: int
+    fields: dict[str, Any]
+
+    @property
+    def over_ms(self) -> int:
+        return self.timeout_ms + 2 * self.tick_ms + 200
+
+    @property
+    def consumer(self) -> Config:
+        return {
+            "initial_position": "earliest",
+            "subscription_type": "shared",
+            "ack_timeout_ms": self.timeout_ms,
+            "ack_timeout_tick_ms": self.tick_ms,
+        }
+
+    def case(self, plan: Schedule, words: str, title: str, requirement: str, **config: Any) -> Case:
+        return plan.case(
+            f"ack-timeout/{words}{self.suffix}",
+            title,
+            (requirement,),
+            consumer={**self.consumer, **config},
+            **self.fields,
+        )
+
+
+SHORT = Pace("", 400, 50, {"capabilities": ("short_ack_timeout",), "limits": Limits(least_wall_ms=400)})
+LEAST = Pace(
+    "-10-s",
+    10_000,
+    1_000,
+    {"tier": Tier.FULL, "limits": Limits(operation_ms=40_000, case_ms=60_000, least_wall_ms=10_000)},
+)
+"""C++ and what is built on it take no shorter one."""
+
+
+def comes_again(plan: Schedule, consumer: int, count: int, deadline_ms: int) -> None:
+    """So many messages are asked for by then, and acknowledged when they came."""
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=deadline_ms)
+    plan.receive(consumer, count, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+
+
+def unacked_beyond_timeout(pace: Pace) -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.ack(consumer, numbers=[1])
+    comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
+    return pace.case(
+        plan, "unacked-beyond-timeout", "Two messages of three are held", "ack-timeout.redelivery-requested-in-time"
+    )
+
+
+def held_by_type(pace: Pace, type: str) -> Case:
+    """The second message is handed over when half of the first one's time is over."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=1)
+    plan.wait_ms(pace.timeout_ms // 2)
+    plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
+    comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
+    return pace.case(
+        plan,
+        f"unacked-on-{type.replace('_', '-')}",
+        f"Of two messages on a subscription of type {type} one is held for the time-out",
+        "ack-timeout.request-fits-subscription-type",
+        subscription_type=type,
+    )
+
+
+def slow_application(pace: Pace) -> Case:
+    """Takes the first message, settles it, and comes back for the others after the time-out."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=1)
+    plan.ack(consumer)
+    plan.wait_ms(pace.over_ms)
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    return pace.case(
+        plan,
+        "slow-application",
+        "Two messages wait in the queue for longer than the time-out",
+        "ack-timeout.not-for-prefetched",
+    )
+
+
+def acked_in_time(pace: Pace) -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of([*plains(range(2)), batch(range(2, 4))], receives=4)
+    plan.ack(consumer, numbers=[0, 1])
+    plan.ack(consumer, numbers=[2])
+    plan.ack(consumer, numbers=[3])
+    plan.wait_ms(pace.over_ms)
+    return pace.case(
+        plan,
+        "acked-in-time",
+        "Two messages and a batch are acknowledged before the time-out",
+        "ack-timeout.ended-by-ack",
+        batch_index_ack=False,
+    )
+
+
+def acked_cumulatively(pace: Pace) -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.ack(consumer, numbers=[2], cumulative=True)
+    plan.wait_ms(pace.over_ms)
+    return pace.case(
+        plan,
+        "acked-cumulatively",
+        "Three messages are acknowledged by one cumulative acknowledgment",
+        "ack-timeout.ended-by-ack",
+        subscription_type="exclusive",
+    )
+
+
+def unacked_chunked_message(pace: Pace) -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(chunks(0, 3), receives=1)
+    comes_again(plan, consumer, 1, deadline_ms=2 * pace.over_ms)
+    return pace.case(plan, "unacked-chunked-message", "A message in three chunks is held", "ack-timeout.ended-by-ack")
+
+
+def timeout_not_multiple_of_tick(pace: Pace) -> Case:
+    """The second message comes shortly before a tick, which may be the first that counts for it."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=1)
+    plan.wait_ms(min(pace.tick_ms, pace.timeout_ms) * 5 // 6)
+    plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
+    comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
+    ticks = f"{pace.timeout_ms} ms in ticks of {pace.tick_ms}"
+    return pace.case(
+        plan, "timeout", f"Two messages are held, with a time-out of {ticks}", "ack-timeout.tick-within-timeout"
+    )
+
+
+def timeout_below_minimum() -> Case:
+    plan = Schedule()
+    plan.consumer(plan.client())
+    return plan.case(
+        "ack-timeout/timeout-below-minimum",
+        "A consumer is opened with an acknowledgment time-out of 50 ms",
+        ("ack-timeout.minimum-enforced",),
+        consumer={"ack_timeout_ms": TOO_SHORT_MS},
+    )
+
+
+TOO_SHORT_MS = 50
+"""Less than any client takes."""
+
+UNEVEN = (
+    Pace("-not-multiple-of-tick", 500, 300, SHORT.fields),
+    Pace("-below-one-tick", 400, 3_000, SHORT.fields),
+    Pace("-not-multiple-of-tick-10-s", 10_500, 1_000, LEAST.fields),
+)
+
+
+CASES = (
+    *(
+        make(pace)
+        for pace in (SHORT, LEAST)
+        for make in (
+            unacked_beyond_timeout,
+            slow_application,
+            acked_in_time,
+            acked_cumulatively,
+            unacked_chunked_message,
+        )
+    ),
+    *(timeout_not_multiple_of_tick(pace) for pace in UNEVEN),
+    timeout_below_minimum(),
+    *(held_by_type(SHORT, type) for type in ("exclusive", "failover", "shared", "key_shared")),
+    *(held_by_type(LEAST, type) for type in ("exclusive", "shared")),
+)

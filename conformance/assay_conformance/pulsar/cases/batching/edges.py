@@ -1,0 +1,50 @@
+"""Batches at their edges: of one message, and beyond what the broker takes."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, Schedule
+from assay_conformance.cases.stored import batch, plain
+from assay_conformance.model.case import Case, Isolation
+from assay_conformance.pulsar.cases.batching.closing import LONG
+from assay_conformance.pulsar.cases.chunking.messages import LIMIT_BYTES, RECEIVE_MS, SMALL
+from assay_conformance.pulsar.cases.resend.connections import QUICK
+
+
+def batch_of_one() -> Case:
+    plan = Schedule()
+    plan.consumer_of([batch([0]), plain(1), batch([2, 3]), batch([4])], receives=5, timeout_ms=RECEIVE_MS)
+    plan.wait_ops()
+    return plan.case(
+        "batching/batch-of-one",
+        "A batch of one message, a message that is no batch, a batch of two, and one of one again",
+        ("batching.batch-of-one-is-unpacked",),
+        consumer=EARLIEST,
+    )
+
+
+def oversize_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        plan.send(producer, 2)
+        plan.flush(producer)
+        plan.wait_sends(1)
+        plan.wait_ops(plan.send(producer, 4, size=LIMIT_BYTES // 3), plan.flush(producer), deadline_ms=500)
+    plan.send(producer, 2)
+    plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/oversize-batch",
+        "While a batch waits for its receipt, four messages fill one that is too large, and two more follow",
+        ("batching.oversize-batch-fails-alone",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer=LONG,
+        limits=QUICK,
+    )
+
+
+CASES = (
+    batch_of_one(),
+    oversize_batch(),
+)

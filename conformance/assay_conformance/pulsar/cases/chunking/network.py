@@ -1,0 +1,48 @@
+"""Chunked messages, with the network in between late, slow, lossy or cut off."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, Schedule, down, up
+from assay_conformance.cases.ways import FROM_THE_START
+from assay_conformance.model.case import Case, Isolation
+from assay_conformance.model.fault import Drop, Fault, Hold, Scope, Until
+from assay_conformance.model.outside import LimitData
+from assay_conformance.pulsar.cases._toxics import PATIENT, TO_BROKER
+from assay_conformance.pulsar.cases.chunking.messages import CHUNKING, LARGE_BYTES, SMALL
+
+
+def chunks_without_their_end() -> Case:
+    """Only so many bytes arrive that the connection ends inside the third chunk. Receipts before that are lost, so that
+    the resend does not depend on which of them were in time, and it begins when the way is whole again."""
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    producer = plan.producer(plan.client())
+    send = plan.send(producer, size=LARGE_BYTES)
+    plan.wait_healed(1)
+    plan.wait_fired(2)
+    whole = plan.last
+    plan.wait_ops(send)
+    plan.receive(consumer, 1, timeout_ms=4_000)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/connection-ends-inside-a-chunk",
+        "The producer's connection ends in the middle of the third of four chunks",
+        ("chunking.survives-reconnect",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer=CHUNKING,
+        consumer=EARLIEST,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT", times=2), action=Drop(), scope=Scope(connection=1), optional=True),
+            Fault(
+                trigger=FROM_THE_START,
+                action=LimitData(limit_bytes=40_000, direction=TO_BROKER),
+                until=Until(frame=up("PRODUCER", k=2)),
+            ),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=whole)),
+        ),
+        limits=PATIENT,
+    )
+
+
+CASES = (chunks_without_their_end(),)

@@ -1,0 +1,108 @@
+"""Connections: a broker that takes its time, one that asks, and one that falls silent."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.model.case import Case, Limits, Tier, Topology
+from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Fault, Inject
+from assay_conformance.model.policy import BrokerSettings
+
+KEEP_ALIVE_MS = 1_000
+"""Where it can be set; the bound of a client in which it is fixed is the fixed one."""
+
+
+def slow_handshake() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/slow-handshake",
+        "CONNECTED takes 150 ms, and nothing follows CONNECT before it",
+        ("connection.handshake-first",),
+        capabilities=("producer",),
+        # A pause, as some clients connect when they are opened and others with their first producer. It decides
+        # nothing: what leaves too early leaves right behind CONNECT, and a client that waits may wait for any time.
+        faults=(Fault(trigger=down("CONNECTED"), action=Delay(150)),),
+    )
+
+
+def ping_is_answered() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_frame("PONG", Direction.TO_BROKER, 2, deadline_ms=3_000)
+    return plan.case(
+        "connection/ping-is-answered",
+        "The broker pings an idle and a busy connection",
+        ("connection.answers-ping",),
+        capabilities=("producer",),
+        faults=(
+            Fault(trigger=down("PRODUCER_SUCCESS"), action=Inject(command="PING")),
+            Fault(trigger=down("SEND_RECEIPT"), action=Inject(command="PING", before=True)),
+        ),
+    )
+
+
+def silent_broker() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_frame("CONNECT", Direction.TO_BROKER, 2, deadline_ms=75_000)
+    return plan.case(
+        "connection/silent-broker",
+        "Nothing comes from the broker any more, and the client makes a new connection",
+        ("connection.closes-silent-connection",),
+        capabilities=("producer",),
+        client={"keep_alive_ms": KEEP_ALIVE_MS},
+        faults=(
+            Fault(
+                trigger=down("SEND_RECEIPT"),
+                action=Cut(how=CutHow.BLACKHOLE, direction=Direction.TO_CLIENT),
+            ),
+        ),
+        tier=Tier.FULL,
+        limits=Limits(case_ms=100_000, least_wall_ms=60_000),
+    )
+
+
+def credentials_expire() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.broker("challenge", tokens=["second"])
+    plan.wait_frame("AUTH_RESPONSE", Direction.TO_BROKER, deadline_ms=2_000)
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/credentials-expire",
+        "The broker asks for fresh credentials, for those of before are not valid any more",
+        ("connection.answers-auth-challenge",),
+        capabilities=("producer", "auth_refresh"),
+        client={"tokens": "first,second"},
+        topology=Topology(settings=BrokerSettings(tokens=("first", "second"), auth_refresh_ms=1_000)),
+    )
+
+
+def behind_a_proxy() -> Case:
+    plan = Schedule()
+    plan.broker("unload", topic="t", broker=1)
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.receive(consumer, 1, 2_000))
+    return plan.case(
+        "connection/behind-a-proxy",
+        "Two brokers behind a proxy, and a topic of the second one",
+        ("connection.proxy-to-broker-url",),
+        capabilities=("producer", "consumer"),
+        consumer=EARLIEST,
+        topology=Topology(brokers=2, settings=BrokerSettings(proxied=True)),
+    )
+
+
+CASES = (
+    slow_handshake(),
+    ping_is_answered(),
+    silent_broker(),
+    credentials_expire(),
+    behind_a_proxy(),
+)

@@ -1,0 +1,48 @@
+"""Connections, with the network in between late, slow, lossy or cut off."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, up
+from assay_conformance.model.case import Case, Limits, Tier
+from assay_conformance.model.fault import Fault, Until
+from assay_conformance.model.outside import Latency, Shape, Timeout
+from assay_conformance.pulsar.cases._packets import with_packet_faults
+from assay_conformance.pulsar.cases._toxics import TO_BROKER, with_toxics
+from assay_conformance.pulsar.cases.connection.handshake import KEEP_ALIVE_MS
+
+
+def silence_that_a_keep_alive_ends() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    send = plan.send(producer)
+    plan.wait_frame("CONNECT", TO_BROKER, 2, deadline_ms=75_000)
+    until = plan.last
+    plan.wait_ops(send)
+    return plan.case(
+        "connection/silent-network",
+        "No byte arrives at the client any more, and it makes a new connection",
+        ("connection.closes-silent-connection",),
+        capabilities=("producer",),
+        client={"keep_alive_ms": KEEP_ALIVE_MS},
+        faults=(Fault(trigger=up("SEND"), action=Timeout(timeout_ms=0), until=Until(step=until)),),
+        tier=Tier.FULL,
+        limits=Limits(operation_ms=90_000, case_ms=200_000, least_wall_ms=60_000),
+    )
+
+
+CASES = (
+    with_packet_faults(
+        "connection/distant-network",
+        "A packet takes 50 ms, give or take 20, each way",
+        ("connection.handshake-first",),
+        Shape(delay_ms=50, jitter_ms=20),
+    ),
+    with_toxics(
+        "connection/far-broker",
+        "Each way takes 60 ms, and nothing follows CONNECT before CONNECTED is there",
+        ("connection.handshake-first",),
+        Latency(latency_ms=60),
+        Latency(latency_ms=60, direction=TO_BROKER),
+    ),
+    silence_that_a_keep_alive_ends(),
+)

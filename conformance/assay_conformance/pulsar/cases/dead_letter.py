@@ -1,0 +1,277 @@
+"""Cases for letters: messages refused until they are dead, and messages sent round once more.
+
+The letter topics are topics of the Case, so that what is stored there is known by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.stored import chunks, plains
+from assay_conformance.model.case import Case, Config, ConfigValue, Isolation, Topic, Topology
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Drop, Fault, Hold, Scope, Until
+from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
+
+TICK = DelayedDelivery(tick_ms=100)
+TOPICS = Topology(
+    topics=(Topic(name="t"), Topic(name="t-s-DLQ"), Topic(name="t-s-RETRY", delayed_delivery=TICK)),
+    settings=BrokerSettings(delayed_strict=True),
+)
+SHARED: Config = {"subscription_type": "shared", "initial_position": "earliest", "nack_delay_ms": 100}
+DEAD: Config = {**SHARED, "max_redeliver_count": 1}
+RETRY: Config = {**SHARED, "retry_letters": True}
+TO_DLQ, TO_RETRY = Scope(topic="t-s-DLQ"), Scope(topic="t-s-RETRY")
+WHOLE: dict[str, Any] = {"key": "k", "ordering_key": "o", "properties": {"sent": "with"}}
+"""Everything that a copy has to carry, too."""
+
+BURIES = ("consumer", "dead_letter")
+RETRIES = ("producer", "consumer", "retry_letter")
+
+LATE_MS = 400
+"""Longer than a group of acknowledgments is kept."""
+
+BETWEEN_MS = 40
+
+SENT_AGAIN_MS = 1_500
+"""How long the way back to a broker may take, and what is sent there again."""
+
+LETTER_BYTES = 300
+
+ROUND_MS = 300
+KEYS = 8
+
+SHARE_MS = 500
+"""How long a consumer waits for its share of the messages: longer than a refusal and a redelivery take."""
+
+REDELIVERED_MS = 3_000
+"""How long a redelivery may take: a delay, its ticks, and both ways."""
+
+SETTLED_MS = 700
+"""How long an acknowledgment may take: longer than any group of them is kept, and any answer takes."""
+
+
+def _refuse(plan: Schedule, consumer: int, times: int) -> None:
+    """Refuse what comes, the same message again and again, so often."""
+    for delivery in range(1, times + 1):
+        plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
+        plan.wait_ops(plan.nack(consumer, messages=[delivery]))
+
+
+def _read_dead_letter(plan: Schedule, client: int, consumer: int) -> None:
+    """And nothing more comes to who refused it."""
+    mourner = plan.consumer(client, "t-s-DLQ", max_redeliver_count=0)
+    plan.wait_ops(plan.receive(mourner, 1, REDELIVERED_MS))
+    plan.wait_ops(plan.receive(consumer, 1, SETTLED_MS))
+
+
+def nacked_beyond_max_redeliver_count() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, **WHOLE))
+    _refuse(plan, consumer, 3)
+    _read_dead_letter(plan, client, consumer)
+    return plan.case(
+        "dead-letter/nacked-beyond-max-redeliver-count",
+        "A message with keys and properties may be redelivered twice, and is refused three times",
+        ("dead-letter.copy-is-complete", "dead-letter.max-redeliver-count", "dead-letter.not-batched"),
+        capabilities=("producer", *BURIES),
+        consumer={**DEAD, "max_redeliver_count": 2},
+        topology=TOPICS,
+    )
+
+
+def _receipt_late(plan: Schedule, letters: Scope) -> Fault:
+    """The first receipt of a letter is kept back, for so long that an acknowledgment which does not wait for it is
+    seen."""
+    plan.wait_fired(0)
+    plan.wait_ms(LATE_MS)
+    return Fault(trigger=down("SEND_RECEIPT"), scope=letters, action=Hold(), until=Until(step=plan.last))
+
+
+def _refused_twice(
+    words: str,
+    title: str,
+    *faults: Fault,
+    about: str = "dead-letter.original-acked-after-receipt",
+    late: bool = False,
+    **config: ConfigValue,
+) -> Case:
+    """The last wait is for whatever a letter that could not be sent at first takes: it comes again unseen.
+
+    With `late`, the receipt of the letter is kept back.
+    """
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains([0]))
+    client = plan.client()
+    consumer = plan.consumer(client)
+    _refuse(plan, consumer, 2)
+    if late:
+        faults = (_receipt_late(plan, TO_DLQ),)
+    _read_dead_letter(plan, client, consumer)
+    return plan.case(
+        f"dead-letter/{words}",
+        title,
+        (about,),
+        capabilities=BURIES,
+        consumer={**DEAD, **config},
+        topology=TOPICS,
+        faults=faults,
+        isolation=Isolation.OWN_PROCESS if faults else Isolation.SHARED_PROCESS,
+    )
+
+
+def dead_letter_receipt_late() -> Case:
+    return _refused_twice(
+        "receipt-late",
+        "The receipt of a dead letter takes longer than acknowledgments are kept together",
+        late=True,
+    )
+
+
+def dead_letter_send_error() -> Case:
+    return _refused_twice(
+        "send-error",
+        "The broker does not take a dead letter the first time",
+        Fault(trigger=up("SEND"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
+    )
+
+
+def dead_letter_producer_rejected_once() -> Case:
+    return _refused_twice(
+        "producer-rejected-once",
+        "The broker does not let the producer of dead letters in the first time",
+        Fault(trigger=up("PRODUCER"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
+    )
+
+
+def consumer_closed_before_receipt() -> Case:
+    """The redelivered message is never taken by the application. When its consumer closes, the letter that has no
+    receipt yet may be the last that needs its bytes."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, size=LETTER_BYTES, **WHOLE))
+    plan.wait_ops(plan.receive(consumer, 1))
+    for _ in range(2):
+        plan.wait_ops(plan.nack(consumer, messages=[1]))
+        plan.wait_ms(ROUND_MS)
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(BETWEEN_MS)
+    cut = plan.last
+    plan.wait_ms(SENT_AGAIN_MS)
+    return plan.case(
+        "dead-letter/consumer-closed-before-receipt",
+        "A consumer closes before its dead letter has a receipt, and the letter is sent again",
+        ("dead-letter.copy-is-complete",),
+        capabilities=("producer", *BURIES),
+        producer={"compression": "LZ4"},
+        consumer=DEAD,
+        topology=TOPICS,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT"), scope=TO_DLQ, action=Drop()),
+            Fault(trigger=AfterStep(cut), action=Cut()),
+        ),
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def initial_subscription() -> Case:
+    return _refused_twice(
+        "initial-subscription",
+        "The dead letter topic is to have a subscription before the first letter comes",
+        about="dead-letter.initial-subscription",
+        dead_letter_subscription="keeper",
+    )
+
+
+def two_consumers() -> Case:
+    """Each has the messages of some keys, so both have dead letters to send at the same time."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    consumers = [plan.consumer(plan.client()) for _ in range(2)]
+    for number in range(KEYS):
+        plan.send(producer, key=f"k{number}")
+    for _ in range(2):
+        plan.wait_ops(*(plan.receive(consumer, KEYS, SHARE_MS) for consumer in consumers))
+        plan.wait_ops(*(plan.nack(consumer, numbers=range(KEYS)) for consumer in consumers))
+    plan.wait_ms(SETTLED_MS)
+    return plan.case(
+        "dead-letter/two-consumers",
+        "Two consumers of one subscription have dead letters to send",
+        ("dead-letter.original-acked-after-receipt",),
+        capabilities=("producer", *BURIES),
+        consumer={**DEAD, "subscription_type": "key_shared"},
+        topology=TOPICS,
+    )
+
+
+def chunked_message() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=chunks(0, 3, size=5_000))
+    client = plan.client()
+    consumer = plan.consumer(client)
+    _refuse(plan, consumer, 2)
+    _read_dead_letter(plan, client, consumer)
+    return plan.case(
+        "dead-letter/chunked-message",
+        "A message in three chunks is refused twice, where a frame holds 2,000 bytes",
+        ("dead-letter.large-message-chunked",),
+        capabilities=(*BURIES, "chunking_consumer", "chunking_producer"),
+        consumer=DEAD,
+        topology=msgspec.structs.replace(TOPICS, max_message_bytes=2_000),
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def sent_round(
+    words: str, title: str, *faults: Fault, rounds: int = 1, late: bool = False, **config: ConfigValue
+) -> Case:
+    """With `late`, the receipt of the first letter is kept back."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, **WHOLE))
+    for delivery in range(1, rounds + 1):
+        plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
+        plan.reconsume_later(consumer, ROUND_MS, messages=[delivery])
+        if late and not faults:
+            faults = (_receipt_late(plan, TO_RETRY),)
+        plan.wait_ops()
+    plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS if not config else SETTLED_MS))
+    plan.wait_ms(SETTLED_MS)
+    about = ("retry-letter.original-acked-after-receipt",) if faults else ("retry-letter.copy-is-complete",)
+    return plan.case(
+        f"retry-letter/{words}",
+        title,
+        (*about, "dead-letter.max-redeliver-count") if config else about,
+        capabilities=(*RETRIES, "dead_letter") if config else RETRIES,
+        consumer={**RETRY, **config},
+        topology=TOPICS,
+        faults=faults,
+    )
+
+
+def beyond_max_redeliver_count() -> Case:
+    return sent_round(
+        "beyond-max-redeliver-count",
+        "A message that may go round once is sent round twice",
+        rounds=2,
+        max_redeliver_count=1,
+    )
+
+
+CASES = (
+    nacked_beyond_max_redeliver_count(),
+    dead_letter_receipt_late(),
+    dead_letter_send_error(),
+    dead_letter_producer_rejected_once(),
+    consumer_closed_before_receipt(),
+    initial_subscription(),
+    two_consumers(),
+    chunked_message(),
+    beyond_max_redeliver_count(),
+)

@@ -1,0 +1,228 @@
+"""Deduplication: what was stored and not receipted is sent again, and producers come back under their name."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.model.case import Case, Config, Topic, Topology
+from assay_conformance.model.fault import Cut, Direction, Fault, Rewrite
+from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send, lost_before_cut, lost_receipts
+
+DEDUPLICATED = Topology(topics=(Topic(name="t", deduplication=True),))
+NAMED: Config = {"producer_name": "orders"}
+CUT_AT_THIRD_RECEIPT = Fault(trigger=down("SEND_RECEIPT", k=3), action=Cut(before=True))
+"""By then all three are stored, however far away the broker is."""
+
+
+def duplicate_is_answered() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-is-answered",
+        "Three stored sends come again, and the broker answers without storing them",
+        ("dedup.duplicate-not-stored",),
+        capabilities=("resend_pending",),
+        topology=DEDUPLICATED,
+        faults=(lost_receipts(2), CUT_AT_THIRD_RECEIPT),
+        limits=QUICK,
+    )
+
+
+def duplicate_receipt_completes() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-receipt-completes",
+        "Three sends get the receipt of a duplicate, and succeed",
+        ("dedup.duplicate-receipt-completes",),
+        capabilities=("resend_pending",),
+        topology=DEDUPLICATED,
+        faults=(lost_receipts(2), CUT_AT_THIRD_RECEIPT),
+        limits=QUICK,
+    )
+
+
+def continues_after_the_brokers_last_id() -> Case:
+    """The broker's word is changed on its way, on a topic that would store the messages whatever their ids."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/continues-after-the-brokers-last-id",
+        "PRODUCER_SUCCESS says that 41 was the last id",
+        ("dedup.resumes-after-last-sequence-id",),
+        producer=NAMED,
+        faults=(Fault(trigger=down("PRODUCER_SUCCESS"), action=Rewrite({"last_sequence_id": 41})),),
+    )
+
+
+def reopened_producer() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client)
+    plan.wait_ops(plan.send(first, 3))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(plan.send(plan.producer(client), 2))
+    return plan.case(
+        "dedup/reopened-producer",
+        "A producer is closed, opened again under its name, and goes on numbering",
+        ("dedup.resumes-after-last-sequence-id",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    )
+
+
+def initial_sequence_id() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "dedup/initial-sequence-id",
+        "With an initial sequence id of 100 the first message gets 101",
+        ("dedup.resumes-after-last-sequence-id",),
+        capabilities=("explicit_sequence_id",),
+        producer={**NAMED, "initial_sequence_id": 100},
+    )
+
+
+def initial_sequence_id_zero() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "dedup/initial-sequence-id-zero",
+        "With an initial sequence id of 0 the first message gets 1",
+        ("dedup.resumes-after-last-sequence-id",),
+        capabilities=("explicit_sequence_id",),
+        producer={**NAMED, "initial_sequence_id": 0},
+    )
+
+
+def duplicate_during_slow_write() -> Case:
+    """The connection dies while two sends wait for the store, and their copies come before it has taken them."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        plan.send(producer, 2)
+        plan.wait_frame("SEND_ERROR", Direction.TO_CLIENT)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-during-slow-write",
+        "Two sends come again before their first copies are stored, and are refused until they are",
+        ("dedup.pending-duplicate-rejected",),
+        capabilities=("resend_pending",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def last_sequence_id_reported() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client)
+    plan.wait_ops(plan.send(first, 3))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(plan.close(plan.producer(client, producer_name="others")))
+    plan.producer(client)
+    return plan.case(
+        "dedup/last-sequence-id-reported",
+        "A name that has sent three messages, and one that has sent none, are opened",
+        ("dedup.reports-last-sequence-id",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    )
+
+
+def own_numbers(told: int) -> Case:
+    """What the broker says is changed on its way, so that it differs from what the producer knows."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        f"dedup/reconnect-with-last-sequence-id-{told}",
+        f"Four messages are sent when PRODUCER_SUCCESS says that {told} was the last id, and numbering goes on at 4",
+        ("dedup.reconnect-keeps-numbering",),
+        faults=(
+            cut_at_send(4),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Rewrite({"last_sequence_id": told})),
+        ),
+        limits=QUICK,
+    )
+
+
+def effectively_once() -> Case:
+    """Three stored sends lose their receipts; of the resend two cross before the connection dies again."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/effectively-once",
+        "Two connections die, and each of three messages is stored once",
+        ("dedup.effectively-once",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(lost_before_cut(2), cut_at_send(3), cut_at_send(5)),
+        limits=QUICK,
+    )
+
+
+def effectively_once_after_an_early_reconnect() -> Case:
+    """Nothing is stored when the producer registers again, and what is sent afterwards must not look like a copy."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "dedup/effectively-once-after-an-early-reconnect",
+        "The connection dies with the very first SEND, and later messages are stored as well",
+        ("dedup.effectively-once",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
+        limits=QUICK,
+    )
+
+
+def effectively_once_in_batches() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.send(producer, 3)
+        plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/effectively-once-in-batches",
+        "Two batches lose their receipts with the connection, and each message is stored once",
+        ("dedup.effectively-once",),
+        capabilities=("batching",),
+        topology=DEDUPLICATED,
+        producer={**NAMED, "batching": True, "batching_max_publish_delay_ms": 500},
+        faults=(lost_before_cut(1), cut_at_send(2)),
+        limits=QUICK,
+    )
+
+
+CASES = (
+    duplicate_is_answered(),
+    duplicate_receipt_completes(),
+    continues_after_the_brokers_last_id(),
+    reopened_producer(),
+    initial_sequence_id(),
+    initial_sequence_id_zero(),
+    duplicate_during_slow_write(),
+    last_sequence_id_reported(),
+    own_numbers(1),
+    own_numbers(41),
+    effectively_once(),
+    effectively_once_after_an_early_reconnect(),
+    effectively_once_in_batches(),
+)

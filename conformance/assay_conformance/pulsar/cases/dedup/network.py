@@ -1,0 +1,19 @@
+"""Deduplication, with the network in between late, slow, lossy or cut off."""
+
+from __future__ import annotations
+
+from assay_conformance.model.fault import Fault
+from assay_conformance.model.outside import ResetPeer
+from assay_conformance.pulsar.cases._toxics import ALL_LOST, SOON, TO_BROKER, interrupted
+from assay_conformance.pulsar.cases.dedup.client import DEDUPLICATED, NAMED
+
+CASES = (
+    interrupted(
+        "dedup/effectively-once-through-resets",
+        "The connection is reset with sends under way, and so are those after it for a while; each is stored once",
+        ("dedup.effectively-once",),
+        Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    ),
+)

@@ -1,0 +1,58 @@
+"""Sequence ids that come again, by the application's own choice, beside new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case
+from assay_conformance.pulsar.cases.batching.closing import LONG
+from assay_conformance.pulsar.cases.dedup.client import DEDUPLICATED, NAMED
+from assay_conformance.pulsar.cases.resend.connections import QUICK
+
+
+def _send_ids(plan: Schedule, producer: int, ids: Sequence[int]) -> None:
+    """All in one batch, as far as the client's rules have it so, and receipted."""
+    sent = plan.agent("send", {"producer": producer, "messages": [{"sequence_id": id} for id in ids]})
+    plan.flush(producer)
+    plan.wait_ops(sent)
+
+
+def old_and_new_ids_at_once() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    _send_ids(plan, producer, (10, 11, 12))
+    _send_ids(plan, producer, (11, 12, 13, 14))
+    return plan.case(
+        "dedup/old-and-new-ids-at-once",
+        "A batch with the ids 10 to 12 is stored, and messages with the ids 11 to 14 are sent at once",
+        ("dedup.old-and-new-ids-in-separate-batches",),
+        topology=DEDUPLICATED,
+        producer={**NAMED, **LONG},
+        limits=QUICK,
+    )
+
+
+def reopened_and_sends_old_ids() -> Case:
+    """What an application does that keeps its place more rarely than it sends."""
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client, batching=False)
+    _send_ids(plan, first, (0, 1, 2))
+    plan.wait_ops(plan.close(first))
+    _send_ids(plan, plan.producer(client), (1, 2, 3, 4))
+    return plan.case(
+        "dedup/reopened-and-sends-old-ids",
+        "An application that has sent up to id 2 opens its producer again, and sends the ids 1 to 4",
+        ("dedup.old-and-new-ids-in-separate-batches",),
+        capabilities=("dedup_resume",),
+        topology=DEDUPLICATED,
+        producer={**NAMED, **LONG},
+        limits=QUICK,
+    )
+
+
+CASES = (
+    old_and_new_ids_at_once(),
+    reopened_and_sends_old_ids(),
+)

@@ -1,0 +1,76 @@
+"""A limit that partitions share."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import STARVED_MS, Schedule, down
+from assay_conformance.model.case import Case, Isolation, Topic, Topology
+from assay_conformance.model.fault import Fault, Hold, Until
+from assay_conformance.pulsar.cases.flow.permits import LIMIT_BYTES, ROOM_FOR_THREE, after_three_too_large
+
+THREE = Topology(topics=(Topic(name="t", partitions=3),))
+
+
+def _unreceipted(plan: Schedule, sends: int) -> int:
+    """So many SENDs leave; the step up to which none of them has its receipt."""
+    plan.wait_sends(sends, deadline_ms=STARVED_MS)
+    plan.wait_fired(0, deadline_ms=STARVED_MS)
+    plan.wait_ms(50)
+    until = plan.last
+    plan.wait_ops()
+    return until
+
+
+def _no_receipts(until: int) -> tuple[Fault, ...]:
+    return (Fault(trigger=down("SEND_RECEIPT", times=0), action=Hold(), until=Until(step=until)),)
+
+
+def _shared(words: str, title: str, share: int, **limits: int) -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, share + 2)
+    until = _unreceipted(plan, share)
+    return plan.case(
+        f"flow/{words}",
+        title,
+        ("flow.max-pending-across-partitions",),
+        topology=THREE,
+        producer={"routing": "single", "block_if_queue_full": False, **limits},
+        faults=_no_receipts(until),
+    )
+
+
+def room_after_failed_batches() -> Case:
+    """What becomes of batches on one topic becomes of them on a partition: each partition has a producer of its own."""
+    plan = Schedule()
+    producer = after_three_too_large(plan)
+    plan.send(producer, 4)
+    until = _unreceipted(plan, 1)
+    return plan.case(
+        "flow/room-after-failed-batches-of-a-partition",
+        "Three batches to one of three partitions are too large; there is room for three messages, not for a fourth",
+        ("flow.max-pending-across-partitions",),
+        capabilities=("batching",),
+        topology=Topology(topics=THREE.topics, max_message_bytes=LIMIT_BYTES),
+        isolation=Isolation.OWN_PROCESS,
+        producer={**ROOM_FOR_THREE, "routing": "single", "max_pending_across_partitions": 30},
+        faults=_no_receipts(until),
+    )
+
+
+CASES = (
+    room_after_failed_batches(),
+    _shared(
+        "max-pending-partition-share",
+        "Twelve messages may be without a receipt across three partitions, and six are sent to one of them",
+        4,
+        max_pending_messages=1_000,
+        max_pending_across_partitions=12,
+    ),
+    _shared(
+        "max-pending-below-partition-share",
+        "Thirty messages may be without a receipt across three partitions, three on each, and five are sent to one",
+        3,
+        max_pending_messages=3,
+        max_pending_across_partitions=30,
+    ),
+)

@@ -1,0 +1,205 @@
+"""Cases for permits of what no application sees, and for consumers without a queue.
+
+Of a queue of ten more than half is dropped: a client that does not return those permits has less than half of them
+left, and nothing makes it grant more.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
+from assay_conformance.cases.stored import batch, chunks, plains
+from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Until
+from assay_conformance.pulsar.cases.dead_letter import BURIES, DEAD, REDELIVERED_MS, TOPICS
+from assay_conformance.pulsar.cases.nack.requests import DELAY_MS, EXCLUSIVE, PASSED_MS, REDELIVER, REQUESTED_MS
+
+QUEUE: Config = {**EARLIEST, "receiver_queue_size": 10}
+
+EMPTY_MS = 1_000
+"""How long a receive waits that shows the queue to be empty: longer than permits take."""
+
+PAUSE_MS = 200
+
+
+def _starved(plan: Schedule, consumer: int, count: int) -> None:
+    plan.wait_ops(plan.receive(consumer, count, STARVED_MS))
+    plan.receive(consumer, 1, EMPTY_MS)
+    plan.wait_ops()
+
+
+def a_message_in_chunks() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=chunks(0, 8))
+    _starved(plan, plan.consumer(plan.client()), 1)
+    return plan.case(
+        "flow/chunked-message",
+        "A message in eight chunks for a consumer with a queue of ten",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=("chunking_consumer",),
+        consumer=QUEUE,
+    )
+
+
+def a_compacted_batch() -> Case:
+    """With a chunk, which every client drops: not all of them look at what was compacted away."""
+    plan = Schedule()
+    entry = batch(range(8))
+    for member in entry["members"][1:]:
+        member["metadata"] = {"compacted_out": True}
+    plan.broker("store_entries", topic="t", entries=[entry, *chunks(8, 2)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 20, EMPTY_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/compacted-batch",
+        "A batch of eight, seven of them compacted away, and a message in two chunks, with a queue of ten",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=("chunking_consumer",),
+        consumer=QUEUE,
+    )
+
+
+def last_chunks_without_first() -> Case:
+    """As they come to whoever joins when the others have gone to somebody else."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[chunks(number, 2)[1] for number in range(8)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 1, EMPTY_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/last-chunks-without-first",
+        "The last chunks of eight messages without their first ones, for a consumer with a queue of ten",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=("chunking_consumer",),
+        consumer=QUEUE,
+    )
+
+
+def reader_reconnects_inside_batch() -> Case:
+    """The broker sends the whole batch once more."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(8))])
+    reader = plan.consumer(plan.client(), durable=False)
+    plan.wait_ops(plan.receive(reader, 7, STARVED_MS))
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    _starved(plan, reader, 1)
+    return plan.case(
+        "flow/reader-reconnects-inside-batch",
+        "A reader with a queue of ten loses its connection when it has read seven messages of a batch of eight",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=("reader",),
+        consumer=QUEUE,
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+def seek_with_queue_of_one() -> Case:
+    """The broker begins with the message sought, which the application has had."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    _starved(plan, consumer, 2)
+    return plan.case(
+        "flow/seek-with-queue-of-one",
+        "A consumer with a queue of one goes back behind the second of four messages",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=("seek",),
+        consumer={**EARLIEST, "receiver_queue_size": 1},
+    )
+
+
+def beyond_max_redeliver_count() -> Case:
+    """Who buries nothing hands them on when they have been refused once more than the next one lets them be."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(8)))
+    client = plan.client()
+    before = plan.consumer(client, max_redeliver_count=0)
+    for first in (1, 9):
+        plan.wait_ops(plan.receive(before, 8, REDELIVERED_MS))
+        plan.wait_ops(plan.nack(before, messages=range(first, first + 8)))
+    plan.wait_ops(plan.receive(before, 8, REDELIVERED_MS))
+    consumer = plan.consumer(client)
+    plan.wait_ops(plan.close(before))
+    plan.wait_ops(plan.receive(consumer, 1, EMPTY_MS))
+    return plan.case(
+        "flow/beyond-max-redeliver-count",
+        "Eight messages that were refused twice go to a consumer that buries what was refused once",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=BURIES,
+        consumer={**DEAD, "receiver_queue_size": 10},
+        topology=TOPICS,
+    )
+
+
+def redelivery_while_others_in_flight() -> Case:
+    """Eight messages are on their way when everything is asked for again, and come with the rest of it once more."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(9)), receives=1)
+    plan.wait_ops(plan.nack(consumer, messages=[1]))
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.wait_ms(PASSED_MS)
+    asked = plan.last
+    _starved(plan, consumer, 9)
+    return plan.case(
+        "flow/redelivery-while-others-in-flight",
+        "The first of nine messages is refused on an exclusive subscription, and the others are held up on their way",
+        ("flow.dropped-message-returns-permit",),
+        capabilities=("consumer_epoch", "nack_delay"),
+        consumer={**EXCLUSIVE, **QUEUE},
+        faults=(Fault(trigger=down("MESSAGE", k=2), action=Hold(), until=Until(step=asked)),),
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def zero_queue() -> Case:
+    """The pause is longer than any answer takes: whoever asks ahead shows itself."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(5)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
+    plan.wait_ms(PAUSE_MS)
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ms(PAUSE_MS)
+    return plan.case(
+        "flow/zero-queue",
+        "A consumer without a queue takes two of five messages, waits, and takes the rest",
+        ("flow.zero-queue-permit-per-receive",),
+        capabilities=("zero_queue",),
+        consumer={**EARLIEST, "receiver_queue_size": 0},
+    )
+
+
+def zero_queue_receive_across_reconnect() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    receive = plan.receive(consumer, 1, 2 * STARVED_MS)
+    plan.wait_frame("FLOW", Direction.TO_BROKER)
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_frame("FLOW", Direction.TO_BROKER, 2, deadline_ms=STARVED_MS)
+    plan.broker("store_entries", topic="t", entries=plains(range(1)))
+    plan.wait_ops(receive)
+    return plan.case(
+        "flow/zero-queue-receive-across-reconnect",
+        "A consumer without a queue loses its connection while its application waits for a message",
+        ("flow.zero-queue-renews-after-reconnect", "flow.zero-queue-permit-per-receive"),
+        capabilities=("zero_queue",),
+        consumer={**EARLIEST, "receiver_queue_size": 0},
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+CASES = (
+    a_message_in_chunks(),
+    a_compacted_batch(),
+    last_chunks_without_first(),
+    reader_reconnects_inside_batch(),
+    seek_with_queue_of_one(),
+    beyond_max_redeliver_count(),
+    redelivery_while_others_in_flight(),
+    zero_queue(),
+    zero_queue_receive_across_reconnect(),
+)

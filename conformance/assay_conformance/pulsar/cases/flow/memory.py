@@ -1,0 +1,124 @@
+"""Cases for the memory limit of a client: it is filled, what filled it ends, and all of it is there again.
+
+The last message may cross the limit or not, as a client likes: a refusal counts where there was room in any case.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.cases.build import STARVED_MS, Schedule, down
+from assay_conformance.model.case import Case, Config, Isolation, Topology
+from assay_conformance.model.fault import Drop, Fault
+from assay_conformance.pulsar.cases.flow.permits import LIMIT_BYTES, REFUSED_MS
+
+ROOM_BYTES = 2_000
+SIZE_BYTES = 500
+FULL = ROOM_BYTES // SIZE_BYTES
+FREE_MS = 150
+"""What ended is certainly free again by then."""
+
+REFUSES: Config = {"block_if_queue_full": False}
+
+
+def _fills(plan: Schedule, producer: int, sent: int, size: int = SIZE_BYTES) -> None:
+    """Two messages more than there is room for, beside `sent` that left before."""
+    plan.send(producer, FULL + 2, size=size)
+    plan.wait_sends(sent + FULL, deadline_ms=STARVED_MS)
+    plan.wait_ms(REFUSED_MS)
+
+
+def _case(plan: Schedule, words: str, title: str, *requirements: str, room: int = ROOM_BYTES, **fields: Any) -> Case:
+    return plan.case(
+        f"flow/{words}",
+        title,
+        ("flow.full-queue-blocks-or-fails", *requirements),
+        client={"memory_limit_bytes": room},
+        **{"producer": REFUSES, "capabilities": ("memory_limit",), **fields},
+    )
+
+
+def memory_after_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        _fills(plan, producer, 0)
+    plan.wait_ops()
+    plan.wait_ms(FREE_MS)
+    with plan.held():
+        _fills(plan, producer, FULL)
+    plan.wait_ops()
+    return _case(
+        plan,
+        "memory-after-receipts",
+        "A client that may hold 2,000 bytes fills them twice: in between all messages get their receipts",
+        "flow.memory-limit",
+    )
+
+
+def memory_after_failures() -> Case:
+    """Two messages that are too large would fill the memory."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
+    plan.wait_ms(FREE_MS)
+    with plan.held():
+        _fills(plan, producer, 0, 2 * LIMIT_BYTES // FULL)
+    plan.wait_ops()
+    return _case(
+        plan,
+        "memory-after-failures",
+        "Two sends are too large; there is as much room for others as before, and no more",
+        room=2 * LIMIT_BYTES,
+        topology=Topology(max_message_bytes=LIMIT_BYTES),
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def memory_after_time_outs() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        plan.wait_ops(plan.send(producer, FULL, size=SIZE_BYTES))
+        plan.wait_ms(FREE_MS)
+        _fills(plan, producer, FULL)
+    plan.wait_ops()
+    return _case(
+        plan,
+        "memory-after-time-outs",
+        "As many bytes as a client may hold time out, and there is room for as many others",
+        producer={**REFUSES, "send_timeout_ms": 500},
+        capabilities=("memory_limit", "send_timeout"),
+    )
+
+
+def memory_after_a_close() -> Case:
+    """What ends with its producer leaves its memory to the client's other ones."""
+    plan = Schedule()
+    client = plan.client()
+    gone = plan.producer(client)
+    plan.send(gone, FULL, size=SIZE_BYTES)
+    plan.wait_sends(FULL)
+    plan.wait_fired(0)
+    plan.wait_ops(plan.close(gone))
+    plan.wait_ops()
+    producer = plan.producer(client)
+    plan.wait_ms(FREE_MS)
+    with plan.held():
+        _fills(plan, producer, FULL)
+    plan.wait_ops()
+    return _case(
+        plan,
+        "memory-after-a-close",
+        "A producer whose receipts are missing is closed, and another one of its client has all of the memory",
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=FULL), action=Drop()),),
+    )
+
+
+CASES = (
+    memory_after_receipts(),
+    memory_after_failures(),
+    memory_after_time_outs(),
+    memory_after_a_close(),
+)

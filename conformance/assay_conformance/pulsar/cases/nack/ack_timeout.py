@@ -1,0 +1,27 @@
+"""Cases for what a negative acknowledgment does to the acknowledgment time-out."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case
+from assay_conformance.pulsar.cases.ack_timeout import LEAST, SHORT, Pace, comes_again
+
+
+def nacked_within_timeout(pace: Pace) -> Case:
+    """The redelivery delay is the longer of the two clocks."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan.nack(consumer, numbers=[0])
+    plan.ack(consumer, numbers=[1])
+    comes_again(plan, consumer, 1, deadline_ms=3 * pace.over_ms)
+    return pace.case(
+        plan,
+        "nacked-within-timeout",
+        "A message is refused, and its redelivery delay is longer than the acknowledgment time-out",
+        "nack.ends-ack-timeout",
+        nack_delay_ms=pace.over_ms + pace.timeout_ms // 2,
+    )
+
+
+CASES = (*(nacked_within_timeout(pace) for pace in (SHORT, LEAST)),)

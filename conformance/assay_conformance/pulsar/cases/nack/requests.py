@@ -1,0 +1,273 @@
+"""Cases for negative acknowledgment: when redelivery is asked for, of what, and what an ack in between changes."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import batch, chunks, plains
+from assay_conformance.model.case import Case, Config, Limits, Tier
+from assay_conformance.model.fault import Direction
+
+DELAY_MS = 300
+SHARED: Config = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
+EXCLUSIVE: Config = {**SHARED, "subscription_type": "exclusive"}
+
+REQUESTED_MS = 1_000
+"""Delay, the widest tick and tolerance, and some more: what has not been asked for by then was not going to be."""
+
+PASSED_MS = 100
+"""What comes so long behind a request has not passed it on its way."""
+WINDOW_OVER_MS = 2 * DELAY_MS
+LONG_DELAY_MS = 4_000
+DEFAULT_OVER_MS = 85_000
+"""A minute is what most clients wait, and a third of that the widest tick."""
+
+MANY = 30
+
+STEADY_MS = 50
+STEADY_COUNT = 18
+
+REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
+
+
+def one_of_three() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.nack(consumer, numbers=[1])
+    plan.ack(consumer, numbers=[0, 2])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/one-of-three",
+        "One message of three is refused on a shared subscription",
+        ("nack.redelivery-requested-in-time",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def default_delay() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan.nack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=DEFAULT_OVER_MS)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/default-delay",
+        "One message of two is refused by a consumer whose delay is its client's default",
+        ("nack.redelivery-requested-in-time",),
+        consumer={name: value for name, value in SHARED.items() if name != "nack_delay_ms"},
+        limits=Limits(case_ms=DEFAULT_OVER_MS + 15_000, least_wall_ms=60_000),
+        tier=Tier.FULL,
+    )
+
+
+def first_of_three_exclusive() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.nack(consumer, numbers=[0])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 3, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/first-of-three-exclusive",
+        "The first message of three is refused on an exclusive subscription",
+        ("nack.redelivery-requested-in-time",),
+        consumer=EXCLUSIVE,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def batch_member() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of([batch(range(3)), *plains([3])], receives=4)
+    plan.nack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 3, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/batch-member",
+        "The middle message of a batch of three is refused",
+        ("nack.requests-whole-batch",),
+        consumer={**SHARED, "batch_index_ack": False},
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def chunked_message() -> Case:
+    """Long enough that commands behind the first would have come, where ids are spread over several."""
+    plan = Schedule()
+    consumer = plan.consumer_of([*chunks(0, 3), *plains([1])], receives=2)
+    plan.nack(consumer, numbers=[0])
+    plan.ack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.wait_ms(800)
+    plan.receive(consumer, 1, timeout_ms=500)
+    plan.wait_ops()
+    return plan.case(
+        "nack/chunked-message",
+        "A message in three chunks is refused on a shared subscription",
+        ("nack.requests-all-chunks",),
+        capabilities=("chunking_consumer",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def nacked_then_acked() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan.nack(consumer, numbers=[0])
+    plan.ack(consumer, numbers=[0, 1])
+    plan.wait_ms(WINDOW_OVER_MS)
+    plan.receive(consumer, 1, timeout_ms=100)
+    plan.wait_ops()
+    return plan.case(
+        "nack/nacked-then-acked",
+        "A refused message is acknowledged before its delay is over",
+        ("nack.acked-not-redelivered",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=WINDOW_OVER_MS),
+    )
+
+
+def nacked_then_acked_exclusive() -> Case:
+    """The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.nack(consumer, numbers=[0, 1])
+    plan.ack(consumer, numbers=[0])
+    plan.wait_ms(WINDOW_OVER_MS)
+    plan.receive(consumer, 3, timeout_ms=100)
+    plan.wait_ops()
+    return plan.case(
+        "nack/nacked-then-acked-exclusive",
+        "Two messages are refused, one of them is acknowledged, on an exclusive subscription",
+        ("nack.acked-not-redelivered",),
+        consumer=EXCLUSIVE,
+        limits=Limits(least_wall_ms=WINDOW_OVER_MS),
+    )
+
+
+def nacked_three_times() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    for _ in range(3):
+        plan.nack(consumer, numbers=[0])
+        plan.receive(consumer, 1, timeout_ms=2_000)
+        plan.wait_ops()
+    return plan.case(
+        "nack/nacked-three-times",
+        "The same message is refused three times on a shared subscription",
+        ("nack.redelivery-count",),
+        consumer={**SHARED, "nack_delay_ms": 100},
+        limits=Limits(least_wall_ms=3 * 100),
+    )
+
+
+def delay_below_minimum() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan.nack(consumer, numbers=[0])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/delay-below-minimum",
+        "A message is refused with a redelivery delay of 1 ms",
+        ("nack.minimum-delay",),
+        consumer={**SHARED, "nack_delay_ms": 1},
+    )
+
+
+def many_together() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(MANY)), receives=MANY)
+    plan.nack(consumer)
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, MANY, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/many-together",
+        "Thirty messages are refused by one call",
+        ("nack.requests-merged",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def middle_of_five_exclusive() -> Case:
+    """What was handed over behind the refused message comes again, too."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(5)), receives=5)
+    plan.ack(consumer, numbers=[1])
+    plan.nack(consumer, numbers=[2])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 4, timeout_ms=1_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/middle-of-five-exclusive",
+        "Of five messages one is acknowledged and one refused, on an exclusive subscription",
+        ("nack.exclusive-redelivers-all-in-order",),
+        consumer=EXCLUSIVE,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def continuous_nacks() -> Case:
+    """More often than any tick, and for longer than delay, tick and tolerance together."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
+    for number in range(STEADY_COUNT):
+        plan.nack(consumer, numbers=[number])
+        plan.wait_ms(STEADY_MS)
+    plan.wait_ms(REQUESTED_MS)
+    return plan.case(
+        "nack/continuous-nacks",
+        "A message is refused, and another every 50 ms after it",
+        ("nack.later-nacks-do-not-postpone",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=STEADY_COUNT * STEADY_MS),
+    )
+
+
+def close_with_pending_nacks() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    client = plan.client()
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.nack(consumer)
+    plan.wait_ops()
+    plan.close(consumer)
+    plan.wait_ops()
+    following = plan.consumer(client)
+    plan.receive(following, 2, timeout_ms=1_000)
+    plan.wait_ops()
+    plan.ack(following)
+    plan.wait_ops()
+    return plan.case(
+        "nack/close-with-pending-nacks",
+        "A consumer is closed when it has refused two messages, and another one opened",
+        ("nack.dropped-on-close",),
+        consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
+    )
+
+
+CASES = (
+    one_of_three(),
+    default_delay(),
+    first_of_three_exclusive(),
+    batch_member(),
+    chunked_message(),
+    nacked_then_acked(),
+    nacked_then_acked_exclusive(),
+    nacked_three_times(),
+    delay_below_minimum(),
+    many_together(),
+    middle_of_five_exclusive(),
+    continuous_nacks(),
+    close_with_pending_nacks(),
+)

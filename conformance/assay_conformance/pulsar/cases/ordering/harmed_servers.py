@@ -1,0 +1,99 @@
+"""Cases in which a server, or the disk of one, is harmed while messages are under way, and works again."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, up
+from assay_conformance.model.case import Case, Config, Destructive, Isolation, Limits, Tier
+from assay_conformance.model.fault import Fault, Until
+from assay_conformance.model.outside import (
+    Disconnect,
+    FillDisk,
+    Kill,
+    OnDisk,
+    OnProcess,
+    Pause,
+    ReadOnlyDisk,
+    Role,
+    Stop,
+    Target,
+)
+from assay_conformance.pulsar.cases.ordering.durability import MESSAGE_BYTES
+
+BROKER, BOOKIE = Target(), Target(role=Role.BOOKIE)
+STORE, PROXY = Target(role=Role.METADATA_STORE), Target(role=Role.PROXY)
+
+SENDS = 400
+AT_SEND = 100
+
+DISK_MS = 4_000
+"""A bookie looks at its disks every second, and has noticed by then."""
+PAUSE_MS = 3_000
+"""Long enough to be missed, and shorter than any session."""
+DOWN_MS = 500
+
+_PATIENT: Config = {"send_timeout_ms": 0, "max_pending_messages": SENDS, "block_if_queue_full": True}
+"""Every send is to end as sent: what is unknown binds nobody."""
+
+_BACK_MS = 150_000
+"""A node that comes up again on a busy machine, and a client that has long been waiting for it by then."""
+
+
+def harmed(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Case:
+    """Messages are sent before, while and after something is of no use, and all are received."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    # Until its first receipt a client may take its numbers from the broker: that has Cases of its own.
+    plan.wait_ops(plan.send(producer, 1, MESSAGE_BYTES), deadline_ms=_BACK_MS)
+    plan.send(producer, SENDS, MESSAGE_BYTES)
+    plan.wait_healed(0, deadline_ms=_BACK_MS)
+    plan.send(producer, SENDS, MESSAGE_BYTES)
+    plan.wait_ops(plan.receive(consumer, 1 + 2 * SENDS, _BACK_MS), deadline_ms=_BACK_MS)
+    plan.wait_ops(plan.ack(consumer), deadline_ms=_BACK_MS)
+    return plan.case(
+        id,
+        title,
+        ("ordering.keeps-send-order", "ordering.message-ids-increase"),
+        producer=_PATIENT,
+        capabilities=("producer", "consumer", "resend_pending"),
+        faults=(Fault(trigger=up("SEND", k=AT_SEND), action=action, until=Until(after_ms=lasts_ms)),),
+        limits=Limits(operation_ms=_BACK_MS, case_ms=4 * _BACK_MS, quiet_ms=500),
+        isolation=Isolation.EXCLUSIVE,
+        destructive=Destructive.BROKER,
+        tier=Tier.FULL,
+    )
+
+
+CASES = (
+    harmed("topics/full-disk", "The disk of a bookie fills, and is freed", FillDisk(target=BOOKIE), DISK_MS),
+    harmed(
+        "topics/failed-disk", "The disk of a bookie fails, and is mounted anew", ReadOnlyDisk(target=BOOKIE), DISK_MS
+    ),
+    harmed("topics/full-disk-of-broker", "The disk of a broker fills, and is freed", FillDisk(target=BROKER), DISK_MS),
+    harmed(
+        "topics/failed-disk-of-broker",
+        "The disk of a broker fails, and is mounted anew",
+        ReadOnlyDisk(target=BROKER),
+        DISK_MS,
+    ),
+    harmed("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
+    harmed("topics/stopped-broker", "A broker is told to end, and started again", Stop(target=BROKER), DOWN_MS),
+    harmed("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
+    harmed("topics/stopped-bookie", "A bookie is told to end, and started again", Stop(target=BOOKIE), DOWN_MS),
+    harmed("topics/paused-broker", "A broker is paused, and goes on", Pause(target=BROKER), PAUSE_MS),
+    harmed("topics/unplugged-broker", "A broker loses its network, and has it again", Disconnect(), PAUSE_MS),
+    harmed("topics/paused-bookie", "A bookie is paused, and goes on", Pause(target=BOOKIE), PAUSE_MS),
+    harmed("topics/paused-metadata-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
+    harmed(
+        "topics/killed-metadata-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS
+    ),
+    harmed(
+        "topics/stopped-metadata-store",
+        "The metadata store is told to end, and started again",
+        Stop(target=STORE),
+        DOWN_MS,
+    ),
+    harmed("topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS),
+    harmed("topics/stopped-proxy", "The Pulsar proxy is told to end, and started again", Stop(target=PROXY), DOWN_MS),
+    harmed("topics/paused-proxy", "The Pulsar proxy is paused, and goes on", Pause(target=PROXY), PAUSE_MS),
+)

@@ -1,0 +1,278 @@
+"""Ordering: sends in flight together, while the store is slow or the connection dies."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case, Limits, Topology
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.pulsar.cases.nack.requests import DELAY_MS, EXCLUSIVE, PASSED_MS, REDELIVER, REQUESTED_MS
+from assay_conformance.pulsar.cases.subscription.consumers import KEYS
+
+
+def nacked_while_others_in_flight() -> Case:
+    """Three more come behind the refusal, and are held up until everything was asked for again."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.wait_ops(plan.nack(consumer, numbers=[0]))
+    plan.broker("store_entries", topic="t", entries=plains(range(3, 6)))
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.wait_ms(PASSED_MS)
+    asked = plan.last
+    plan.receive(consumer, 6, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/nacked-while-others-in-flight",
+        "The first of three messages is refused on an exclusive subscription, and three more are on their way",
+        ("ordering.old-consumer-epoch-dropped",),
+        capabilities=("consumer_epoch",),
+        consumer=EXCLUSIVE,
+        faults=(Fault(trigger=down("MESSAGE", k=4), action=Hold(), until=Until(step=asked)),),
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+LEDGER_ENTRIES, FULL_LEDGERS = 10, 6
+
+
+def order_across_a_cut() -> Case:
+    """Of three sends two are lost with the connection, and three more are asked for before the producer is back."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    plan.send(producer, 3)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.send(producer, 3)
+    plan.wait_ops(plan.agent("stats", {"handle": producer}))  # the sends before it have been handed to the client
+    back = plan.last
+    plan.wait_ops()
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 6)
+    plan.wait_received(consumer, 6)
+    return plan.case(
+        "ordering/order-across-a-cut",
+        "Sends go on while the producer reconnects, and are stored and dispatched in order",
+        ("ordering.keeps-send-order",),
+        capabilities=("consumer",),
+        faults=(
+            Fault(trigger=up("SEND", k=2), action=Drop()),
+            Fault(trigger=up("SEND", k=3), action=Cut(before=True)),
+            # A broker that is far away has not answered by then, and need not be held up.
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back), optional=True),
+        ),
+    )
+
+
+def pipelined_sends() -> Case:
+    """Many sends at once, without any fault: a broker must store and acknowledge what it answers."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    plan.send(producer, 30)
+    plan.wait_ops()
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 30)
+    plan.wait_received(consumer, 30)
+    return plan.case(
+        "ordering/pipelined-sends",
+        "Thirty sends in one go are all stored, in order",
+        ("ordering.keeps-send-order",),
+        capabilities=("consumer",),
+    )
+
+
+def receipts_after_slow_write() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        plan.send(producer, 4)
+        plan.wait_sends(4)
+    plan.wait_ops()
+    return plan.case(
+        "ordering/receipts-after-slow-write",
+        "Four sends become durable at the same moment, and are receipted in order",
+        ("ordering.receipts-in-send-order",),
+    )
+
+
+def sequence_ids_across_reconnect() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.wait_ops()
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.wait_ops(plan.send(producer))  # when this one is done the client has seen PRODUCER_SUCCESS for certain
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "ordering/sequence-ids-across-reconnect",
+        "Sequence ids go on where they were when the producer has reconnected",
+        ("ordering.sequence-ids-increase-by-one",),
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
+    )
+
+
+def sequence_ids_across_early_reconnect() -> Case:
+    """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "ordering/sequence-ids-across-early-reconnect",
+        "The connection dies with the very first SEND, and sequence ids go on behind those already given",
+        ("ordering.sequence-ids-increase-by-one",),
+        faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
+    )
+
+
+def sequence_ids_of_batches() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.send(producer, 3)
+        plan.wait_ops(plan.flush(producer))
+    plan.wait_ops()
+    return plan.case(
+        "ordering/sequence-ids-of-batches",
+        "A batch takes one sequence id for each of its messages",
+        ("ordering.sequence-ids-increase-by-one",),
+        capabilities=("batching",),
+        producer={"batching": True, "batching_max_publish_delay_ms": 500},
+    )
+
+
+def callbacks_of_late_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 6)
+    plan.wait_receipts(6)
+    crossed = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "ordering/callbacks-of-late-receipts",
+        "Six receipts arrive together, and six callbacks fire in order",
+        ("ordering.callbacks-in-send-order",),
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(step=crossed)),),
+    )
+
+
+def delivery_across_a_cut() -> Case:
+    """The application has taken half of a batch when the connection dies; nothing was acknowledged: all comes again."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5))
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_ops(plan.receive(consumer, 9, 1_500))
+    return plan.case(
+        "ordering/delivery-across-a-cut",
+        "Single messages and a batch are handed over in order, before and after a reconnect",
+        ("ordering.delivers-in-message-id-order",),
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+def keys_across_a_cut() -> Case:
+    """Two keys in turn, a batch of each among them; of what had come nothing was acknowledged, so all comes again."""
+    plan = Schedule()
+    singles = [plain(number) | {"key": "ab"[number % 2]} for number in range(6)]
+    batches = [batch(range(6, 9)) | {"key": "a"}, batch(range(9, 12)) | {"key": "b"}]
+    plan.broker("store_entries", topic="t", entries=[*singles[:4], *batches, *singles[4:]])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 7))
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_ops(plan.receive(consumer, 12, 1_500))
+    return plan.case(
+        "ordering/keys-across-a-cut",
+        "Messages of two keys, alone and in batches, are handed over in order, before and after a reconnect",
+        ("ordering.key-delivered-in-order",),
+        consumer={"subscription_type": "key_shared"},
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+def message_ids_across_new_ledgers() -> Case:
+    """Every load of a topic begins a ledger."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    for _ in range(2):
+        plan.wait_ops(plan.send(producer, 4))
+        plan.broker("unload", topic="t")
+    plan.wait_ops(plan.send(producer, 4))
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 12)
+    plan.wait_received(consumer, 12)
+    return plan.case(
+        "ordering/message-ids-across-new-ledgers",
+        "Twelve messages go to three ledgers, as their topic is unloaded twice",
+        ("ordering.message-ids-increase",),
+        capabilities=("consumer", "resend_pending"),
+    )
+
+
+def message_ids_across_full_ledgers() -> Case:
+    """Nobody is sent away: what is under way when a ledger ends is stored in the next one."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, FULL_LEDGERS * LEDGER_ENTRIES)
+    plan.receive(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
+    plan.wait_received(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
+    return plan.case(
+        "ordering/message-ids-across-full-ledgers",
+        "Messages are sent without a pause while every ten of them fill a ledger",
+        ("ordering.message-ids-increase", "ordering.keeps-send-order"),
+        capabilities=("consumer",),
+        topology=Topology(settings=BrokerSettings(ledger_entries=LEDGER_ENTRIES)),
+    )
+
+
+NOTHING_MS = 200
+"""How long a consumer must not be sent what is out elsewhere: longer than acknowledgments take to leave."""
+
+
+def key_shared_consumers_join_and_leave() -> Case:
+    """The second consumer takes keys over that have entries out at the first, which then acknowledges half of what it
+    has, and goes with the rest."""
+    plan = Schedule()
+    client = plan.client()
+    keyed = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
+    plan.broker("store_entries", topic="t", entries=keyed[:12])
+    first = plan.consumer(client, consumer_name="a")
+    plan.wait_ops(plan.receive(first, 12))
+    second = plan.consumer(client, consumer_name="b")
+    plan.broker("store_entries", topic="t", entries=keyed[12:])
+    plan.wait_ms(NOTHING_MS)
+    plan.wait_ops(plan.ack(first, numbers=range(6)))
+    plan.wait_ms(NOTHING_MS)
+    plan.wait_ops(plan.close(first))
+    plan.receive(second, 18, timeout_ms=2_000)
+    plan.wait_received(second, 18, deadline_ms=2_000)
+    return plan.case(
+        "subscription/key-shared-consumers-join-and-leave",
+        "Of two Key_Shared consumers one comes while keys have entries out, and one goes with entries unacknowledged",
+        ("ordering.key-shared-keeps-order",),
+        consumer={"subscription_type": "key_shared"},
+        capabilities=("consumer",),
+    )
+
+
+CASES = (
+    nacked_while_others_in_flight(),
+    message_ids_across_new_ledgers(),
+    message_ids_across_full_ledgers(),
+    order_across_a_cut(),
+    pipelined_sends(),
+    receipts_after_slow_write(),
+    sequence_ids_across_reconnect(),
+    sequence_ids_across_early_reconnect(),
+    sequence_ids_of_batches(),
+    callbacks_of_late_receipts(),
+    delivery_across_a_cut(),
+    keys_across_a_cut(),
+    key_shared_consumers_join_and_leave(),
+)

@@ -1,0 +1,336 @@
+"""The life of a producer: a name from the broker, a flush, a close with sends in flight."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.model.case import Case, Limits, Topic, Topology
+from assay_conformance.model.fault import AfterStep, Cut, CutHow, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
+from assay_conformance.pulsar.cases.routing.hooks import routed
+
+
+def assigned_name_kept_on_reconnect() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "producer/assigned-name-kept-on-reconnect",
+        "A producer that the broker named comes back under that name",
+        ("producer.keeps-assigned-name",),
+        capabilities=("resend_pending",),
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def assigned_names() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for _ in range(2):
+        producer = plan.producer(client)
+        plan.wait_ops(plan.send(producer))
+        plan.wait_ops(plan.close(producer))
+    return plan.case(
+        "producer/assigned-names",
+        "Two producers without names, one after the other",
+        ("producer.assigned-names-unique", "connection.request-ids-unique"),
+        capabilities=("producer",),
+    )
+
+
+def _late_receipt(k: int, until: int) -> Fault:
+    """Optional: a broker that takes longer than that by itself need not be held up."""
+    return Fault(trigger=down("SEND_RECEIPT", k=k), action=Hold(), until=Until(step=until), optional=True)
+
+
+def _flush_without_receipt(plan: Schedule, producer: int) -> int:
+    """The step up to which there is no receipt, and so nothing may be flushed."""
+    plan.flush(producer)
+    plan.wait_ms(200)
+    until = plan.last
+    plan.wait_ops()
+    return until
+
+
+def flush_waits_for_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.flush(producer)
+    plan.wait_sends(3)
+    plan.wait_ms(200)  # nothing may be flushed yet
+    quiet = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "producer/flush-waits-for-receipts",
+        "The last of three receipts takes its time, and so does the flush",
+        ("producer.flush-waits",),
+        faults=(_late_receipt(3, quiet),),
+    )
+
+
+def flush_after_full_batches() -> Case:
+    """Full batches left by themselves: there is nothing to close, and everything to wait for."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 4)
+    plan.wait_sends(2)
+    quiet = _flush_without_receipt(plan, producer)
+    return plan.case(
+        "producer/flush-after-full-batches",
+        "Two full batches have left, the receipt of the second one takes its time, and so does the flush",
+        ("producer.flush-waits",),
+        capabilities=("batching",),
+        producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1_000},
+        faults=(_late_receipt(2, quiet),),
+    )
+
+
+def concurrent_flushes() -> Case:
+    """Each answers for what was sent before it, whatever other flush is under way."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer)
+    plan.flush(producer)
+    plan.wait_sends(1)
+    plan.send(producer)
+    quiet = _flush_without_receipt(plan, producer)
+    return plan.case(
+        "producer/concurrent-flushes",
+        "While a flush waits for its receipt another message is sent to a partitioned topic, and flushed",
+        ("producer.flush-waits",),
+        capabilities=("batching", "partitioned_topics"),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        producer={"routing": "single", "batching": True, "batching_max_publish_delay_ms": 1_000},
+        faults=(_late_receipt(1, quiet),),
+    )
+
+
+def close_with_sends_in_flight() -> Case:
+    """The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        plan.send(producer, 3)
+        plan.wait_sends(3)
+        plan.close(producer)
+        plan.wait_frame("CLOSE_PRODUCER", Direction.TO_BROKER)
+    plan.wait_ops()
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "producer/close-with-sends-in-flight",
+        "A producer is closed while three sends wait for the store, which then takes them",
+        ("producer.close-ends-pending-sends",),
+        limits=QUICK,
+    )
+
+
+def close_without_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.wait_ops(plan.close(producer))
+    plan.wait_ops()
+    return plan.case(
+        "producer/close-without-receipts",
+        "A producer is closed while three receipts are missing, and the sends end with it",
+        ("producer.close-ends-pending-sends",),
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
+        limits=QUICK,
+    )
+
+
+def second_exclusive_rejected() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client, access_mode="exclusive")
+    plan.producer(client, access_mode="exclusive")
+    plan.wait_ops(plan.send(first), plan.close(first))
+    plan.wait_ops(plan.send(plan.producer(client, access_mode="exclusive")))
+    return plan.case(
+        "producer/second-exclusive-rejected",
+        "A second Exclusive producer is refused, and a third one admitted when the first is closed",
+        ("producer.access-modes",),
+        capabilities=("access_modes",),
+        limits=QUICK,
+    )
+
+
+def waits_for_exclusive() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive")
+    second = plan.producer(plan.client(), access_mode="wait_for_exclusive", wait=False)
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.wait_ops(plan.send(first))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(second)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/waits-for-exclusive",
+        "A producer waits until the Exclusive one is closed, and is admitted then",
+        ("producer.access-modes",),
+        capabilities=("access_modes",),
+        limits=QUICK,
+    )
+
+
+def fencing_ends_other_producer() -> Case:
+    """What was thrown out may try as long as its sends may: it stays out."""
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive", send_timeout_ms=600)
+    plan.wait_ops(plan.send(first))
+    second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
+    plan.wait_ops(plan.send(second))
+    plan.wait_ms(150)  # a receipt for the first that is under way must have come
+    plan.wait_ops(plan.send(first), plan.send(second))
+    return plan.case(
+        "producer/fencing-ends-other-producer",
+        "A producer takes a topic by fencing, and the one that had it sends no more",
+        ("producer.access-modes",),
+        capabilities=("access_modes",),
+        limits=QUICK,
+    )
+
+
+def name_in_use() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client())
+    second = plan.client(operation_timeout_ms=1_000)
+    plan.producer(second)
+    plan.wait_ops(plan.send(first), plan.close(first))
+    plan.wait_ops(plan.send(plan.producer(second)))
+    return plan.case(
+        "producer/name-in-use",
+        "A second connection asks for a producer name that is taken, and again when it is free",
+        ("producer.name-unique-on-topic",),
+        producer={"producer_name": "orders"},
+        limits=QUICK,
+    )
+
+
+def name_held_by_silent_connection() -> Case:
+    """Its connection is half open: the broker hears of its end when it asks, and not before."""
+    plan = Schedule()
+    plan.wait_ops(plan.send(plan.producer(plan.client())))
+    second = plan.producer(plan.client(operation_timeout_ms=1_000))
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/name-held-by-silent-connection",
+        "Nothing comes any more of the connection that has a producer name, and a second one asks for the name",
+        ("producer.name-unique-on-topic",),
+        producer={"producer_name": "orders"},
+        topology=Topology(settings=BrokerSettings(liveness_check_ms=300)),
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut(how=CutHow.BLACKHOLE)),),
+        limits=QUICK,
+    )
+
+
+def waits_beyond_operation_timeout() -> Case:
+    """Nothing else of that client is asked for meanwhile, so that nothing else times out."""
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive")
+    second = plan.producer(
+        plan.client(operation_timeout_ms=1_000), access_mode="wait_for_exclusive", wait=False, send_timeout_ms=0
+    )
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.wait_ms(2_500)
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(second)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/waits-beyond-operation-timeout",
+        "A producer waits for its topic two and a half times as long as its operations may take",
+        ("producer.waits-for-exclusive-access",),
+        capabilities=("access_modes",),
+        client={"operation_timeout_ms": 1_000},
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=2_500),
+    )
+
+
+def disconnected_while_waiting() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive", producer_name="first")
+    second = plan.producer(plan.client(), access_mode="wait_for_exclusive", producer_name="second", wait=False)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 3, deadline_ms=3_000)
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(second)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/disconnected-while-waiting",
+        "The connection of a producer that waits for its topic ends",
+        ("producer.waits-for-exclusive-access",),
+        capabilities=("access_modes",),
+        faults=(Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Cut()),),
+        limits=QUICK,
+    )
+
+
+def exclusive_reconnects() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client(), access_mode="exclusive")
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "producer/exclusive-reconnects",
+        "An exclusive producer loses its connection and comes back",
+        ("producer.echoes-topic-epoch",),
+        capabilities=("access_modes",),
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def fenced_while_disconnected() -> Case:
+    """Its return is held up until another one has the topic; a message waits with it."""
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive")
+    plan.wait_ops(plan.send(first))
+    cut = plan.last
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=3_000)
+    pending = plan.send(first)
+    plan.wait_ms(100)  # so that it surely waits when the refusal comes
+    second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
+    plan.wait_ops(plan.send(second))
+    taken = plan.last
+    plan.wait_ops(pending)
+    plan.wait_ms(700)  # whoever tries again does so by then
+    return plan.case(
+        "producer/fenced-while-disconnected",
+        "An exclusive producer loses its connection, and the topic before it is back",
+        ("producer.fenced-is-final",),
+        capabilities=("access_modes", "resend_pending"),
+        faults=(
+            Fault(trigger=AfterStep(cut), action=Cut()),
+            Fault(trigger=up("PRODUCER", k=2), action=Hold(), until=Until(step=taken)),
+        ),
+        limits=QUICK,
+    )
+
+
+CASES = (
+    routed(
+        "producer/interceptor-and-router",
+        "Fifteen messages to five partitions, by a router, with an interceptor before it",
+        ("producer.interceptors-run-first",),
+        {"router": "by_number", "interceptor": "notes"},
+    ),
+    assigned_names(),
+    name_in_use(),
+    name_held_by_silent_connection(),
+    assigned_name_kept_on_reconnect(),
+    flush_waits_for_receipts(),
+    flush_after_full_batches(),
+    concurrent_flushes(),
+    close_with_sends_in_flight(),
+    close_without_receipts(),
+    second_exclusive_rejected(),
+    waits_for_exclusive(),
+    fencing_ends_other_producer(),
+    waits_beyond_operation_timeout(),
+    disconnected_while_waiting(),
+    exclusive_reconnects(),
+    fenced_while_disconnected(),
+)

@@ -1,0 +1,160 @@
+"""Refusals: errors of one send, of the broker's store, of the whole topic."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, up
+from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.fault import AnswerError, Corrupt, Fault
+from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send, lost_before_cut, lost_receipts
+
+
+def _refused(sequence_id: int, error: str, times: int) -> Fault:
+    trigger = up("SEND", times=times, where={"sequence_id": sequence_id})
+    return Fault(trigger=trigger, action=AnswerError(error))
+
+
+def after_one_taken(sends: int) -> Schedule:
+    """So many sends behind one that has its receipt."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, sends)
+    return plan
+
+
+def transient_error(error: str) -> Case:
+    plan = after_one_taken(sends=2)
+    plan.wait_ops()
+    return plan.case(
+        f"resend/transient-{error.removesuffix('Error').lower()}-error",
+        f"A send is answered {error} twice, and the third time taken",
+        ("resend.retries-transient-error",),
+        faults=(_refused(1, error, times=2),),
+        limits=QUICK,
+    )
+
+
+def checksum_error() -> Case:
+    plan = after_one_taken(sends=2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/checksum-error",
+        "A bit of a SEND is flipped on its way to the broker, which says so",
+        ("resend.checksum-error-resent",),
+        faults=(Fault(trigger=up("SEND", k=2), action=Corrupt()),),
+        limits=QUICK,
+    )
+
+
+def one_not_allowed() -> Case:
+    """It is refused however often it comes."""
+    plan = after_one_taken(sends=3)
+    plan.wait_ops()
+    return plan.case(
+        "resend/one-not-allowed",
+        "The broker does not allow the second of four messages, and takes the others",
+        ("resend.not-allowed-fails-one",),
+        producer={"send_timeout_ms": 1_000},
+        faults=(_refused(1, "NotAllowedError", times=0),),
+        limits=Limits(operation_ms=2_500, case_ms=20_000),
+    )
+
+
+def not_allowed_and_reconnect_rejected() -> Case:
+    """Who leaves the connection over it cannot be told so a second time."""
+    plan = after_one_taken(sends=3)
+    plan.wait_ops()
+    return plan.case(
+        "resend/not-allowed-and-reconnect-rejected",
+        "The broker does not allow the second of four messages, and no producer that comes back",
+        ("resend.not-allowed-fails-one",),
+        producer={"send_timeout_ms": 1_000},
+        faults=(
+            _refused(1, "NotAllowedError", times=0),
+            Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("ServiceNotReady"), optional=True),
+        ),
+        limits=QUICK,
+    )
+
+
+def terminated_mid_stream() -> Case:
+    """Both ways of hearing it lead to the same answer."""
+    plan = after_one_taken(sends=3)
+    plan.wait_ops()
+    refused = Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicTerminatedError"), optional=True)
+    return plan.case(
+        "resend/terminated-mid-stream",
+        "A send is refused because the topic is terminated, and so is every PRODUCER from then on",
+        ("resend.terminated-fails-all",),
+        producer={"send_timeout_ms": 2_500},
+        faults=(
+            lost_before_cut(1, k=2),
+            Fault(trigger=up("SEND", k=3), action=AnswerError("TopicTerminatedError")),
+            refused,
+        ),
+        limits=QUICK,
+    )
+
+
+def topic_terminated() -> Case:
+    plan = after_one_taken(sends=2)
+    plan.wait_receipts(3)
+    plan.broker("terminate", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "resend/topic-terminated",
+        "A topic is terminated while two sends have no receipt",
+        ("resend.terminated-fails-all",),
+        producer={"send_timeout_ms": 2_500},
+        faults=(lost_receipts(2, k=2),),
+        limits=QUICK,
+    )
+
+
+def refused_return(
+    words: str, error: str, title: str, *, requirement: str = "resend.reconnect-retries-temporary-error"
+) -> Case:
+    """One send waits for its receipt when the connection dies."""
+    plan = after_one_taken(sends=2)
+    plan.wait_ops()
+    return plan.case(
+        f"resend/reconnect-{words}",
+        title,
+        (requirement,),
+        producer={"send_timeout_ms": 8_000},
+        faults=(
+            lost_before_cut(1, k=2),
+            cut_at_send(3),
+            Fault(trigger=up("PRODUCER", k=2), action=AnswerError(error)),
+        ),
+        limits=Limits(operation_ms=10_000, case_ms=25_000),
+    )
+
+
+CASES = (
+    refused_return(
+        "producer-busy", "ProducerBusy", "A producer comes back, and its broker holds on to its connection before"
+    ),
+    refused_return(
+        "service-not-ready", "ServiceNotReady", "A producer comes back to a broker that is not ready for it"
+    ),
+    refused_return(
+        "quota-exceeded-error",
+        "ProducerBlockedQuotaExceededError",
+        "A producer comes back, and is asked to wait: a backlog is too long",
+    ),
+    refused_return(
+        "quota-exceeded-exception",
+        "ProducerBlockedQuotaExceededException",
+        "A producer comes back, and is refused: a backlog is too long",
+        requirement="resend.quota-exceeded-fails-pending",
+    ),
+    transient_error("PersistenceError"),
+    transient_error("MetadataError"),
+    transient_error("UnknownError"),
+    checksum_error(),
+    one_not_allowed(),
+    not_allowed_and_reconnect_rejected(),
+    terminated_mid_stream(),
+    topic_terminated(),
+)

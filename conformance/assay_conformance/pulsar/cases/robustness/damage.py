@@ -1,0 +1,216 @@
+"""Cases for robustness: damaged messages, bytes in odd pieces, and calls that must end whatever happens."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Isolation, Limits
+from assay_conformance.model.fault import Corrupt, Cut, Fault, Hold, Refuse, Resegment, Rewrite, Until
+from assay_conformance.pulsar.cases.batching.keyed import KEYED
+from assay_conformance.pulsar.cases.chunking.messages import LIMIT_BYTES, SMALL
+from assay_conformance.pulsar.cases.resend.connections import QUICK, lost_before_cut
+from assay_conformance.pulsar.cases.resend.errors import after_one_taken
+
+
+def key_based_oversize_message() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.agent("send", {"producer": producer, "messages": [{"key": "a"}, {"key": "b", "size": 2 * LIMIT_BYTES}]})
+    plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/key-based-oversize-message",
+        "Two messages by key, of which one is twice as large as the broker takes",
+        ("robustness.calls-do-not-hang",),
+        capabilities=("key_based_batcher",),
+        topology=SMALL,
+        producer=KEYED,
+        limits=QUICK,
+        # What a client keeps of the limit is for its whole process, and the C++ core does not survive this.
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def checksum_error_of_second_send() -> Case:
+    plan = after_one_taken(sends=2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/checksum-error-of-second-send",
+        "A SEND is spoilt on its way, and the broker says so while the one before it has no receipt",
+        ("robustness.calls-do-not-hang",),
+        faults=(lost_before_cut(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
+        limits=QUICK,
+        # The C++ core does not survive it.
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def checksum_error_after_timeout() -> Case:
+    """The broker's word for a send that is over stands in front of the receipt of the next one."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer)
+    plan.wait_sends(2)
+    said = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "resend/checksum-error-after-timeout",
+        "A SEND is spoilt on its way; the broker's word of it comes after the time-out, when the next one waits",
+        ("robustness.calls-do-not-hang",),
+        producer={"send_timeout_ms": 400},
+        faults=(
+            Fault(trigger=up("SEND", k=1), action=Corrupt()),
+            Fault(trigger=down("SEND_ERROR", k=1), action=Hold(), until=Until(step=said)),
+        ),
+        limits=QUICK,
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+NOBODYS_ID = 4_711
+"""A producer id that no client gets to in a Case."""
+
+
+def checksum_mismatch() -> Case:
+    """Both messages of the first queueful: a client that keeps their permits never gets another one."""
+    plan = Schedule()
+    plan.consumer_of(plains(range(5)), receives=3, timeout_ms=STARVED_MS)
+    return plan.case(
+        "robustness/checksum-mismatch",
+        "A bit of the first two messages flips on the way to a consumer with a queue of two",
+        ("robustness.checksum-mismatch-reported",),
+        consumer={**EARLIEST, "receiver_queue_size": 2},
+        faults=(Fault(trigger=down("MESSAGE", times=2), action=Corrupt()),),
+    )
+
+
+def pieces(words: str, title: str, action: Resegment) -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client)
+    producer = plan.producer(client)
+    plan.send(producer, 20)
+    plan.receive(consumer, 20)
+    plan.wait_ops()
+    return plan.case(
+        f"robustness/{words}",
+        title,
+        ("robustness.any-segmentation",),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=down("CONNECTED", times=0), action=action),),
+        # Twenty messages of 20 KiB are 420 pieces, and a busy machine leaves more between two of them.
+        limits=Limits(operation_ms=25_000),
+    )
+
+
+def concurrent_flushes() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    with plan.held():
+        plan.send(producer, 2)
+        plan.wait_sends(2)
+        plan.flush(producer)
+        plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/concurrent-flushes",
+        "Two flushes wait for the same receipts",
+        ("robustness.calls-do-not-hang",),
+        capabilities=("producer",),
+        limits=Limits(operation_ms=2_000),
+    )
+
+
+def calls_during_an_outage() -> Case:
+    """The service is gone for good; each call has a time-out of its own or must end without one."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer)
+    plan.receive(consumer, 2, timeout_ms=500)
+    plan.wait_fired(1)
+    plan.send(producer, 2)
+    plan.flush(producer)
+    plan.wait_ops()
+    plan.close(producer)
+    plan.close(consumer)
+    plan.wait_ops()
+    plan.close(client)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/calls-during-an-outage",
+        "The connection is lost and none is to be had any more, while calls go on",
+        ("robustness.calls-do-not-hang",),
+        client={"operation_timeout_ms": 1_000},
+        producer={"send_timeout_ms": 500},
+        consumer=EARLIEST,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT"), action=Refuse()),
+            Fault(trigger=down("SEND_RECEIPT"), action=Cut()),
+        ),
+        limits=Limits(operation_ms=5_000),
+    )
+
+
+def send_for_an_unknown_producer() -> Case:
+    """What is altered is known again: it says that it was sent by nobody."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    stray = Rewrite({"producer_id": NOBODYS_ID, "metadata.producer_name": "nobody"})
+    return plan.case(
+        "robustness/send-for-an-unknown-producer",
+        "A SEND names a producer that its connection never opened",
+        ("robustness.send-without-producer-not-stored",),
+        capabilities=("resend_pending",),
+        faults=(Fault(trigger=up("SEND", k=2), action=stray),),
+        limits=Limits(operation_ms=6_000),
+    )
+
+
+def send_for_a_closed_producer() -> Case:
+    """The client has a second producer on the connection, which goes on. However long it takes to close the first, its
+    SEND comes behind that."""
+    plan = Schedule()
+    client = plan.client()
+    first, second = plan.producer(client), plan.producer(client)
+    plan.send(first)
+    plan.wait_sends(1)
+    plan.wait_ops(plan.close(first))
+    plan.wait_healed(0)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "robustness/send-for-a-closed-producer",
+        "A SEND comes to the broker when its producer is closed",
+        ("robustness.send-without-producer-not-stored",),
+        capabilities=("resend_pending",),
+        producer={"send_timeout_ms": 2_000},
+        faults=(
+            Fault(
+                trigger=up("SEND"),
+                action=Hold(overtake=True),
+                until=Until(frame=down("SUCCESS", answers="CLOSE_PRODUCER")),
+            ),
+        ),
+        limits=Limits(operation_ms=6_000),
+    )
+
+
+CASES = (
+    key_based_oversize_message(),
+    checksum_error_of_second_send(),
+    checksum_error_after_timeout(),
+    send_for_an_unknown_producer(),
+    send_for_a_closed_producer(),
+    concurrent_flushes(),
+    calls_during_an_outage(),
+    checksum_mismatch(),
+    pieces("byte-by-byte", "From CONNECTED on every byte comes alone", Resegment(piece_bytes=1)),
+    pieces(
+        "many-frames-at-once",
+        "From CONNECTED on bytes come in pieces of 1,000, 5 ms apart: many frames in each, none of them at its end",
+        Resegment(piece_bytes=1_000, gap_ms=5),
+    ),
+)

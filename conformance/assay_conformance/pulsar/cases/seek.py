@@ -1,0 +1,351 @@
+"""Cases for seeks: to a message, into a batch, to a time; and the broker's answer ahead of the consumer's return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case
+from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
+
+RETURNED_MS = 3_000
+"""A client on a busy machine that was sent away is subscribed again by then."""
+
+FIRST_MS, STEP_MS = 1_000_000, 1_000
+"""Publish times of stored messages: message n at FIRST_MS + n * STEP_MS of the wall clock, whatever it shows now."""
+
+
+def timed(number: int) -> dict[str, Any]:
+    return {**plain(number), "metadata": {"publish_time": FIRST_MS + number * STEP_MS}}
+
+
+def backward_to_message_id() -> Case:
+    """The queue is full, and the acknowledgments are still being grouped."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(20)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.ack(consumer, messages=(3, 4, 5))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    plan.receive(consumer, 18, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/backward-to-message-id",
+        "Six of twenty messages are taken, three acknowledged, and the consumer goes back behind the second",
+        ("seek.starts-at-target", "seek.discards-prefetched", "seek.completes-after-resubscribe"),
+        consumer={**EARLIEST, "receiver_queue_size": 10, "ack_group_ms": 100},
+    )
+
+
+def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
+    """The third message of a batch of five is sought, when eight of ten have been taken."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
+    reading = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(reading, 8, STARVED_MS))
+    plan.wait_ops(plan.seek(reading, delivery=3))
+    plan.receive(reading, left, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        f"seek/{words}",
+        title,
+        ("seek.starts-at-target", "seek.into-batch-carries-ack-set"),
+        capabilities=("batching",),
+        consumer={**EARLIEST, **consumer},
+    )
+
+
+def into_batch() -> Case:
+    return _into_a_batch("into-batch", "The consumer goes back behind the third message of a batch of five", 7)
+
+
+def backward_inclusive() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    plan.receive(consumer, 9, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/backward-inclusive",
+        "A consumer that begins with the message it seeks goes back to the second of ten",
+        ("seek.starts-at-target",),
+        consumer={**EARLIEST, "start_inclusive": True},
+    )
+
+
+def into_batch_inclusive() -> Case:
+    title = "A consumer that begins with the message it seeks goes back to the third of a batch of five"
+    return _into_a_batch("into-batch-inclusive", title, 8, start_inclusive=True)
+
+
+def to_timestamp() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 4 * STEP_MS - 1))
+    plan.receive(consumer, 6, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/to-timestamp",
+        "The consumer goes to a time just before the fifth of ten messages was published",
+        ("seek.starts-at-target",),
+        consumer={**EARLIEST, "receiver_queue_size": 4},
+    )
+
+
+def forward() -> Case:
+    """Everything prefetched lies before the target."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(20)])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 15 * STEP_MS))
+    plan.receive(consumer, 5, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/forward",
+        "With eight messages waiting in its queue the consumer goes behind all of them",
+        ("seek.starts-at-target", "seek.discards-prefetched"),
+        consumer={**EARLIEST, "receiver_queue_size": 8},
+    )
+
+
+def _between(words: str, title: str, harm: Callable[[Schedule, int], tuple[Fault, ...]]) -> Case:
+    """`harm` appends what comes between the seek, whose operation it is given, and its end."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
+    seek = plan.seek(consumer, delivery=2)
+    faults = harm(plan, seek)
+    plan.wait_ops(seek)
+    plan.receive(consumer, 8, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        f"seek/{words}",
+        title,
+        ("seek.completes-after-resubscribe", "seek.starts-at-target"),
+        consumer=EARLIEST,
+        faults=faults,
+    )
+
+
+def _answer_until(until: Until) -> Fault:
+    return Fault(trigger=down("SUCCESS", answers="SEEK"), action=Hold(overtake=True), until=until)
+
+
+def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
+    """The consumer stays away until the seek has ended, or could have ended and did not."""
+    plan.wait_fired(1)
+    plan.wait_ops(seek, deadline_ms=HELD_UP_MS)
+    return (
+        _answer_until(Until(frame=up("SUBSCRIBE"), after_ms=RETURNED_MS)),
+        Fault(
+            trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"),
+            action=Hold(overtake=True),
+            until=Until(step=plan.last),
+        ),
+    )
+
+
+def response_before_resubscribe() -> Case:
+    return _between(
+        "response-before-resubscribe",
+        "The answer to SEEK comes while the consumer waits to be subscribed again",
+        _subscribed_late,
+    )
+
+
+def _answered_late(plan: Schedule, _seek: int) -> tuple[Fault, ...]:
+    """However long the client takes to come back: ten messages came before the seek, and nine come behind it. A client
+    with a small queue does not get so many."""
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 10 + 9, deadline_ms=RETURNED_MS)
+    return (_answer_until(Until(step=plan.last)),)
+
+
+def response_after_resubscribe() -> Case:
+    return _between(
+        "response-after-resubscribe",
+        "The consumer is subscribed again before the answer to SEEK comes",
+        _answered_late,
+    )
+
+
+def cut_after_response() -> Case:
+    return _between(
+        "cut-after-response",
+        "The connection is lost right behind the answer to SEEK",
+        lambda _plan, _seek: (Fault(trigger=down("SUCCESS", answers="SEEK"), action=Cut()),),
+    )
+
+
+def concurrent_seeks() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
+    plan.seek(consumer, delivery=2)
+    plan.wait_frame("SEEK", Direction.TO_BROKER)
+    beside = plan.seek(consumer, delivery=4)
+    plan.wait_fired(1)
+    plan.wait_ops(beside, deadline_ms=HELD_UP_MS)
+    asked = plan.last
+    plan.wait_ops()
+    plan.receive(consumer, 8, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/concurrent-seeks",
+        "A consumer is to seek elsewhere while the broker's answer to its first seek is held up",
+        ("seek.one-at-a-time",),
+        consumer=EARLIEST,
+        faults=(
+            Fault(trigger=down("CLOSE_CONSUMER"), action=Hold(), until=Until(step=asked)),
+            Fault(trigger=down("SUCCESS", answers="SEEK"), action=Hold(), until=Until(step=asked)),
+        ),
+    )
+
+
+def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s", *, inclusive: bool = False) -> int:
+    client = plan.client()
+    if inclusive:
+        return plan.consumer(client, subscription=subscription, durable=False, start_inclusive=True)
+    return plan.consumer(client, subscription=subscription, durable=False, initial_position=begins)
+
+
+def _asked(plan: Schedule, reader: int) -> None:
+    """Whether there is more."""
+    plan.wait_ops(plan.has_message_available(reader))
+
+
+def _reads(plan: Schedule, reader: int, count: int) -> None:
+    plan.wait_ops(plan.receive(reader, count, STARVED_MS))
+    _asked(plan, reader)
+
+
+def _seeks(plan: Schedule, reader: int, **place: int) -> None:
+    plan.wait_ops(plan.seek(reader, **place))
+    _asked(plan, reader)
+
+
+def has_message_available() -> Case:
+    """Read to the end, from three places, and asked on the way."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    reader = _reader(plan)
+    _asked(plan, reader)
+    _reads(plan, reader, 10)
+    _seeks(plan, reader, delivery=8)
+    _reads(plan, reader, 2)
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 8 * STEP_MS)
+    _reads(plan, reader, 1)
+    _reads(plan, reader, 1)
+    return plan.case(
+        "seek/has-message-available",
+        "A reader reads ten messages, the last two again, and again by their time, and is asked for more at each turn",
+        ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
+        consumer=EARLIEST,
+    )
+
+
+def has_message_available_at_end() -> Case:
+    """Behind the last message, however it got there."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    at_the_end = _reader(plan, "latest", "behind")
+    _asked(plan, at_the_end)
+    reader = _reader(plan)
+    plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
+    _seeks(plan, reader, delivery=4)
+    return plan.case(
+        "seek/has-message-available-at-end",
+        "A reader begins at the end, and another seeks behind the last message",
+        ("seek.has-message-available-before-read",),
+        consumer=EARLIEST,
+    )
+
+
+def time_after_last_message() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    for begins in ("earliest", "latest"):
+        _seeks(plan, _reader(plan, begins, begins), publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    reader = _reader(plan)
+    plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    return plan.case(
+        "seek/time-after-last-message",
+        "Readers that began at the beginning, at the end and that have read seek to a time behind the last message",
+        ("seek.has-message-available-before-read",),
+        consumer=EARLIEST,
+    )
+
+
+def time_after_last_message_inclusive() -> Case:
+    """Where to begin is said of a message; a time has no use for it."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    return plan.case(
+        "seek/time-after-last-message-inclusive",
+        "A reader that is to begin with the message it names seeks to a time behind the last message",
+        ("seek.has-message-available-before-read",),
+        consumer=EARLIEST,
+    )
+
+
+def empty_topic() -> Case:
+    plan = Schedule()
+    reader = _reader(plan)
+    _asked(plan, reader)
+    return plan.case(
+        "seek/empty-topic",
+        "A reader of a topic without messages is asked for more",
+        ("seek.has-message-available-before-read",),
+        consumer=EARLIEST,
+    )
+
+
+def has_message_available_in_batch() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(5))])
+    reader = _reader(plan)
+    _reads(plan, reader, 3)
+    _reads(plan, reader, 2)
+    _seeks(plan, reader, delivery=4)
+    _reads(plan, reader, 1)
+    return plan.case(
+        "seek/has-message-available-in-batch",
+        "A reader reads a batch of five in two parts, and the last of them again",
+        ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
+        capabilities=("batching",),
+        consumer=EARLIEST,
+    )
+
+
+HELD_UP_MS = 400
+"""For a client that ends a seek too early, or does not refuse a second one at once."""
+
+
+CASES = (
+    backward_to_message_id(),
+    into_batch(),
+    backward_inclusive(),
+    into_batch_inclusive(),
+    to_timestamp(),
+    forward(),
+    response_before_resubscribe(),
+    response_after_resubscribe(),
+    cut_after_response(),
+    concurrent_seeks(),
+    has_message_available(),
+    time_after_last_message(),
+    time_after_last_message_inclusive(),
+    has_message_available_at_end(),
+    empty_topic(),
+    has_message_available_in_batch(),
+)

@@ -1,0 +1,326 @@
+"""Subscriptions: two consumers of each type, and one that comes back."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Refuse, Until
+from assay_conformance.model.policy import BrokerSettings, Retention
+
+SWITCH_MS = 100
+QUICK_FAILOVER = Topology(topics=(Topic(name="t"),), settings=BrokerSettings(failover_delay_ms=SWITCH_MS))
+CLOSES_NOTICED_MS = 700
+"""Silence that shows that a broker is not told of a close, and that a consumer does not come back after its backoff."""
+
+KEYS = ("a", "b", "c", "d", "e", "f")
+
+
+def second_exclusive_consumer() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.consumer(client)
+    plan.wait_ops(plan.consumer(client, wait=False))
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    plan.receive(first, 2)
+    plan.wait_received(first, 2)
+    return plan.case(
+        "subscription/second-exclusive-consumer",
+        "A second consumer asks for an exclusive subscription that has one",
+        ("subscription.exclusive-one-consumer",),
+        capabilities=("consumer",),
+    )
+
+
+def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
+    """The broker admits the consumer when its application has closed it."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1))
+    opened = plan.last
+    if not cut:
+        plan.broker("unload", topic="t")
+    plan.wait_fired(0)
+    plan.close(consumer)
+    plan.wait_ms(100)  # for the client to have begun
+    asked = plan.last
+    plan.wait_ops()
+    plan.wait_ms(CLOSES_NOTICED_MS)
+    held = Fault(trigger=down("SUCCESS", k=2), action=Hold(overtake=True), until=Until(step=asked))
+    return plan.case(
+        f"subscription/{words}",
+        title,
+        ("subscription.closed-stays-closed",),
+        consumer=EARLIEST,
+        faults=(held, Fault(trigger=AfterStep(opened), action=Cut())) if cut else (held,),
+    )
+
+
+def closed_while_disconnected() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    opened = plan.last
+    plan.wait_fired(0)
+    plan.wait_ops(plan.close(consumer))
+    plan.heal(0)
+    plan.wait_ms(CLOSES_NOTICED_MS)
+    return plan.case(
+        "subscription/closed-while-disconnected",
+        "A consumer is closed while no connection can be had, and does not come back when one can",
+        ("subscription.closed-stays-closed",),
+        faults=(
+            Fault(trigger=AfterStep(opened), action=Refuse()),
+            Fault(trigger=AfterStep(opened), action=Cut()),
+        ),
+    )
+
+
+def failover_active_consumer_leaves() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    active = plan.consumer(client, consumer_name="a")
+    plan.receive(active, 6)
+    plan.wait_received(active, 6)
+    standby = plan.consumer(client, consumer_name="b")
+    plan.wait_ops(plan.ack(active, numbers=[0, 1]))
+    plan.wait_ops(plan.close(active))
+    plan.broker("store_entries", topic="t", entries=plains(range(6, 8)))
+    plan.receive(standby, 6)
+    plan.wait_received(standby, 6)
+    return plan.case(
+        "subscription/failover-active-consumer-leaves",
+        "The active consumer of a failover subscription goes with four of six messages unacknowledged",
+        ("subscription.failover-redelivers-unacked",),
+        consumer={"subscription_type": "failover"},
+        capabilities=("consumer",),
+        topology=QUICK_FAILOVER,
+    )
+
+
+def shared_consumer_leaves() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    leaver = plan.consumer(client)
+    plan.receive(leaver, 6)
+    plan.wait_received(leaver, 6)
+    heir = plan.consumer(client)
+    plan.wait_ops(plan.close(leaver))
+    plan.receive(heir, 6, timeout_ms=2_000)
+    plan.wait_received(heir, 6, deadline_ms=2_000)
+    return plan.case(
+        "subscription/shared-consumer-leaves",
+        "A shared consumer goes with six messages unacknowledged",
+        ("subscription.shared-entry-at-one-consumer",),
+        consumer={"subscription_type": "shared"},
+        capabilities=("consumer",),
+    )
+
+
+def key_shared_two_consumers() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for name in ("a", "b"):
+        plan.receive(plan.consumer(client, consumer_name=name), 24, timeout_ms=1_000)
+    entries = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
+    plan.broker("store_entries", topic="t", entries=entries)
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 24)
+    return plan.case(
+        "subscription/key-shared-two-consumers",
+        "Two Key_Shared consumers, and six keys four times each",
+        ("subscription.key-shared-same-consumer",),
+        consumer={"subscription_type": "key_shared"},
+        capabilities=("consumer",),
+    )
+
+
+def resubscribes_with_latest_position() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    first = plan.consumer(client)
+    plan.receive(first, 6)
+    plan.wait_received(first, 6)
+    plan.wait_ops(plan.ack(first, numbers=[0, 1, 2]))
+    plan.wait_ops(plan.close(first))
+    again = plan.consumer(client, initial_position="latest")
+    plan.broker("store_entries", topic="t", entries=[plain(6)])
+    plan.receive(again, 4, timeout_ms=2_000)
+    plan.wait_received(again, 4, deadline_ms=2_000)
+    return plan.case(
+        "subscription/resubscribes-with-latest-position",
+        "Three of six messages are acknowledged; the next consumer asks for the latest ones",
+        ("subscription.resumes-at-first-unacked",),
+        capabilities=("consumer",),
+    )
+
+
+NOTHING_RETAINED = Topology(topics=(Topic(name="t", retention=Retention()),))
+
+SETTLED_MS = 500
+"""How long before an unload everything is acknowledged: an ACK that crosses it is lost."""
+
+UNLOADED_MS = 1_400
+"""How long after an unload somebody comes: a broker loads the topic, and deletes ledgers when it comes round to it."""
+
+
+def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
+    """All that it got."""
+    plan.receive(consumer, count)
+    plan.wait_received(consumer, count)
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_frame("ACK", Direction.TO_BROKER)
+
+
+def _comes_late(plan: Schedule, client: int, expected: int) -> None:
+    """The topic is unloaded, gets another message, and then somebody subscribes who wants everything."""
+    plan.wait_ms(SETTLED_MS)
+    plan.broker("unload", topic="t")
+    plan.wait_ms(UNLOADED_MS)
+    plan.broker("store_entries", topic="t", entries=[plain(90)])
+    late = plan.consumer(client, subscription="late")
+    plan.receive(late, expected, timeout_ms=2_000)
+    plan.wait_received(late, expected, deadline_ms=2_000)
+
+
+def acked_by_one_of_two_subscriptions() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    quick, slow = (plan.consumer(client, subscription=name) for name in ("quick", "slow"))
+    plan.broker("store_entries", topic="t", entries=[*plains(range(4)), batch(range(4, 7))])
+    _acknowledges(plan, quick, 7)
+    _acknowledges(plan, slow, 2)
+    _comes_late(plan, client, 6)
+    return plan.case(
+        "subscription/acked-by-one-of-two-subscriptions",
+        "Of two subscriptions one has acknowledged everything when its topic is unloaded, and a third one comes",
+        ("subscription.retains-until-acked",),
+        capabilities=("consumer",),
+        topology=NOTHING_RETAINED,
+        limits=Limits(least_wall_ms=1_700),
+    )
+
+
+def acked_by_all_subscriptions() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client)
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    _acknowledges(plan, consumer, 4)
+    _comes_late(plan, client, 1)
+    return plan.case(
+        "subscription/acked-by-all-subscriptions",
+        "Everything is acknowledged and nothing is retained when a topic is unloaded, and another subscription comes",
+        ("subscription.retains-until-acked",),
+        capabilities=("consumer",),
+        topology=NOTHING_RETAINED,
+        limits=Limits(least_wall_ms=1_700),
+    )
+
+
+def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
+    """A subscription without a consumer, messages that live a second, and a broker that looks at intervals."""
+    plan = Schedule()
+    client = plan.client()
+    plan.wait_ops(plan.close(plan.consumer(client)))
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    away_ms = 1_000 + 2 * check_ms + 700
+    plan.wait_ms(away_ms)
+    plan.broker("store_entries", topic="t", entries=[plain(3)])
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_received(consumer, 1, deadline_ms=2_000)
+    return plan.case(
+        id,
+        title,
+        ("subscription.retains-until-acked",),
+        capabilities=("consumer",),
+        topology=Topology(
+            topics=(Topic(name="t", message_ttl_s=1),), settings=BrokerSettings(expiry_check_ms=check_ms)
+        ),
+        limits=Limits(least_wall_ms=away_ms, case_ms=away_ms + 20_000),
+        tier=tier,
+    )
+
+
+def ttl_expired_when_requested() -> Case:
+    title = "Messages that live a second wait for two, for a broker that looks twice a second"
+    return _too_old("subscription/ttl-expired-when-requested", title, 500, Tier.FAST)
+
+
+def ttl_checked_each_minute() -> Case:
+    title = "Messages that live a second wait for two minutes, for a broker that looks once a minute"
+    return _too_old("subscription/ttl-checked-each-minute", title, 60_000, Tier.FULL)
+
+
+def readers_and_durable_subscription() -> Case:
+    """Each begins at the beginning, though what is there was read by another of its name and acknowledged."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    durable = plan.consumer(client)
+    plan.receive(durable, 4)
+    plan.wait_received(durable, 4)
+    plan.wait_ops(plan.ack(durable))
+    for _ in range(2):
+        reader = plan.consumer(client, subscription="reader", durable=False)
+        plan.receive(reader, 4, timeout_ms=2_000)
+        plan.wait_received(reader, 4, deadline_ms=2_000)
+        plan.wait_ops(plan.close(reader))
+    return plan.case(
+        "subscription/readers-and-durable-subscription",
+        "Two readers, one after the other, of a topic whose only subscription has acknowledged everything",
+        ("subscription.non-durable-reader",),
+        capabilities=("consumer", "reader"),
+    )
+
+
+def reader_reconnects() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=[plain(0), batch(range(1, 5)), plain(5)])
+    reader = plan.consumer(client, subscription="reader", durable=False)
+    plan.receive(reader, 3)
+    plan.wait_received(reader, 3)
+    # What was handed over just before a connection ends may be told behind that.
+    plan.wait_ms(50)
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.broker("store_entries", topic="t", entries=[plain(6)])
+    plan.receive(reader, 4, timeout_ms=3_000)
+    plan.wait_received(reader, 7)
+    return plan.case(
+        "subscription/reader-reconnects",
+        "The connection of a reader ends when it has had two of the four messages of a batch",
+        ("subscription.reader-resumes-after-last-read", "subscription.non-durable-reader"),
+        capabilities=("reader",),
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+CASES = (
+    closed_while_subscribing(
+        "closed-while-subscribing",
+        "A consumer that the broker sent away is closed while its SUBSCRIBE waits for an answer, which then admits it",
+        cut=False,
+    ),
+    closed_while_subscribing(
+        "closed-while-subscribing-after-a-loss",
+        "A consumer that lost its connection is closed while its SUBSCRIBE waits for an answer, which then admits it",
+        cut=True,
+    ),
+    closed_while_disconnected(),
+    second_exclusive_consumer(),
+    failover_active_consumer_leaves(),
+    shared_consumer_leaves(),
+    key_shared_two_consumers(),
+    resubscribes_with_latest_position(),
+    acked_by_one_of_two_subscriptions(),
+    acked_by_all_subscriptions(),
+    ttl_expired_when_requested(),
+    ttl_checked_each_minute(),
+    readers_and_durable_subscription(),
+    reader_reconnects(),
+)

@@ -1,0 +1,94 @@
+"""Consumers of several topics: named one by one, or by a pattern."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
+
+LOOK_AGAIN_MS = 1_000
+"""Whole seconds: some clients take no less."""
+NEVER_MS = 60_000
+
+NEWS = ("news-old", "news-idle", "news-new")
+NAMES = Topology(topics=tuple(Topic(name=name) for name in (*NEWS, "sports")))
+TWO = Topology(topics=(Topic(name="busy"), Topic(name="quiet")))
+
+
+def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: int, *capabilities: str) -> Case:
+    """Of the topics that match, one is there, one comes to be, and one is not used; another one does not match."""
+    plan = Schedule()
+    # The topics of a Case are there from its beginning.
+    plan.broker("delete", topic="news-new")
+    client = plan.client()
+    for topic in ("news-old", "sports"):
+        plan.wait_ops(plan.send(plan.producer(client, topic), 3))
+    consumer = plan.consumer(client, NEWS, pattern="news-.*")
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.send(plan.producer(client, "news-new"), 3))
+    plan.wait_ops(plan.receive(consumer, 3, 3 * LOOK_AGAIN_MS))
+    return plan.case(
+        f"subscription/{words}",
+        title,
+        requirements,
+        capabilities=("producer", "consumer", *capabilities),
+        topology=NAMES,
+        consumer={**EARLIEST, "pattern_update_ms": again_ms},
+    )
+
+
+def busy_and_quiet_topics() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="busy", entries=plains(range(40)))
+    plan.broker("store_entries", topic="quiet", entries=plains(range(40, 44)))
+    consumer = plan.consumer(plan.client(), ("busy", "quiet"))
+    for _ in range(22):
+        plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
+    plan.ack(consumer)
+    plan.wait_ops()
+    return plan.case(
+        "subscription/busy-and-quiet-topics",
+        "A consumer of two topics, one with forty messages and one with four, with queues of five, takes two at a time",
+        ("subscription.no-topic-starves",),
+        topology=TWO,
+        consumer={**EARLIEST, "receiver_queue_size": 5},
+    )
+
+
+def acks_on_two_topics() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="busy", entries=plains(range(3)))
+    plan.broker("store_entries", topic="quiet", entries=plains(range(3, 6)))
+    consumer = plan.consumer(plan.client(), ("busy", "quiet"))
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.ack(consumer)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "subscription/acks-on-two-topics",
+        "A consumer of two topics acknowledges three messages of each",
+        ("subscription.acks-on-source-topic",),
+        topology=TWO,
+        consumer=GROUPED,
+    )
+
+
+CASES = (
+    _pattern(
+        "pattern",
+        "A topic that matches a pattern comes to be while a consumer of the pattern looks for such once a second",
+        ("subscription.pattern-finds-new-topics",),
+        LOOK_AGAIN_MS,
+        "topic_patterns",
+    ),
+    _pattern(
+        "pattern-with-topic-watcher",
+        "A topic that matches a pattern comes to be, and the consumer of the pattern would look for such in a minute",
+        ("subscription.topic-list-watcher", "subscription.pattern-finds-new-topics"),
+        NEVER_MS,
+        "topic_patterns",
+        "topic_watcher",
+    ),
+    busy_and_quiet_topics(),
+    acks_on_two_topics(),
+)

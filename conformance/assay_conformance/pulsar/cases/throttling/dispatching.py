@@ -1,0 +1,354 @@
+"""Throttling: rates of a few messages a second, since a period is a whole second at least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case, Limits, Rate, Tier, Topic, Topology
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.policy import BrokerSettings, Policies
+from assay_conformance.model.topic_names import partition_name
+
+DISPATCH = Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10)),))
+TEN = Rate(messages=10)
+
+
+def _asking(
+    plan: Schedule, entries: Sequence[Mapping[str, Any]], count: int, timeout_ms: int = 10_000, **config: Any
+) -> int:
+    """A consumer of topic `t`, which holds these entries, while it is asked for so many messages."""
+    plan.broker("store_entries", topic="t", entries=entries)
+    consumer = plan.consumer(plan.client(), **config)
+    plan.receive(consumer, count, timeout_ms)
+    return consumer
+
+
+def dispatch_rate() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.wait_ops(plan.send(plan.producer(client), 60))
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 30)
+    plan.wait_received(consumer, 30)
+    return plan.case(
+        "throttling/dispatch-rate",
+        "Of a backlog of sixty messages ten are dispatched a second",
+        ("throttling.dispatch-rate-holds", "throttling.reads-within-quota"),
+        capabilities=("producer",),
+        topology=DISPATCH,
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def overshoot_is_repaid() -> Case:
+    """Ten entries of four messages take the tokens of four periods, and the next one has to wait for them.
+
+    They are there when the consumer comes: a read that waits for messages is served with what has flowed in meanwhile.
+    """
+    plan = Schedule()
+    batches = [batch(range(number * 4, number * 4 + 4)) for number in range(10)]
+    consumer = _asking(plan, [*batches, plain(40)], 41)
+    plan.wait_received(consumer, 41)
+    return plan.case(
+        "throttling/overshoot-is-repaid",
+        "Forty messages of ten leave at once, and nothing in the next three periods",
+        ("throttling.repays-overshoot",),
+        capabilities=("consumer",),
+        topology=DISPATCH,
+        limits=Limits(least_wall_ms=4_000),
+    )
+
+
+def dispatch_byte_rate() -> Case:
+    plan = Schedule()
+    consumer = _asking(plan, [plain(number, 1_000) for number in range(60)], 30)
+    plan.wait_received(consumer, 30)
+    return plan.case(
+        "throttling/dispatch-byte-rate",
+        "Of a backlog of sixty messages of a thousand bytes ten thousand bytes are dispatched a second",
+        ("throttling.dispatch-byte-rate-holds",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def tighter_of_two_rates() -> Case:
+    plan = Schedule()
+    consumer = _asking(plan, plains(range(60)), 25)
+    plan.wait_received(consumer, 25)
+    return plan.case(
+        "throttling/tighter-of-two-rates",
+        "Ten messages a second and a million bytes: the messages are used up first",
+        ("throttling.messages-and-bytes-together",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, bytes=1_000_000)),)),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def redelivered_repeatedly() -> Case:
+    """Asked for five times in a second, when the rate gives them twice."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(10)), receives=10)
+    for _ in range(5):
+        plan.nack(consumer, numbers=list(range(10)))
+        plan.receive(consumer, 10, timeout_ms=200)
+        plan.wait_ms(180)
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 20, deadline_ms=3_000)
+    return plan.case(
+        "throttling/redelivered-repeatedly",
+        "Ten messages, the tokens of a second, are refused again and again",
+        ("throttling.redelivery-is-charged",),
+        capabilities=("consumer", "nack_delay"),
+        topology=DISPATCH,
+        consumer={"subscription_type": "shared", "nack_delay_ms": 100},
+        limits=Limits(least_wall_ms=1_500),
+    )
+
+
+def topic_and_subscription_rates() -> Case:
+    """Two subscriptions that may have thirty a second each, of a topic that gives ten."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(60)))
+    client = plan.client()
+    consumers = [plan.consumer(client, subscription=name) for name in ("a", "b")]
+    for consumer in consumers:
+        plan.receive(consumer, 40, timeout_ms=2_100)
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
+    return plan.case(
+        "throttling/topic-and-subscription-rates",
+        "Two subscriptions at thirty messages a second each, and their topic at ten",
+        ("throttling.all-levels-hold",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=TEN, subscription_rate=Rate(messages=30)),)),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def broker_and_topic_rates() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for name in ("t", "u"):
+        plan.broker("store_entries", topic=name, entries=plains(range(60)))
+    for name in ("t", "u"):
+        plan.receive(plan.consumer(client, name), 40, timeout_ms=2_100)
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
+    topics = tuple(Topic(name=name, dispatch_rate=Rate(messages=30)) for name in ("t", "u"))
+    return plan.case(
+        "throttling/broker-and-topic-rates",
+        "Two topics at thirty messages a second each, on a broker at ten",
+        ("throttling.all-levels-hold",),
+        capabilities=("consumer",),
+        topology=Topology(topics=topics, settings=BrokerSettings(dispatch_rate=TEN)),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def rate_of_three_partitions() -> Case:
+    plan = Schedule()
+    for number in range(3):
+        plan.broker("store_entries", topic=partition_name("t", number), entries=plains(range(60)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 180, timeout_ms=4_100)
+    plan.wait_ms(4_200)
+    return plan.case(
+        "throttling/rate-of-three-partitions",
+        "Three partitions with a backlog each, of a topic at nine messages a second",
+        ("throttling.rate-per-partition",),
+        capabilities=("consumer", "partitioned_topics"),
+        topology=Topology(topics=(Topic(name="t", partitions=3, dispatch_rate=Rate(messages=9)),)),
+        limits=Limits(least_wall_ms=4_200),
+    )
+
+
+def topic_policy_overrules_namespace() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for name in ("tight", "wide", "none"):
+        plan.broker("store_entries", topic=name, entries=plains(range(120)))
+    for name in ("tight", "wide", "none"):
+        plan.receive(plan.consumer(client, name), 120, timeout_ms=3_100)
+    plan.wait_ms(3_200)
+    topics = (
+        Topic(name="tight", dispatch_rate=Rate(messages=4)),
+        Topic(name="wide", dispatch_rate=Rate(messages=25)),
+        Topic(name="none"),
+    )
+    return plan.case(
+        "throttling/topic-policy-overrules-namespace",
+        "Of three topics in a namespace at ten messages a second one has four, one twenty-five, one no rate of its own",
+        ("throttling.nearest-policy-wins",),
+        capabilities=("consumer",),
+        topology=Topology(topics=topics, namespace=Policies(dispatch_rate=TEN)),
+        limits=Limits(least_wall_ms=3_200),
+    )
+
+
+def period_of_three_seconds() -> Case:
+    plan = Schedule()
+    consumer = _asking(plan, plains(range(100)), 100, timeout_ms=4_000)
+    plan.wait_ms(3_200)
+    plan.wait_received(consumer, 20, deadline_ms=3_000)
+    return plan.case(
+        "throttling/period-of-three-seconds",
+        "Ten messages in three seconds, of a backlog of a hundred",
+        ("throttling.rate-period-respected",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, period_s=3)),)),
+        limits=Limits(least_wall_ms=4_000),
+    )
+
+
+def precise_dispatcher_flow_control() -> Case:
+    plan = Schedule()
+    consumer = _asking(plan, [batch(range(n * 6, n * 6 + 6)) for n in range(40)], 120, receiver_queue_size=12)
+    plan.wait_received(consumer, 120)
+    return plan.case(
+        "throttling/precise-dispatcher-flow-control",
+        "A queue of twelve messages, and batches of six",
+        ("throttling.precise-dispatcher-flow-control",),
+        capabilities=("consumer",),
+        topology=Topology(settings=BrokerSettings(precise_flow_control=True)),
+    )
+
+
+def batch_counts_once() -> Case:
+    plan = Schedule()
+    _asking(plan, [batch(range(n * 4, n * 4 + 4)) for n in range(60)], 240, timeout_ms=3_100)
+    plan.wait_ms(3_200)
+    return plan.case(
+        "throttling/batch-counts-once",
+        "Batches of four messages, where ten entries leave in a second",
+        ("throttling.batch-counts-once",),
+        capabilities=("consumer",),
+        topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(rate_counts_entries=True)),
+        limits=Limits(least_wall_ms=3_200),
+    )
+
+
+def short_backlog_not_throttled() -> Case:
+    plan = Schedule()
+    consumer = _asking(plan, plains(range(60)), 60)
+    plan.wait_received(consumer, 60)
+    return plan.case(
+        "throttling/short-backlog-not-throttled",
+        "Sixty messages at a rate of ten, on a broker that throttles only who has a backlog",
+        ("throttling.no-backlog-not-throttled",),
+        capabilities=("consumer",),
+        topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(throttles_caught_up=False)),
+    )
+
+
+def long_backlog_is_throttled() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.wait_ops(plan.send(plan.producer(client), 1_200, size=20))
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 60)
+    plan.wait_received(consumer, 60)
+    return plan.case(
+        "throttling/long-backlog-is-throttled",
+        "Twelve hundred messages at a rate of twenty, on a broker that throttles only who has a backlog",
+        ("throttling.no-backlog-not-throttled",),
+        capabilities=("producer", "consumer"),
+        producer={"max_pending_messages": 2_000},
+        topology=Topology(
+            topics=(Topic(name="t", dispatch_rate=Rate(messages=20)),),
+            settings=BrokerSettings(throttles_caught_up=False),
+        ),
+        limits=Limits(least_wall_ms=2_000),
+        tier=Tier.FULL,
+    )
+
+
+def redelivery_and_backlog() -> Case:
+    """Whoever asks for eight again at every turn has no more of the rate than one who does not."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(80)), receives=10)
+    for _ in range(10):
+        plan.nack(consumer, numbers=list(range(8)))
+        plan.receive(consumer, 20, timeout_ms=400)
+        plan.wait_ms(450)
+    return plan.case(
+        "throttling/redelivery-and-backlog",
+        "Eight messages are refused again and again, and seventy wait behind them",
+        ("throttling.replay-overshoots-once",),
+        capabilities=("consumer", "nack_delay"),
+        topology=DISPATCH,
+        consumer={"subscription_type": "shared", "nack_delay_ms": 100},
+        limits=Limits(least_wall_ms=4_500),
+    )
+
+
+def non_persistent_beyond_dispatch_rate() -> Case:
+    """Each message is an entry of its own; the consumer has permits for all of them."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(9):
+        plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.receive(consumer, 9, timeout_ms=2_500))
+    return plan.case(
+        "throttling/non-persistent-beyond-dispatch-rate",
+        "Nine messages are sent at once to a non-persistent topic that passes on three a second",
+        ("throttling.non-persistent-drops-excess",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=3)),)),
+        limits=Limits(least_wall_ms=2_500),
+    )
+
+
+def dispatch_rate_for_ten_periods() -> Case:
+    plan = Schedule()
+    _asking(plan, plains(range(300)), 300, timeout_ms=10_400)
+    plan.wait_ms(10_500)
+    return plan.case(
+        "throttling/dispatch-rate-for-ten-periods",
+        "Ten messages a second for ten seconds, no more and not much less",
+        ("throttling.dispatch-rate-holds",),
+        capabilities=("consumer",),
+        topology=DISPATCH,
+        limits=Limits(least_wall_ms=10_500),
+        tier=Tier.FULL,
+    )
+
+
+def dispatch_byte_rate_for_ten_periods() -> Case:
+    plan = Schedule()
+    _asking(plan, [plain(number, 1_000) for number in range(150)], 150, timeout_ms=10_400)
+    plan.wait_ms(10_500)
+    return plan.case(
+        "throttling/dispatch-byte-rate-for-ten-periods",
+        "Ten thousand bytes a second for ten seconds, no more and not much less",
+        ("throttling.dispatch-byte-rate-holds",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),
+        limits=Limits(least_wall_ms=10_500),
+        tier=Tier.FULL,
+    )
+
+
+CASES = (
+    dispatch_rate(),
+    dispatch_byte_rate(),
+    tighter_of_two_rates(),
+    redelivered_repeatedly(),
+    overshoot_is_repaid(),
+    topic_and_subscription_rates(),
+    broker_and_topic_rates(),
+    rate_of_three_partitions(),
+    topic_policy_overrules_namespace(),
+    period_of_three_seconds(),
+    precise_dispatcher_flow_control(),
+    batch_counts_once(),
+    short_backlog_not_throttled(),
+    long_backlog_is_throttled(),
+    redelivery_and_backlog(),
+    non_persistent_beyond_dispatch_rate(),
+    dispatch_rate_for_ten_periods(),
+    dispatch_byte_rate_for_ten_periods(),
+)

@@ -1,0 +1,137 @@
+"""Cases for topics that get more partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
+from assay_conformance.pulsar.cases.routing.modes import MANY_KEYS, send_keys
+
+_QUICKLY = {"partitions_update_ms": 300}
+_FOUND_MS = 1_500
+"""Looked for every 300 ms they are found, registered with, and known for long by then."""
+_TURNS: Config = {"routing": "round_robin", "batching": False}
+_CAN_GROW = ("producer", "partitioned_topics")
+
+
+def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
+    """The sends behind it take turns: some of them go to the partitions that were added."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 4))
+    plan.broker("grow", topic="t", partitions=5)
+    plan.wait_ms(wait_ms)
+    plan.wait_ops(plan.send(producer, 5))
+    plan.wait_ops(plan.receive(consumer, 9, STARVED_MS))
+    return plan.case(
+        f"topics/{words}",
+        title,
+        ("topics.finds-added-partitions",),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        **fields,
+    )
+
+
+def partitions_added_short_interval() -> Case:
+    return _grows(
+        "partitions-added-short-interval",
+        "A topic of two partitions gets three more, and its clients look for them every 300 ms",
+        1_000,
+        capabilities=("producer", "consumer", "partitioned_topics", "short_partitions_update"),
+        producer={"partitions_update_ms": 300},
+        consumer={**EARLIEST, "partitions_update_ms": 300},
+    )
+
+
+def partitions_added() -> Case:
+    return _grows(
+        "partitions-added",
+        "A topic of two partitions gets three more, and its clients look for them once a minute",
+        62_000,
+        capabilities=("producer", "consumer", "partitioned_topics"),
+        producer={"partitions_update_ms": 60_000},
+        consumer={**EARLIEST, "partitions_update_ms": 60_000},
+        tier=Tier.FULL,
+        limits=Limits(case_ms=100_000, least_wall_ms=62_000),
+    )
+
+
+def _grows_under(words: str, title: str, wait_ms: int, *sends: Callable[[Schedule, int], Any], **fields: Any) -> Case:
+    """Nobody sends before the new partitions have been found."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 2))
+    plan.broker("grow", topic="t", partitions=5)
+    plan.wait_ms(wait_ms)
+    for send in sends:
+        send(plan, producer)
+    plan.wait_ops()
+    return plan.case(
+        f"topics/{words}",
+        title,
+        ("topics.uses-added-partitions",),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        **fields,
+    )
+
+
+def _by_keys(plan: Schedule, producer: int) -> None:
+    send_keys(plan, producer, MANY_KEYS)
+
+
+def _by_turns(plan: Schedule, producer: int) -> None:
+    """One has a key, and no turn."""
+    send_keys(plan, producer, MANY_KEYS[:1])
+    plan.send(producer, 10)
+
+
+def grows_under_load() -> tuple[Case, ...]:
+    """What is sent when the new partitions have been found, by keys, by turns, by a router, and once a minute."""
+    quick = (*_CAN_GROW, "short_partitions_update")
+    return (
+        _grows_under(
+            "partitions-added-keys",
+            "A topic of two partitions gets three more, and then 24 keys are sent",
+            _FOUND_MS,
+            _by_keys,
+            capabilities=quick,
+            producer={**_QUICKLY},
+        ),
+        _grows_under(
+            "partitions-added-round-robin",
+            "A topic of two partitions gets three more, and then ten messages without a key are sent by turns",
+            _FOUND_MS,
+            _by_turns,
+            capabilities=quick,
+            producer={**_TURNS, **_QUICKLY},
+        ),
+        _grows_under(
+            "partitions-added-custom-router",
+            "A topic of two partitions gets three more, and then eleven messages go by a router of the application",
+            _FOUND_MS,
+            _by_turns,
+            capabilities=(*quick, "custom_router"),
+            producer={"router": "by_number", **_QUICKLY},
+        ),
+        _grows_under(
+            "partitions-added-keys-and-round-robin",
+            "A topic of two partitions gets three more, looked for once a minute, and then come 24 keys, and ten turns",
+            62_000,
+            _by_keys,
+            _by_turns,
+            capabilities=_CAN_GROW,
+            producer={**_TURNS, "partitions_update_ms": 60_000},
+            tier=Tier.FULL,
+            limits=Limits(case_ms=100_000, least_wall_ms=62_000),
+        ),
+    )
+
+
+CASES = (
+    partitions_added_short_interval(),
+    partitions_added(),
+    *grows_under_load(),
+)

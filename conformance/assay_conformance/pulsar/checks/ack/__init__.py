@@ -1,0 +1,1 @@
+"""Acknowledgment: what the application settled reaches the broker, whole, grouped, and in time."""

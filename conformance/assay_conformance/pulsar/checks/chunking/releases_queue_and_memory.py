@@ -1,0 +1,78 @@
+"""chunking.releases-queue-and-memory"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.occasions import Setting
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.chunking._pending_chunks import ChunkingProducers, is_chunk
+from assay_conformance.pulsar.checks.flow._in_flight import may_hold, memory_surely_fits
+
+
+class ReleasesQueueAndMemory(ChunkingProducers):
+    """A send that was refused because a queue is full, against what may have held its places and memory then.
+
+    A chunked message held as many places as it has chunks; one of which nothing has left may have held any number, and
+    so may one that is large itself and refused.
+    """
+
+    requirement = RequirementId("chunking.releases-queue-and-memory")
+    needs = (Setting("producer", "chunking"),)
+
+    def start(self) -> None:
+        self._chunked: dict[int, Frame] = {}
+        """Producer handle -> the first chunk that it sent."""
+        self._refusals: list[tuple[int, Invoke, Completion, Frame, list[Operation]]] = []
+        """With the sends that may have held places then."""
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        unit = self.tracker.lines.first(event)
+        if unit is not None and is_chunk(unit) and unit.line.handle is not None:
+            self._chunked.setdefault(unit.line.handle, event)
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        handle, chunk = event.handle or 0, self._chunked.get(event.handle or 0)
+        operation = self.tracker.operations.get(event.op)
+        if operation is None or chunk is None or not self.judges(handle):
+            return
+        if event.error is ErrorClass.QUEUE_FULL:
+            self._refused(handle, operation.invoke, event, chunk)
+        elif event.outcome is Outcome.OK:
+            self.exercise(event)
+
+    def _refused(self, handle: int, invoke: Invoke, event: Completion, chunk: Frame) -> None:
+        if (invoke.size or 0) <= chunk.size and memory_surely_fits(self, handle, invoke):
+            held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, invoke)]
+            self._refusals.append((handle, invoke, event, chunk, held))
+
+    def finish(self) -> None:
+        """What an application is told may be seen before what its client writes."""
+        for handle, invoke, event, chunk, held in self._refusals:
+            self._judge(handle, invoke, event, chunk, [self._places(handle, send) for send in held])
+
+    def _judge(
+        self, handle: int, invoke: Invoke, event: Completion, chunk: Frame, places: Sequence[int | None]
+    ) -> None:
+        limit, known = self.limit(handle), [count for count in places if count is not None]
+        if len(known) == len(places) and (limit == 0 or sum(known) < limit):
+            self.breach(
+                "refused-with-room",
+                f"producer {handle}: message {invoke.number} was refused at {ms(event.t_ns)} because a queue is full, "
+                f"with {sum(known)} messages and chunks under way; max_pending_messages is {limit or 'off'}, and "
+                f"chunks had been sent from {ms(chunk.t_ns)} on",
+                chunk,
+                invoke,
+                event,
+            )
+
+    def _places(self, handle: int, send: Operation) -> int | None:
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        if unit is None or unit.first.meta is None:
+            return None
+        return unit.first.meta.chunks or 1

@@ -1,0 +1,35 @@
+"""connection.ignores-unknown-ids"""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import on
+from assay_conformance.checks.consumption import from_client
+from assay_conformance.model.event import Fate, Frame
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.robustness._ignored import Ignored
+
+
+class IgnoresUnknownIds(Ignored):
+    """An answer to no request, or news of a producer or consumer that is not there, concerns nobody."""
+
+    requirement = RequirementId("connection.ignores-unknown-ids")
+    what = "that names what is not there"
+
+    def start(self) -> None:
+        super().start()
+        self._known: set[tuple[int, str, int]] = set()
+
+    @on(Frame)
+    def asked(self, event: Frame) -> None:
+        if from_client(event):
+            for kind, id in _ids(event):
+                self._known.add((event.conn, kind, id))
+
+    def concerns_nobody(self, event: Frame) -> bool:
+        named = [(event.conn, kind, id) for kind, id in _ids(event)]
+        return event.fate is Fate.INJECTED and bool(named) and not self._known.intersection(named)
+
+
+def _ids(event: Frame) -> list[tuple[str, int]]:
+    ids = (("request", event.request_id), ("producer", event.producer_id), ("consumer", event.consumer_id))
+    return [(kind, id) for kind, id in ids if id is not None]

@@ -1,0 +1,1 @@
+"""Dead letters: whole copies, and originals acknowledged once their copies are stored."""

@@ -1,0 +1,1 @@
+"""Deduplication: what a broker remembers of a producer name, and a client that goes along with it."""

@@ -1,0 +1,15 @@
+"""dedup.batch-judged-by-lowest-id"""
+
+from __future__ import annotations
+
+from assay_conformance.checks.occasions import Trait
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.dedup._copies import Copied, CopiesCheck
+
+
+class BatchJudgedByLowestId(CopiesCheck):
+    """A batch that begins with an id that is stored and ends with one that is not."""
+
+    requirement = RequirementId("dedup.batch-judged-by-lowest-id")
+    needs = (Trait.BATCH,)
+    kinds = frozenset({Copied.STRADDLING})

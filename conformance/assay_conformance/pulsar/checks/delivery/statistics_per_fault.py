@@ -1,0 +1,11 @@
+"""delivery.statistics-per-fault"""
+
+from __future__ import annotations
+
+from assay_conformance.ledger import clauses
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.delivery._rows import RowsCheck
+
+
+class StatisticsPerFault(RowsCheck):
+    requirement = RequirementId(clauses.WINDOWS)

@@ -1,0 +1,65 @@
+"""When a client asks for what was refused again, and for what.
+
+A client may look at its refused messages only every `nack_tick_fraction` of the delay, and may forget the low bits of
+the time (`nack_precision_ms`): both are constants of its agent.toml, and where it states none the widest known apply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.consumption import in_force, number_in_force
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Call, OpenedConsumer
+
+WIDEST_PRECISION_MS = 256
+WIDEST_TICK_FRACTION = 1 / 3
+
+LEAST_DELAY_MS = 100
+"""Clients raise shorter delays to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """When, after the call, a REDELIVER may and must leave; without the tolerances."""
+
+    earliest_ns: int
+    latest_ns: int
+
+
+def window_of(view: View, consumer: OpenedConsumer) -> Window | None:
+    """None where the delay is not known, or every message has its own."""
+    delay_ms = number_in_force(view, consumer, "nack_delay_ms")
+    return None if delay_ms is None or backs_off(view, consumer) else _window(view, consumer, delay_ms)
+
+
+def least_window_of(view: View, consumer: OpenedConsumer) -> Window | None:
+    """Of a client that raises a shorter delay to the least."""
+    return None if backs_off(view, consumer) else _window(view, consumer, LEAST_DELAY_MS)
+
+
+def backs_off(view: View, consumer: OpenedConsumer) -> bool:
+    return bool(number_in_force(view, consumer, "nack_backoff_max_ms"))
+
+
+def backoff_window_of(view: View, call: Call) -> Window | None:
+    """Of one refusal, by its message's redelivery count (PIP-106); None where the consumer has no backoff."""
+    least_ms, most_ms, factor = (
+        in_force(view, call.consumer, f"nack_backoff_{key}") for key in ("min_ms", "max_ms", "multiplier")
+    )
+    if not most_ms or least_ms is None or factor is None:
+        return None
+    # Bounded, for a power of a large count is no number any more.
+    grown_ms = float(least_ms) * float(factor) ** min(call.message.redelivery_count, 64)
+    return _window(view, call.consumer, max(round(min(grown_ms, float(most_ms))), LEAST_DELAY_MS))
+
+
+def _window(view: View, consumer: OpenedConsumer, delay_ms: int) -> Window:
+    precision_ms = number_in_force(view, consumer, "nack_precision_ms")
+    fraction = in_force(view, consumer, "nack_tick_fraction")
+    tick_ms = max(delay_ms, LEAST_DELAY_MS) * float(WIDEST_TICK_FRACTION if fraction is None else fraction)
+    early_ms = WIDEST_PRECISION_MS if precision_ms is None else precision_ms
+    return Window(
+        earliest_ns=(delay_ms - early_ms) * MS, latest_ns=max(delay_ms, LEAST_DELAY_MS) * MS + round(tick_ms * MS)
+    )

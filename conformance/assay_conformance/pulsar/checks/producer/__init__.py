@@ -1,0 +1,1 @@
+"""Producers: their names, access modes, flush and close."""

@@ -1,0 +1,1 @@
+"""Retry letters: whole copies, and originals acknowledged once their copies are stored."""

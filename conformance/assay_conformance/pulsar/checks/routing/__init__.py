@@ -1,0 +1,1 @@
+"""Routing: which partition of a topic a message goes to."""

@@ -1,0 +1,96 @@
+"""seek.discards-prefetched"""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import acked_entries, entry_on
+from assay_conformance.checks.tracker import Call, Entry
+from assay_conformance.checks.written import AckCheck, Written
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, target_of
+
+
+class DiscardsPrefetched(SeekCheck, AckCheck):
+    """What had come before a seek is not handed over behind it, unless it came again; nor is it acknowledged."""
+
+    requirement = RequirementId("seek.discards-prefetched")
+
+    def start(self) -> None:
+        super().start()
+        self._came: dict[int, dict[Entry, list[Frame]]] = {}
+        self._taken: dict[int, set[Entry]] = {}
+        self._unsent: dict[int, set[Entry]] = {}
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT or not event.to_receiver:
+            return
+        entry = entry_on(session, event.ids[0])
+        self._came.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
+
+    def asked(self, call: Call) -> None:
+        """Commands of one handle reach the client in order, so this one reaches it ahead of a later seek, and behind an
+        earlier one: what it settles is not of before that any more, be it the rest of a batch."""
+        if call.invoke.verb == "ack" and not call.cumulative:
+            self._unsent.setdefault(call.consumer.handle, set()).add(call.entry)
+            if (seek := self.current.get(call.consumer.handle)) is not None:
+                seek.unsent.discard(call.entry)
+
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
+        handle = consumer.handle
+        if event.ack_type == "Cumulative":
+            return
+        named = set(acked_entries(session, event))
+        self._unsent.get(handle, set()).difference_update(named)
+        seek = self.current.get(handle)
+        if seek is None or seek.beside or seek.asked is None or event.seq < seek.asked.seq:
+            return
+        stale = sorted(entry for entry in named & seek.unsent if not self._came_again(seek, entry))
+        if stale:
+            self.breach(
+                "acked-behind-seek",
+                f"consumer {handle} was told to acknowledge {stale[0]} before it sought {target_of(seek.invoke)}; the "
+                f"ACK left at {ms(event.t_ns)}, behind the SEEK of {ms(seek.asked.t_ns)}",
+                seek.invoke,
+                seek.asked,
+                event,
+            )
+
+    def begun(self, seek: Sought) -> None:
+        handle = seek.consumer.handle
+        seek.unsent = set(self._unsent.get(handle, ()))
+        seek.prefetched = set(self._came.get(handle, ())) - self._taken.get(handle, set())
+
+    @on(Received)
+    def noted_delivery(self, event: Received) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        if consumer is not None and len(consumer.topics) == 1 and self.is_of_its_topic(consumer, event):
+            self._taken.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
+
+    def handed_over(self, seek: Sought, event: Received) -> None:
+        entry = self.entry_of(seek.consumer, event)
+        if seek.asked is None:
+            return
+        if not self._came_again(seek, entry):
+            came = self._came.get(seek.consumer.handle, {}).get(entry, [])
+            assert seek.completion is not None
+            self.breach(
+                "stale-delivery",
+                f"consumer {seek.consumer.handle} handed {entry} over at {ms(event.t_ns)}; it "
+                f"sought {target_of(seek.invoke)}, which ended at {ms(seek.completion.t_ns)}, and nothing had brought "
+                "it since",
+                *came[-1:],
+                seek.asked,
+                event,
+            )
+        elif seek.prefetched or seek.unsent:
+            self.exercise(event)
+
+    def _came_again(self, seek: Sought, entry: Entry) -> bool:
+        assert seek.asked is not None
+        frames = self._came.get(seek.consumer.handle, {}).get(entry, [])
+        return any(frame.seq > seek.asked.seq for frame in frames)

@@ -1,0 +1,22 @@
+"""throttling.batch-counts-once"""
+
+from __future__ import annotations
+
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
+from assay_conformance.pulsar.checks.throttling._supply import FedCheck
+
+
+class BatchCountsOnce(FedCheck):
+    """Where a batch is charged as one message, entries of several; from above entries are charged like messages."""
+
+    requirement = RequirementId("throttling.batch-counts-once")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        batched = any(frame.messages > 1 for frame in limiter.frames)
+        alone = limiter.rate.bytes <= 0
+        return super().judges(limiter) and self.settings.rate_counts_entries and batched and alone
+
+    def judge(self, limiter: Dispatches) -> None:
+        if self.judge_from_below(limiter):
+            self.exercise(limiter.frames[-1])

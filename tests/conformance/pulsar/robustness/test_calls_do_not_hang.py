@@ -1,0 +1,141 @@
+"""Liveness, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
+from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.event import AgentEnded, Ending, Event, Fate, Garbled, Sides
+from assay_conformance.model.verdict import Grade
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import CallsDoNotHang
+
+
+def judged(events: list[Event]) -> list[tuple[str, Grade]]:
+    return [(finding.code, finding.grade) for finding in trial(CallsDoNotHang, events).findings]
+
+
+def test_operations_that_end_are_counted() -> None:
+    story = Script()
+    story.producer()
+    story.complete(story.invoke("flush", PRODUCER))
+    said = trial(CallsDoNotHang, story.done())
+    assert (said.findings, said.exercised) == ([], 2)
+
+
+def test_operation_that_does_not_end_is_found_once() -> None:
+    story = Script()
+    first, second = story.invoke("flush", PRODUCER), story.invoke("flush", PRODUCER)
+    story.after(10_000).overdue(first)
+    story.overdue(second)
+    assert judged(story.done()) == [("operation-never-ended", Grade.B)]
+
+
+def _given_up(held_up_ms: int) -> CallsDoNotHang:
+    story = Script()
+    story.complete(story.invoke("flush", PRODUCER))
+    story.add(AgentEnded, reason="agent x has not answered", held_up_ms=held_up_ms)
+    return trial(CallsDoNotHang, story.done(Ending.AGENT_LOST))
+
+
+def test_an_agent_that_was_kept_from_running_until_it_was_given_up_is_undecided() -> None:
+    said = _given_up(held_up_ms=30_000)
+    assert (said.findings, said.undecided_because) == ([], "agent x has not answered")
+
+
+def test_an_agent_that_had_its_time_and_did_not_answer_is_found() -> None:
+    assert [finding.code for finding in _given_up(held_up_ms=0).findings] == ["agent-lost"]
+
+
+def _behind_one_that_blocks(*, called_ms: int, close_called_ms: int) -> list[tuple[str, Grade]]:
+    """A send whose deadline passes at 10,000 ms, a close asked for at 10,500 ms, and the send's end at 11,000 ms."""
+    story = Script()
+    story.producer()
+    asked = story.send(1)
+    story.after(10_000).overdue(asked)
+    close = story.after(500).invoke("close", PRODUCER)
+    end = story.after(500).complete(asked, called_ns=asked.t_ns + called_ms * MS)
+    story.complete(close, called_ns=end.t_ns + (close_called_ms - 11_000) * MS)
+    return judged(story.done())
+
+
+@pytest.mark.parametrize("called_ms", [1_100, 9_500])
+def test_time_of_a_call_that_waited_behind_others_that_block_begins_when_the_client_is_called(called_ms: int) -> None:
+    assert _behind_one_that_blocks(called_ms=called_ms, close_called_ms=11_000) == []
+
+
+@pytest.mark.parametrize(("called_ms", "close_called_ms"), [(900, 11_000), (1_100, 10_501)])
+def test_call_that_took_too_long_itself_or_until_its_producer_was_closed_is_found(
+    called_ms: int, close_called_ms: int
+) -> None:
+    said = _behind_one_that_blocks(called_ms=called_ms, close_called_ms=close_called_ms)
+    assert said == [("operation-never-ended", Grade.B)]
+
+
+@pytest.mark.parametrize(("timeout_ms", "codes"), [(0, []), (30_000, ["operation-never-ended"])])
+def test_send_without_a_time_out_waits_for_what_a_fault_took(timeout_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=timeout_ms)
+    story.send(0)
+    story.fired(action="drop")
+    story.after(10_000).overdue(story.events[-2])  # type: ignore[arg-type]
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
+    assert [finding.code for finding in trial(CallsDoNotHang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(
+    ("released_ms", "timeout_ms", "codes"),
+    [
+        (12_000, 0, []),
+        (9_900, 0, []),
+        (5_000, 0, ["operation-never-ended"]),
+        (12_000, 30_000, ["operation-never-ended"]),
+    ],
+)
+def test_send_without_a_time_out_waits_for_what_a_fault_holds(
+    released_ms: int, timeout_ms: int, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=timeout_ms)
+    asked = story.send(0)
+    held = story.receipt(0, fate=Fate.HELD, sides=Sides.SENDER)
+    released: dict[str, Any] = {"frame": held.frame, "fate": Fate.RELEASED, "sides": Sides.RECEIVER}
+    if released_ms < 10_000:
+        story.at(released_ms).receipt(0, **released)
+    story.at(10_000).overdue(asked)
+    if released_ms > 10_000:
+        story.at(released_ms).receipt(0, **released)
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
+    assert [finding.code for finding in trial(CallsDoNotHang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+def test_lost_agent_is_found() -> None:
+    story = Script()
+    story.add(AgentEnded, reason="the agent was killed by signal 11", exit_status=-11)
+    assert judged(story.done()) == [("agent-lost", Grade.B)]
+
+
+def test_what_a_lost_agent_left_open_is_no_finding_of_its_own() -> None:
+    story = Script()
+    flush = story.invoke("flush", PRODUCER)
+    story.after(10_000).overdue(flush)
+    story.add(AgentEnded, reason='the agent has not answered "clock"', exit_status=None)
+    assert judged(story.done()) == [("agent-lost", Grade.B)]
+
+
+def test_agent_that_contradicts_its_protocol_is_found_once() -> None:
+    story = Script()
+    story.add(Garbled, reason="#1 was answered twice")
+    story.add(Garbled, reason="#2 was answered twice")
+    assert judged(story.done()) == [("agent-contradicts-protocol", Grade.B)]
+
+
+def test_agent_that_the_case_kills_is_no_finding() -> None:
+    story = Script()
+    story.producer()
+    story.add(AgentEnded, reason="killed, as the Case wants", exit_status=-9, killed=True)
+    assert judged(story.done()) == []

@@ -1,0 +1,26 @@
+"""What a reader says of whether there is more, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from tests.conformance.pulsar._consuming import Consuming
+
+from assay_conformance.history.script import CONSUMER
+
+
+class Reading(Consuming):
+    """A reader of a topic that holds so many messages, with publish times a second apart, has read some of them."""
+
+    def __init__(self, holds: int, *read: int, begins: str = "earliest") -> None:
+        super().__init__("Exclusive", initial_position=begins)
+        for number in range(holds):
+            self.stored(number)
+        self.gets(*read)
+
+    def says(self, available: bool) -> Reading:
+        invoke = self.invoke("has_message_available", CONSUMER, args={"consumer": CONSUMER})
+        self.complete(invoke, values={"available": available})
+        return self
+
+    def seeks(self, **target: object) -> Reading:
+        self.complete(self.invoke("seek", CONSUMER, args=target))
+        return self
