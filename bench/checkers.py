@@ -44,7 +44,6 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Cut, Fault
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Judgement
-from assay_conformance.pulsar.checks.flow._permits import PermitCheck
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_fixtures.runner.folder import LineFile, read_lines
@@ -119,7 +118,7 @@ def judged(path: Path, case: Case) -> tuple[Judgement, ...]:
     return judge(read_lines(path, FileKind.HISTORY, Event), *knowing)  # type: ignore[arg-type]
 
 
-_LED: Final = (ConsumerCheck, DispatchLedger, PermitCheck)
+_LED: Final = (ConsumerCheck, DispatchLedger)
 _HOOKS: Final = (
     *("asked", "called", "over", "closing", "joined", "refused", "sent", "acknowledged", "asked_again"),
     *("granted", "first_granted"),

@@ -21,7 +21,7 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import AgentEnded, Closed, Event, Fate, Fired, Frame, Received
-from assay_conformance.pulsar.checks.flow._permits import queue_of
+from assay_conformance.pulsar.timeline.permits import queue_of
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from assay_conformance.checks.base import Check, View, listening, on, tell
 from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Tracker
-from assay_conformance.model.case import Who
+from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Closed, ClosedBy, Frame, MessageId, Meta, Position
 from assay_conformance.model.fault import Cut, CutHow, Direction
 from assay_conformance.model.topic_names import base_topic
@@ -103,6 +103,15 @@ class Group:
         return f"{self.kind} subscription {self.name} of topic {self.topic}"
 
 
+def shrinking_topics(case: Case) -> frozenset[object]:
+    """Topics whose backlog may shrink without an acknowledgement: a step changes their policies, or their entries may
+    be gone by themselves."""
+    steps = [step for step in case.steps if step.who is Who.BROKER]
+    changed = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
+    topics = case.topology.topics
+    return frozenset(changed | {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent})
+
+
 class DispatchLedger(Check):
     """A check of what a broker does for its groups. They are kept, and it is told of them, by the attempt's
     `GroupLife`, ahead of its own handlers."""
@@ -119,12 +128,8 @@ class DispatchLedger(Check):
         return self.kept.member(event)
 
     def shrinking(self) -> frozenset[object]:
-        """Topics that are not kept: a step changes their policies, or their entries may be gone by themselves, and
-        their backlog may shrink without an acknowledgement."""
-        steps = [step for step in self.view.case.steps if step.who is Who.BROKER]
-        changed = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
-        topics = self.view.case.topology.topics
-        return frozenset(changed | {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent})
+        """Topics that are not kept."""
+        return shrinking_topics(self.view.case)
 
     def orphan(self, group: Group) -> Position | None:
         """The first chunk that lacks its acknowledgement when the first one of its message has it, or is not stored

@@ -166,6 +166,10 @@ class Lines:
     forged_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault altered or made up."""
     forged_receipts: bool = False
+    forged_receipt: Frame | None = None
+    """The first of them."""
+    torn_since: dict[int, int] = field(default_factory=dict)
+    """Handles of `torn_sends`, and the event that showed it."""
     torn_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it;
     or the receipt of a chunk of which it repeated. No network does that, and no client can keep order, or avoid a loss
@@ -308,16 +312,20 @@ class Lines:
         if session is not None and session.line is not None and session.line.handle is not None:
             self.forged_sends.add(session.line.handle)
 
-    def torn(self, session: ProducerSession) -> None:
+    def torn(self, session: ProducerSession, shown_by: Frame) -> None:
         """A SEND of this session is missing from its stream, or not at its place."""
-        if session.line is not None and session.line.handle is not None:
-            self.torn_sends.add(session.line.handle)
+        self._tears(session.line, shown_by)
 
-    def receipted_twice(self) -> None:
+    def receipted_twice(self, receipt: Frame) -> None:
         """A fault repeated the receipt just seen. That of a chunk looks like the next chunk's, and ends a message early
         that is not stored yet."""
-        if self.unit is not None and self.unit.line.handle is not None and _is_chunk(self.unit.first):
-            self.torn_sends.add(self.unit.line.handle)
+        if self.unit is not None and _is_chunk(self.unit.first):
+            self._tears(self.unit.line, receipt)
+
+    def _tears(self, line: Line | None, shown_by: Frame) -> None:
+        if line is not None and line.handle is not None:
+            self.torn_sends.add(line.handle)
+            self.torn_since.setdefault(line.handle, shown_by.seq)
 
     def numbers(self, members: tuple[Member, ...], topic: str) -> tuple[int, ...]:
         """The message numbers inside, when every one is a payload of this Case's."""

@@ -23,7 +23,6 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._permits import PermitLife
 from assay_conformance.pulsar.timeline import Timeline, TimelineCheck
 
 Told = Mapping[RequirementId, Said]
@@ -104,7 +103,7 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     tracker.history = events
     attempt = BenchFacts(tracker.load)
     checks = [check for check in checks if check.concerned()]
-    lives = (ConsumerLife(tracker, checks), PermitLife(view, checks), *all_groups(view, checks))
+    lives = (ConsumerLife(tracker, checks), *all_groups(view, checks))
     see, told = tracker.see, Table([attempt, *lives, *checks]).of
     for event in events:
         see(event)

@@ -47,6 +47,10 @@ class Bounds:
             raise TooBusyError(f"the machine was too busy to say whether {what} only came late")
         return timing is Timing.LATE
 
+    def is_missing(self, within: str, since_ns: int, seen_ns: int, *, what: str = "an answer") -> bool:
+        """The same of what was due at once, at `since_ns`: what the machine did long after says nothing about it."""
+        return self.is_overdue(within, since_ns, min(seen_ns, since_ns + 2 * TOLERANCES[within].slack_ns), what=what)
+
     def is_before(self, within: str, due_ns: int, seen_ns: int) -> bool:
         """Whether it was seen before it was due, by more than is tolerated."""
         return seen_ns < due_ns - TOLERANCES[within].slack_ns

@@ -304,7 +304,7 @@ class Tracker:
         if astray:
             astray.pop(event.frame, None)
             for number in [number for number in astray if number < event.frame]:
-                self.lines.torn(astray.pop(number))
+                self.lines.torn(astray.pop(number), event)
 
     def _producer_closed(self, event: Frame) -> None:
         session = self.producer_of(event)
@@ -316,7 +316,7 @@ class Tracker:
         if event.fate in FORGED:
             self.lines.forged(session, event)
         elif event.fate is _DUPLICATED and session is not None:
-            self.lines.torn(session)
+            self.lines.torn(session, event)
         elif event.sides is _SENDER and session is not None:
             self._astray.setdefault(event.conn, {})[event.frame] = session
         if event.from_sender:
@@ -325,6 +325,7 @@ class Tracker:
     def _send_answer(self, event: Frame) -> None:
         if event.fate in FORGED:
             self.lines.forged_receipts = True
+            self.lines.forged_receipt = self.lines.forged_receipt or event
         if event.command == "SEND_RECEIPT":
             self._receipt_order(event)
         if event.to_receiver:
@@ -334,7 +335,7 @@ class Tracker:
             self.lines.answered(self.producer_of(event), event)
             self._receipt_ahead(event)
             if event.fate is _DUPLICATED:
-                self.lines.receipted_twice()
+                self.lines.receipted_twice(event)
 
     def _receipt_order(self, event: Frame) -> None:
         producer = (event.conn, event.producer_id or 0)

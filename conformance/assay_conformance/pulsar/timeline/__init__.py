@@ -22,8 +22,9 @@ from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
 from assay_conformance.pulsar.timeline.connections import Connection, Why
-from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer
-from assay_conformance.pulsar.timeline.deliveries import Delivery
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer, known_owner
+from assay_conformance.pulsar.timeline.deliveries import REDELIVER, Delivery
+from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
 from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
@@ -56,6 +57,7 @@ __all__ = [
     "MS",
     "OWN_ENDS",
     "PASSING_ERRORS",
+    "REDELIVER",
     "RESENDS",
     "TOLERANCES",
     "Answer",
@@ -69,7 +71,9 @@ __all__ = [
     "Exercised",
     "Fit",
     "Grant",
+    "InFlight",
     "Judged",
+    "Leaving",
     "Member",
     "NotJudged",
     "Parting",
@@ -98,6 +102,7 @@ __all__ = [
     "every",
     "is_vague",
     "known_consumer",
+    "known_owner",
     "ms",
     "name_of",
     "precedence",

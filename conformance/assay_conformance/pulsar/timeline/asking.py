@@ -51,11 +51,12 @@ class TimelineCheck(Check):
 
 
 def check(
-    requirement: str, of: Callable[[Timeline], Iterable[Any]] | None = None
+    requirement: str, of: Callable[[Timeline], Iterable[Any]] | None = None, *, sees_plain: bool = False
 ) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
     """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
 
-    A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those.
+    A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those, unless
+    it `sees_plain` ones.
     """
 
     def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:
@@ -66,6 +67,7 @@ def check(
             "asks": staticmethod(function),
             "subjects": None if of is None else staticmethod(of),
             "requirement": RequirementId(requirement),
+            "skips_plain": not sees_plain,
         }
         return type(function.__name__, (TimelineCheck,), attributes)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from assay_conformance.checks.base import View
+from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
-from assay_conformance.model.event import Event, Frame, Invoke, Received
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
-from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account
+from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
 from assay_conformance.pulsar.timeline.subscriptions import Subscription
 
@@ -42,6 +43,22 @@ class Consuming:
         """The one that the application knows by a handle."""
         return self._tracker.opened_consumers.get(-1 if handle is None else handle)
 
+    def session_at(self, consumer: Consumer, topic: str, event: Event) -> ConsumerSession | None:
+        """Its latest session on a topic at an event, where that had not ended."""
+        before = [one for one in consumer.sessions if one.topic == topic and one.request.seq < event.seq]
+        ended = before[-1].ended if before else None
+        return before[-1] if before and (ended is None or ended.seq > event.seq) else None
+
+    @cached_property
+    def starved(self) -> list[Completion]:
+        """Receives that ended well with fewer messages than were asked for, in order."""
+        found = []
+        for end in self.events.completions("receive"):
+            call = self.call_of(end.op)
+            if call is not None and end.outcome is Outcome.OK and (end.count or 0) < int(call.args.get("count", 1)):
+                found.append(end)
+        return found
+
     def received(self, consumer: Consumer) -> list[Received]:
         """What the application got of a consumer, in order."""
         return self._tracker.received.get(consumer.handle, [])
@@ -58,13 +75,26 @@ class Consuming:
         return [account for account in found if account is not None]
 
     @cached_property
+    def client_accounts(self) -> list[PermitAccount]:
+        """The permits of every session as clients keep them, whatever its queue."""
+        return [client_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
+
+    @cached_property
     def broker_accounts(self) -> list[PermitAccount]:
         """The permits of every session as brokers keep them."""
         return [broker_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
 
+    def broker_account(self, session: ConsumerSession) -> PermitAccount:
+        """Of a session, as its broker keeps it."""
+        return next(account for account in self.broker_accounts if account.session is session)
+
     def account(self, session: ConsumerSession | None) -> PermitAccount | None:
         """Of a session; None where there is none in `accounts`."""
-        return next((account for account in self.accounts if account.session is session), None)
+        return self._accounts.get(id(session))
+
+    @cached_property
+    def _accounts(self) -> dict[int, PermitAccount]:
+        return {id(account.session): account for account in self.accounts}
 
     @cached_property
     def _deliveries(self) -> Deliveries:
@@ -91,6 +121,11 @@ class Consuming:
     def subscriptions(self) -> list[Subscription]:
         """Every subscription on every topic, in order."""
         return subscriptions(self.view, self.events, self.consumer_sessions, self._deliveries)
+
+    @cached_property
+    def shrinking(self) -> frozenset[object]:
+        """Topics whose backlog may shrink without an acknowledgement."""
+        return shrinking_topics(self.view.case)
 
     @cached_property
     def _calls(self) -> dict[int, list[Call]]:

@@ -42,15 +42,22 @@ def account_of(view: View, sessions: ConsumerSessions, session: ConsumerSession)
     if admitted is None or consumer is None or len(consumer.topics) != 1 or is_partition(session.topic):
         return None
     queue = number_in_force(view, consumer, "receiver_queue_size")
-    if not queue:
+    cuts: list[Event] = [consumer.paused] if consumer.paused is not None else []
+    cuts += [] if session.known_until is None else [session.known_until[1]]
+    cut_off = min(cuts, key=lambda cut: cut.seq, default=None)
+    if not queue or (cut_off is not None and cut_off.seq < admitted.seq):
         return None
-    ends = (consumer.paused, None if session.known_until is None else session.known_until[1])
-    until = min((end.seq for end in ends if end is not None), default=None)
-    if until is not None and until < admitted.seq:
-        return None
+    account = PermitAccount(session, consumer, (), queue, admitted, cut_off)
     seen = (frame for frame in sessions.frames(session, "FLOW", "MESSAGE") if frame.seq > admitted.seq)
-    frames = [frame for frame in seen if frame.at_client and (until is None or frame.seq < until)]
-    return PermitAccount(session, consumer, frames, queue, admitted, until is not None)
+    account.frames = [frame for frame in seen if frame.at_client and account.holds(frame)]
+    return account
+
+
+def client_account(sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount:
+    """The account of a session as its client keeps it, whatever its queue, from SUBSCRIBE on."""
+    consumer = known_owner(session, session.request)
+    seen = (frame for frame in sessions.frames(session, "FLOW", "MESSAGE") if frame.at_client)
+    return PermitAccount(session, consumer, [one for one in seen if known_owner(session, one) is consumer], 0)
 
 
 def broker_account(sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount:
@@ -107,14 +114,18 @@ class Grant(NamedTuple):
 @dataclass(eq=False)
 class PermitAccount:
     """Of one session: its FLOWs and MESSAGEs as one end of the connection saw them, in order. `queue`: the size of the
-    receiver queue, 0 where that is not told. `is_cut_off`: it goes on, but not by any rule."""
+    receiver queue, 0 where that is not told. `cut_off`: what let it go on by no rule, or for nobody knows whom."""
 
     session: ConsumerSession
     consumer: Consumer | None
     frames: Sequence[Frame]
     queue: int
     admitted: Frame | None = None
-    is_cut_off: bool = False
+    cut_off: Event | None = None
+
+    def holds(self, event: Event) -> bool:
+        """Whether an event came before it was cut off."""
+        return self.cut_off is None or event.seq < self.cut_off.seq
 
     @property
     def refill(self) -> int:
@@ -126,6 +137,23 @@ class PermitAccount:
         """Every FLOW, in order."""
         steps = enumerate(_balances(Balance(), self.frames))
         return [Grant(self, frame, place, balance) for place, (frame, balance) in steps if frame.command == "FLOW"]
+
+    @property
+    def is_return(self) -> bool:
+        """Its consumer had been subscribed to this topic before."""
+        sessions = self.consumer.sessions if self.consumer is not None else [self.session]
+        earlier = sessions[: sessions.index(self.session)]
+        return any(one.admitted is not None and one.topic == self.session.topic for one in earlier)
+
+    @property
+    def is_first(self) -> bool:
+        """It is the first session of its consumer, on any topic."""
+        return self.consumer is not None and self.consumer.sessions[0] is self.session
+
+    @property
+    def handle(self) -> int:
+        """Of its consumer."""
+        return -1 if self.consumer is None else self.consumer.handle
 
     @property
     def first(self) -> Grant | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
-from assay_conformance.model.event import Closed, Completion, Fate, Frame, Invoke, Outcome
+from assay_conformance.model.event import Closed, Completion, Fate, Frame, Identity, Invoke, Outcome, Stored
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
 from assay_conformance.pulsar.timeline.consuming import Consuming
+from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
 from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
@@ -223,6 +224,19 @@ class Timeline(Consuming):
         if not self._tracker.lines.unpaired.isdisjoint(handles):
             raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
 
+    def check_receipts(self, handle: int, at: Frame) -> None:
+        """Raise `UnknownError` where which SENDs of a producer had their receipt is not known at an event."""
+        self.check_forged_receipts(at)
+        since = (self._tracker.lines.reused_since.get(handle), self._tracker.lines.torn_since.get(handle))
+        if any(seq is not None and seq <= at.seq for seq in since):
+            raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
+
+    def check_forged_receipts(self, at: Frame) -> None:
+        """Raise `UnknownError` where a fault had altered or made up an answer to a SEND by an event."""
+        forged = self._tracker.lines.forged_receipt
+        if forged is not None and forged.seq <= at.seq:
+            raise UnknownError("a fault altered or made up an answer to a SEND")
+
     def check_whole(self, handle: int) -> None:
         """Raise `UnknownError` where a session of this producer may be another's, or a fault tore or changed its
         stream."""
@@ -249,6 +263,10 @@ class Timeline(Consuming):
         """Whether some send inside a unit had ended before event `seq`."""
         return any(send.completion is not None and send.completion.seq < seq for send in self.sends(unit))
 
+    def leaving(self, *handles: int) -> Iterator[Leaving]:
+        """Every unit of these producers as it leaves for the first time, with what is in flight then."""
+        return leaving(self._tracker, self.answers, handles)
+
     def opened(self, verb: str) -> dict[int, Completion]:
         """Handle -> the first good end of the operation that opened it; in order."""
         found: dict[int, Completion] = {}
@@ -265,6 +283,20 @@ class Timeline(Consuming):
     def openings(self) -> Mapping[int, Invoke]:
         """Handle of each producer -> the call that opened it."""
         return self._tracker.lines.openings
+
+    @property
+    def bursts(self) -> Set[int]:
+        """Handles of producers that sent bursts, of which the history has no single sends."""
+        return self._tracker.lines.burst
+
+    def own_messages(self) -> Iterator[tuple[Identity, Frame | Stored]]:
+        """Every message of this Case's producers in a SEND or an entry, as far as it is known."""
+        events: tuple[Frame | Stored, ...] = (*self.events.frames("SEND"), *self.events.of(Stored))
+        for event in events:
+            for member in event.members:
+                identity = self._tracker.own(member.identity)
+                if identity is not None:
+                    yield identity, event
 
     def closing(self, handle: int) -> Parting | None:
         """What ends a producer: the call that closes it or its client, or the death of its process."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.flow._returned_permits import Asking
 
 from assay_conformance.model.event import Fate
-from assay_conformance.pulsar.checks.flow.dropped_message_returns_permit import DroppedMessageReturnsPermit
+from assay_conformance.pulsar.checks.flow.dropped_message_returns_permit import dropped_message_returns_permit
 
 
 def _three_of_four_dropped(permits: int) -> Asking:
@@ -19,15 +19,15 @@ def _three_of_four_dropped(permits: int) -> Asking:
 
 
 def test_dropped_messages_return_their_permits() -> None:
-    assert _three_of_four_dropped(4).judged(DroppedMessageReturnsPermit) == ([], 1)
+    assert _three_of_four_dropped(4).judged(dropped_message_returns_permit) == ([], 1)
 
 
 def test_lost_permits_of_dropped_messages_are_found() -> None:
-    assert _three_of_four_dropped(0).judged(DroppedMessageReturnsPermit)[0] == ["permits-lost"]
+    assert _three_of_four_dropped(0).judged(dropped_message_returns_permit)[0] == ["permits-lost"]
 
 
 def test_less_than_half_a_queue_may_wait() -> None:
-    assert _three_of_four_dropped(3).judged(DroppedMessageReturnsPermit) == ([], 1)
+    assert _three_of_four_dropped(3).judged(dropped_message_returns_permit) == ([], 1)
 
 
 def test_a_garbled_batch_does_not_say_how_many_permits_it_cost() -> None:
@@ -35,7 +35,7 @@ def test_a_garbled_batch_does_not_say_how_many_permits_it_cost() -> None:
     story.message(0, 1, fate=Fate.ALTERED, intact=False)
     story.flow(1)
     story.starves()
-    assert story.judged(DroppedMessageReturnsPermit) == ([], 0)
+    assert story.judged(dropped_message_returns_permit) == ([], 0)
 
 
 def test_nothing_dropped_is_nothing_judged() -> None:
@@ -43,4 +43,4 @@ def test_nothing_dropped_is_nothing_judged() -> None:
     story.message(0)
     story.received(0)
     story.starves()
-    assert story.judged(DroppedMessageReturnsPermit) == ([], 0)
+    assert story.judged(dropped_message_returns_permit) == ([], 0)

@@ -9,21 +9,21 @@ from tests.conformance.pulsar.flow._in_flight import of_one_client, sent, succee
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.flow.full_queue_blocks_or_fails import FullQueueBlocksOrFails
+from assay_conformance.pulsar.checks.flow.full_queue_blocks_or_fails import full_queue_blocks_or_fails
 
 
 def test_full_queue_refuses_at_once() -> None:
     story = sent(0, 1, max_pending_messages=2)
     story.send(2)
     story.fail(2)
-    assert judged(FullQueueBlocksOrFails, story) == ([], 1)
+    assert judged(full_queue_blocks_or_fails, story) == ([], 1)
 
 
 def test_refusal_instead_of_blocking_is_found() -> None:
     story = sent(0, 1, max_pending_messages=2, block_if_queue_full=True)
     story.send(2)
     story.fail(2)
-    assert judged(FullQueueBlocksOrFails, story)[0] == ["refused-instead-of-blocking"]
+    assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-instead-of-blocking"]
 
 
 def _refused_behind_a_time_out(after_ms: float, **config: Any) -> Script:
@@ -37,11 +37,11 @@ def _refused_behind_a_time_out(after_ms: float, **config: Any) -> Script:
 
 
 def test_refusal_with_memory_of_what_ended_is_found() -> None:
-    assert judged(FullQueueBlocksOrFails, _refused_behind_a_time_out(150))[0] == ["refused-with-room"]
+    assert judged(full_queue_blocks_or_fails, _refused_behind_a_time_out(150))[0] == ["refused-with-room"]
 
 
 def test_memory_of_what_just_ended_may_not_be_free_yet() -> None:
-    assert judged(FullQueueBlocksOrFails, _refused_behind_a_time_out(0)) == ([], 1)
+    assert judged(full_queue_blocks_or_fails, _refused_behind_a_time_out(0)) == ([], 1)
 
 
 def test_memory_that_another_producer_of_the_client_holds_is_full() -> None:
@@ -49,7 +49,7 @@ def test_memory_that_another_producer_of_the_client_holds_is_full() -> None:
     story.send(0, 3)
     story.send(0, 1)
     story.fail(0, handle=1)
-    assert judged(FullQueueBlocksOrFails, story) == ([], 1)
+    assert judged(full_queue_blocks_or_fails, story) == ([], 1)
 
 
 def test_batches_may_hold_more_memory_than_their_messages() -> None:
@@ -57,7 +57,7 @@ def test_batches_may_hold_more_memory_than_their_messages() -> None:
     story.send(0)
     story.send(1)
     story.fail(1)
-    assert judged(FullQueueBlocksOrFails, story) == ([], 1)
+    assert judged(full_queue_blocks_or_fails, story) == ([], 1)
 
 
 def test_late_refusal_is_found() -> None:
@@ -65,14 +65,14 @@ def test_late_refusal_is_found() -> None:
     story.send(2)
     story.after(600)
     story.fail(2)
-    assert judged(FullQueueBlocksOrFails, story)[0] == ["refused-late"]
+    assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-late"]
 
 
 def test_refusal_with_room_is_found() -> None:
     story = sent(0, max_pending_messages=2)
     story.send(1)
     story.fail(1)
-    assert judged(FullQueueBlocksOrFails, story)[0] == ["refused-with-room"]
+    assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-with-room"]
 
 
 def test_send_that_failed_otherwise_holds_no_place() -> None:
@@ -82,7 +82,7 @@ def test_send_that_failed_otherwise_holds_no_place() -> None:
     story.after(150)
     story.send(1)
     story.fail(1)
-    assert judged(FullQueueBlocksOrFails, story)[0] == ["refused-with-room"]
+    assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-with-room"]
 
 
 def test_place_of_a_send_that_just_ended_may_not_be_free_yet() -> None:
@@ -90,7 +90,7 @@ def test_place_of_a_send_that_just_ended_may_not_be_free_yet() -> None:
     succeed(story, 0)
     story.send(1)
     story.fail(1)
-    assert judged(FullQueueBlocksOrFails, story)[0] == []
+    assert judged(full_queue_blocks_or_fails, story)[0] == []
 
 
 def test_refused_message_that_is_sent_is_found() -> None:
@@ -98,4 +98,4 @@ def test_refused_message_that_is_sent_is_found() -> None:
     story.send(1)
     story.fail(1)
     story.send_frame(1)
-    assert judged(FullQueueBlocksOrFails, story)[0] == ["refused-and-sent"]
+    assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-and-sent"]

@@ -6,7 +6,7 @@ from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.pulsar.checks.flow.initial_permits_equal_queue_size import InitialPermitsEqualQueueSize
+from assay_conformance.pulsar.checks.flow.initial_permits_equal_queue_size import initial_permits_equal_queue_size
 
 CLIENT = ClientFacts(
     agent="test",
@@ -19,7 +19,7 @@ CLIENT = ClientFacts(
 
 
 def judged(events: list[Event]) -> tuple[list[str], int]:
-    said = trial(InitialPermitsEqualQueueSize, events, facts=CLIENT)
+    said = trial(initial_permits_equal_queue_size, events, facts=CLIENT)
     return [finding.code for finding in said.findings], said.exercised
 
 

@@ -10,7 +10,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.flow.max_pending_across_partitions import MaxPendingAcrossPartitions
+from assay_conformance.pulsar.checks.flow.max_pending_across_partitions import max_pending_across_partitions
 
 THREE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", partitions=3),)))
 
@@ -30,7 +30,7 @@ class Story(Script):
             self.ok(number)
 
     def judged(self) -> tuple[list[str], int]:
-        said = trial(MaxPendingAcrossPartitions, self.done(), THREE)
+        said = trial(max_pending_across_partitions, self.done(), THREE)
         return [finding.code for finding in said.findings], said.exercised
 
 

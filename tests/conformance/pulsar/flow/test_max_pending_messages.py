@@ -7,19 +7,19 @@ from tests.conformance.pulsar.flow._in_flight import sent, succeed
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Fate
-from assay_conformance.pulsar.checks.flow.max_pending_messages import MaxPendingMessages
+from assay_conformance.pulsar.checks.flow.max_pending_messages import max_pending_messages
 
 
 def test_as_many_pending_as_allowed() -> None:
     story = sent(0, 1, max_pending_messages=2)
     succeed(story, 0, 1)
-    assert judged(MaxPendingMessages, story) == ([], 1)
+    assert judged(max_pending_messages, story) == ([], 1)
 
 
 def test_one_pending_too_many_is_found() -> None:
     story = sent(0, 1, 2, max_pending_messages=2)
     succeed(story, 0, 1, 2)
-    assert judged(MaxPendingMessages, story)[0] == ["too-many-pending"]
+    assert judged(max_pending_messages, story)[0] == ["too-many-pending"]
 
 
 def test_members_of_a_batch_count_one_by_one() -> None:
@@ -31,7 +31,7 @@ def test_members_of_a_batch_count_one_by_one() -> None:
     story.receipt(0)
     for number in range(3):
         story.ok(number)
-    assert judged(MaxPendingMessages, story)[0] == ["too-many-pending"]
+    assert judged(max_pending_messages, story)[0] == ["too-many-pending"]
 
 
 def test_receipts_of_two_sends_under_one_id_are_not_told_apart() -> None:
@@ -45,7 +45,7 @@ def test_receipts_of_two_sends_under_one_id_are_not_told_apart() -> None:
     story.receipt(0)
     story.send_frame(2, batch=True, sequence_id=1)
     succeed(story, 1, 2)
-    assert judged(MaxPendingMessages, story)[0] == []
+    assert judged(max_pending_messages, story)[0] == []
 
 
 def test_stream_in_which_a_send_came_twice_is_not_judged() -> None:
@@ -57,14 +57,14 @@ def test_stream_in_which_a_send_came_twice_is_not_judged() -> None:
     story.send_frame(1)
     story.send_frame(2)
     succeed(story, 0, 1, 2)
-    assert judged(MaxPendingMessages, story)[0] == []
+    assert judged(max_pending_messages, story)[0] == []
 
 
 def test_send_that_failed_may_have_left_the_queue_before() -> None:
     story = sent(0, 1, 2, max_pending_messages=2)
     story.unknown(0)
     succeed(story, 1, 2)
-    assert judged(MaxPendingMessages, story)[0] == []
+    assert judged(max_pending_messages, story)[0] == []
 
 
 def test_resend_counts_once() -> None:
@@ -76,4 +76,4 @@ def test_resend_counts_once() -> None:
     for number in (0, 1):
         story.receipt(number, conn=1)
         story.ok(number)
-    assert judged(MaxPendingMessages, story)[0] == []
+    assert judged(max_pending_messages, story)[0] == []

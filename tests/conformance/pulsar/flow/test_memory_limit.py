@@ -6,7 +6,7 @@ from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.flow._in_flight import of_one_client
 
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.flow.memory_limit import MemoryLimit
+from assay_conformance.pulsar.checks.flow.memory_limit import memory_limit
 
 
 def _two_producers(limit_messages: int) -> Script:
@@ -24,9 +24,9 @@ def _two_producers(limit_messages: int) -> Script:
 
 
 def test_one_message_may_cross_the_limit() -> None:
-    codes, exercised = judged(MemoryLimit, _two_producers(3))
+    codes, exercised = judged(memory_limit, _two_producers(3))
     assert (codes, exercised > 0) == ([], True)
 
 
 def test_bytes_of_all_producers_count_together() -> None:
-    assert judged(MemoryLimit, _two_producers(2))[0] == ["too-many-bytes"]
+    assert judged(memory_limit, _two_producers(2))[0] == ["too-many-bytes"]

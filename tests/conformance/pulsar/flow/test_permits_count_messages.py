@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar._trials import judged
 
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.flow.permits_count_messages import PermitsCountMessages
+from assay_conformance.pulsar.checks.flow.permits_count_messages import permits_count_messages
 
 
 def _subscribed() -> Script:
@@ -21,13 +21,13 @@ def test_entry_beyond_the_permits_is_owed() -> None:
     story.message(3, 4, 5)
     story.flow(3)
     story.message(6)
-    assert judged(PermitsCountMessages, story) == ([], 3)
+    assert judged(permits_count_messages, story) == ([], 3)
 
 
 def test_message_without_permits_is_found() -> None:
     story = _subscribed()
     story.message(0)
-    assert judged(PermitsCountMessages, story)[0] == ["beyond-permits"]
+    assert judged(permits_count_messages, story)[0] == ["beyond-permits"]
 
 
 def test_debt_that_is_forgotten_is_found() -> None:
@@ -37,7 +37,7 @@ def test_debt_that_is_forgotten_is_found() -> None:
     story.message(3, 4, 5)
     story.flow(2)
     story.message(6)
-    assert judged(PermitsCountMessages, story)[0] == ["beyond-permits"]
+    assert judged(permits_count_messages, story)[0] == ["beyond-permits"]
 
 
 def _redelivered(*numbers: int, kind: str = "Exclusive") -> Script:
@@ -52,15 +52,15 @@ def _redelivered(*numbers: int, kind: str = "Exclusive") -> Script:
 
 
 def test_a_read_that_redelivery_began_may_come_beside_another() -> None:
-    assert judged(PermitsCountMessages, _redelivered(2, 3, 0, 1))[0] == []
+    assert judged(permits_count_messages, _redelivered(2, 3, 0, 1))[0] == []
 
 
 def test_redelivery_to_one_of_several_begins_nothing_beside() -> None:
-    assert "beyond-permits" in judged(PermitsCountMessages, _redelivered(2, 3, 0, 1, kind="Shared"))[0]
+    assert "beyond-permits" in judged(permits_count_messages, _redelivered(2, 3, 0, 1, kind="Shared"))[0]
 
 
 def test_more_than_two_reads_bring_is_found() -> None:
-    assert judged(PermitsCountMessages, _redelivered(2, 3, 0, 1, 4))[0] == ["beyond-permits"]
+    assert judged(permits_count_messages, _redelivered(2, 3, 0, 1, 4))[0] == ["beyond-permits"]
 
 
 def test_one_read_may_bring_as_many_entries_as_there_were_permits() -> None:
@@ -68,4 +68,4 @@ def test_one_read_may_bring_as_many_entries_as_there_were_permits() -> None:
     story.flow(2)
     story.message(0, 1, 2)
     story.message(3, 4, 5)
-    assert judged(PermitsCountMessages, story) == ([], 2)
+    assert judged(permits_count_messages, story) == ([], 2)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.flow._permits import taking
 
-from assay_conformance.pulsar.checks.flow.permits_renewed_at_half_queue import PermitsRenewedAtHalfQueue
+from assay_conformance.pulsar.checks.flow.permits_renewed_at_half_queue import permits_renewed_at_half_queue
 
 
 def test_permits_after_half_a_queue() -> None:
     story = taking(2)
     story.flow(2)
     story.after(1_000)
-    assert judged(PermitsRenewedAtHalfQueue, story) == ([], 1)
+    assert judged(permits_renewed_at_half_queue, story) == ([], 1)
 
 
 def test_grant_may_be_seen_before_the_deliveries_that_led_to_it() -> None:
@@ -21,13 +21,13 @@ def test_grant_may_be_seen_before_the_deliveries_that_led_to_it() -> None:
     story.received(0)
     story.received(1)
     story.after(1_000)
-    assert judged(PermitsRenewedAtHalfQueue, story) == ([], 1)
+    assert judged(permits_renewed_at_half_queue, story) == ([], 1)
 
 
 def test_no_permits_after_half_a_queue_is_found() -> None:
     story = taking(2)
     story.after(600)
-    assert judged(PermitsRenewedAtHalfQueue, story)[0] == ["no-refill"]
+    assert judged(permits_renewed_at_half_queue, story)[0] == ["no-refill"]
 
 
 def test_message_of_another_topic_of_the_consumer_takes_nothing_from_this_queue() -> None:
@@ -36,14 +36,14 @@ def test_message_of_another_topic_of_the_consumer_takes_nothing_from_this_queue(
     story.message(0, consumer_id=1)
     story.received(0, topic=story.full("u"))
     story.after(600)
-    assert judged(PermitsRenewedAtHalfQueue, story)[0] == []
+    assert judged(permits_renewed_at_half_queue, story)[0] == []
 
 
 def test_consumer_that_is_closed_owes_no_permits() -> None:
     story = taking(2)
     story.invoke("close", 2)
     story.after(600)
-    assert judged(PermitsRenewedAtHalfQueue, story)[0] == []
+    assert judged(permits_renewed_at_half_queue, story)[0] == []
 
 
 def test_consumer_that_is_paused_owes_no_permits() -> None:
@@ -51,17 +51,17 @@ def test_consumer_that_is_paused_owes_no_permits() -> None:
     story.complete(story.invoke("pause", 2))
     story.received(1)
     story.after(1_000)
-    assert judged(PermitsRenewedAtHalfQueue, story)[0] == []
+    assert judged(permits_renewed_at_half_queue, story)[0] == []
 
 
 def test_permits_one_by_one_are_found() -> None:
     story = taking(1)
     story.flow(1)
-    assert judged(PermitsRenewedAtHalfQueue, story)[0] == ["in-drips"]
+    assert judged(permits_renewed_at_half_queue, story)[0] == ["in-drips"]
 
 
 def test_what_a_lost_connection_kept_from_being_granted_is_not_judged() -> None:
     story = taking(2)
     story.cut()
     story.after(1_000)
-    assert judged(PermitsRenewedAtHalfQueue, story) == ([], 0)
+    assert judged(permits_renewed_at_half_queue, story) == ([], 0)

@@ -6,20 +6,20 @@ from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.flow._returned_permits import Asking, takes_one
 
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.pulsar.checks.flow.zero_queue_permit_per_receive import ZeroQueuePermitPerReceive
+from assay_conformance.pulsar.checks.flow.zero_queue_permit_per_receive import zero_queue_permit_per_receive
 
 
 def test_permit_for_each_receive() -> None:
     story = takes_one()
     story.receive(1)
     story.flow(1)
-    assert story.judged(ZeroQueuePermitPerReceive) == ([], 2)
+    assert story.judged(zero_queue_permit_per_receive) == ([], 2)
 
 
 def test_permit_that_nobody_waits_for_is_found() -> None:
     story = takes_one()
     story.flow(1)
-    assert story.judged(ZeroQueuePermitPerReceive)[0] == ["unasked"]
+    assert story.judged(zero_queue_permit_per_receive)[0] == ["unasked"]
 
 
 def test_message_that_came_garbled_is_waited_for_again() -> None:
@@ -28,7 +28,7 @@ def test_message_that_came_garbled_is_waited_for_again() -> None:
     story.flow(1)
     story.message(0, intact=False)
     story.flow(1)
-    assert story.judged(ZeroQueuePermitPerReceive) == ([], 2)
+    assert story.judged(zero_queue_permit_per_receive) == ([], 2)
 
 
 def _throws_one_away(error: str | None) -> Asking:
@@ -43,11 +43,11 @@ def _throws_one_away(error: str | None) -> Asking:
 
 
 def test_message_that_is_reported_as_broken_is_waited_for_again() -> None:
-    assert _throws_one_away("DecompressionError").judged(ZeroQueuePermitPerReceive) == ([], 2)
+    assert _throws_one_away("DecompressionError").judged(zero_queue_permit_per_receive) == ([], 2)
 
 
 def test_message_that_is_only_acknowledged_is_not_waited_for_again() -> None:
-    assert _throws_one_away(None).judged(ZeroQueuePermitPerReceive)[0] == ["unasked"]
+    assert _throws_one_away(None).judged(zero_queue_permit_per_receive)[0] == ["unasked"]
 
 
 def _comes_again(*, acked: bool) -> Asking:
@@ -63,7 +63,7 @@ def _comes_again(*, acked: bool) -> Asking:
 
 
 def test_message_that_is_acknowledged_and_comes_again_is_dropped_and_another_one_waited_for() -> None:
-    assert _comes_again(acked=True).judged(ZeroQueuePermitPerReceive) == ([], 3)
+    assert _comes_again(acked=True).judged(zero_queue_permit_per_receive) == ([], 3)
 
 
 def test_message_that_a_reader_has_read_is_dropped_and_another_one_waited_for() -> None:
@@ -75,11 +75,11 @@ def test_message_that_a_reader_has_read_is_dropped_and_another_one_waited_for() 
         story.message(entry)
     story.received(0)
     story.flow(1)
-    assert story.judged(ZeroQueuePermitPerReceive)[0] == []
+    assert story.judged(zero_queue_permit_per_receive)[0] == []
 
 
 def test_permit_behind_a_message_that_comes_again_unacknowledged_is_found() -> None:
-    assert _comes_again(acked=False).judged(ZeroQueuePermitPerReceive)[0] == ["unasked"]
+    assert _comes_again(acked=False).judged(zero_queue_permit_per_receive)[0] == ["unasked"]
 
 
 def test_message_reported_as_broken_twice_is_waited_for_again_once() -> None:
@@ -87,14 +87,14 @@ def test_message_reported_as_broken_twice_is_waited_for_again_once() -> None:
     story.ack_frame(0, fields={"validation_error": "DecompressionError"})
     story.message(1)
     story.flow(1)
-    assert story.judged(ZeroQueuePermitPerReceive)[0] == ["unasked"]
+    assert story.judged(zero_queue_permit_per_receive)[0] == ["unasked"]
 
 
 def test_two_permits_at_once_are_found() -> None:
     story = Asking(queue=0)
     story.receive(2)
     story.flow(2)
-    assert story.judged(ZeroQueuePermitPerReceive)[0] == ["more-than-one"]
+    assert story.judged(zero_queue_permit_per_receive)[0] == ["more-than-one"]
 
 
 def test_permit_of_a_lost_connection_is_granted_again() -> None:
@@ -103,4 +103,4 @@ def test_permit_of_a_lost_connection_is_granted_again() -> None:
     story.flow(1)
     story.again()
     story.flow(1, conn=1)
-    assert story.judged(ZeroQueuePermitPerReceive) == ([], 2)
+    assert story.judged(zero_queue_permit_per_receive) == ([], 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar.flow._returned_permits import Asking, takes_one
 
-from assay_conformance.pulsar.checks.flow.zero_queue_renews_after_reconnect import ZeroQueueRenewsAfterReconnect
+from assay_conformance.pulsar.checks.flow.zero_queue_renews_after_reconnect import zero_queue_renews_after_reconnect
 
 
 def test_waiting_receive_asks_again() -> None:
@@ -13,7 +13,7 @@ def test_waiting_receive_asks_again() -> None:
     story.flow(1)
     story.again()
     story.flow(1, conn=1)
-    assert story.judged(ZeroQueueRenewsAfterReconnect) == ([], 1)
+    assert story.judged(zero_queue_renews_after_reconnect) == ([], 1)
 
 
 def test_waiting_receive_without_a_permit_is_found() -> None:
@@ -23,7 +23,7 @@ def test_waiting_receive_without_a_permit_is_found() -> None:
     story.again()
     story.after(1_000)
     story.complete(receive, count=0)
-    assert story.judged(ZeroQueueRenewsAfterReconnect)[0] == ["waits-without-permit"]
+    assert story.judged(zero_queue_renews_after_reconnect)[0] == ["waits-without-permit"]
 
 
 def _asks_late(ahead_ms: int) -> Asking:
@@ -38,15 +38,15 @@ def _asks_late(ahead_ms: int) -> Asking:
 
 
 def test_receive_that_is_asked_for_as_the_session_ends_needs_no_permit() -> None:
-    assert _asks_late(1).judged(ZeroQueueRenewsAfterReconnect) == ([], 0)
+    assert _asks_late(1).judged(zero_queue_renews_after_reconnect) == ([], 0)
 
 
 def test_receive_that_is_asked_for_long_before_the_session_ends_needs_one() -> None:
-    assert _asks_late(1_000).judged(ZeroQueueRenewsAfterReconnect)[0] == ["waits-without-permit"]
+    assert _asks_late(1_000).judged(zero_queue_renews_after_reconnect)[0] == ["waits-without-permit"]
 
 
 def test_nobody_waits_and_nothing_is_asked() -> None:
     story = takes_one()
     story.again()
     story.after(1_000)
-    assert story.judged(ZeroQueueRenewsAfterReconnect) == ([], 0)
+    assert story.judged(zero_queue_renews_after_reconnect) == ([], 0)

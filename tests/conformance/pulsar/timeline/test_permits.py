@@ -55,10 +55,10 @@ def test_messages_that_a_fault_swallowed_are_charged_by_the_broker_alone() -> No
 def test_consumer_that_pauses_grants_by_no_rule_from_then_on() -> None:
     story = _story()
     story.flow(4)
-    story.invoke("pause", CONSUMER)
+    pause = story.invoke("pause", CONSUMER)
     story.flow(1)
     account = asked(story, _only)
-    assert ([grant.permits for grant in account.grants], account.is_cut_off) == ([4], True)
+    assert ([grant.permits for grant in account.grants], account.cut_off) == ([4], pause)
 
 
 def test_session_without_a_queue_of_its_own_has_no_account() -> None:

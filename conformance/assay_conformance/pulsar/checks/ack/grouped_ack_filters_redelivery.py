@@ -11,7 +11,7 @@ from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._permits import queue_of
+from assay_conformance.pulsar.timeline.permits import queue_of
 
 Key = tuple[int, Entry]
 

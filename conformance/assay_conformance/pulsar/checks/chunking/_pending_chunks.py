@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.lines import Unit
-from assay_conformance.pulsar.checks.flow._in_flight import DEFAULT_MAX_PENDING
+from assay_conformance.pulsar.checks.flow._full_queue import DEFAULT_MAX_PENDING
 
 
 class ChunkingProducers(Check):

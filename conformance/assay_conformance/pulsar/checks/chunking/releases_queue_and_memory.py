@@ -10,7 +10,7 @@ from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.chunking._pending_chunks import ChunkingProducers, is_chunk
-from assay_conformance.pulsar.checks.flow._in_flight import may_hold, memory_surely_fits
+from assay_conformance.pulsar.checks.flow._full_queue import may_hold, memory_surely_fits
 
 
 class ReleasesQueueAndMemory(ChunkingProducers):
@@ -47,7 +47,7 @@ class ReleasesQueueAndMemory(ChunkingProducers):
             self.exercise(event)
 
     def _refused(self, handle: int, invoke: Invoke, event: Completion, chunk: Frame) -> None:
-        if (invoke.size or 0) <= chunk.size and memory_surely_fits(self, handle, invoke):
+        if (invoke.size or 0) <= chunk.size and memory_surely_fits(self.view, handle, invoke, event):
             held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, invoke)]
             self._refusals.append((handle, invoke, event, chunk, held))
 

@@ -8,7 +8,7 @@ from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.delayed._due import WAITING_KINDS, DelayCheck, Due
-from assay_conformance.pulsar.checks.flow._permits import charged
+from assay_conformance.pulsar.timeline.permits import charged
 
 
 class IgnoredOnExclusiveAndFailover(DelayCheck):

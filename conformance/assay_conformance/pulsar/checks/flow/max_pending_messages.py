@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._in_flight import InFlight
+from collections.abc import Iterator
+
+from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, ms
 
 
-class MaxPendingMessages(InFlight):
-    """Messages without a receipt, batch members one by one, against max_pending_messages of each partition."""
+def _limit(timeline: Timeline, handle: int) -> int:
+    return int(timeline.view.producer_setting(handle, "max_pending_messages") or 0)
 
-    requirement = RequirementId("flow.max-pending-messages")
-    skips_plain = True
 
-    def more(self, handle: int, event: Frame) -> None:
-        limit = int(self.view.producer_setting(handle, "max_pending_messages") or 0)
-        line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
-        if not limit or line is None or self.tracker.lines.forged_receipts:
-            return
-        if handle in self.tracker.lines.unpaired:
-            return
-        count = self.messages[handle, line.topic]
-        if count > limit:
-            self.breach(
-                "too-many-pending",
-                f"producer {handle}: {count} messages on {line.topic} were without a receipt at {ms(event.t_ns)}, "
-                f"max_pending_messages is {limit}",
-                next(self.in_flight(handle)).invoke,
-                event,
-            )
-        elif count == limit:
-            self.exercise(event)
+def _at_the_limit(timeline: Timeline) -> Iterator[Leaving]:
+    for handle in timeline.openings:
+        limit = _limit(timeline, handle)
+        if limit and len(timeline.sends_of(handle)) >= limit:
+            yield from (leaving for leaving in timeline.leaving(handle) if leaving.pending >= limit)
+
+
+@check("flow.max-pending-messages", of=_at_the_limit)
+def max_pending_messages(timeline: Timeline, leaving: Leaving) -> Says:
+    """flow.max-pending-messages: a producer has no more messages without a receipt, on each partition, than its limit;
+    batch members count one by one."""
+    handle, count, limit = leaving.handle, leaving.pending, _limit(timeline, leaving.handle)
+    timeline.check_receipts(handle, leaving.frame)
+    if count == limit:
+        yield Exercised(leaving.frame)
+        return
+    yield breach(
+        "too-many-pending",
+        f"producer {handle}: {count} messages on {leaving.unit.line.topic} were without a receipt at "
+        f"{ms(leaving.frame.t_ns)}, max_pending_messages is {limit}",
+        *(next(leaving.in_flight.sends(handle)).invoke, leaving.frame),
+    )

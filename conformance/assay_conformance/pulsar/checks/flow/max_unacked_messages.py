@@ -1,230 +1,174 @@
-"""Limits of unacknowledged messages: who has too many gets no more, and goes on once half of them are acknowledged.
-
-A consumer is looked at before each of its turns, a subscription before every read: what was read by then is still sent.
-A turn is as many entries as there is room for messages, by what an entry has on average: with batches among them a
-consumer may get more than there was room for, though in one turn never more entries than the limit counts messages.
-"""
+"""flow.max-unacked-messages"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.model.event import Ended, Event, Frame, Position, Stored
-from assay_conformance.model.policy import Policies
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Ended, Event, Frame, Stored
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.flow._permits import charged
+from assay_conformance.pulsar.checks.flow._unacked import Holdings, Step, held_at_most, last_moved, steps, was_sought
+from assay_conformance.pulsar.timeline import (
+    REDELIVER,
+    Exercised,
+    Member,
+    Says,
+    Subscription,
+    Timeline,
+    breach,
+    charged,
+    check,
+    each,
+    ms,
+)
 
-READ_BATCH_ENTRIES = 100
+READ_BATCH_ENTRIES: Final = 100
 """dispatcherMaxReadBatchSize: one read takes no more."""
 
-KINDS = ("Shared", "Key_Shared")
+KINDS: Final = ("Shared", "Key_Shared")
+
+
+class _Limited(NamedTuple):
+    """A subscription with a limit of unacknowledged messages, of each consumer or together; 0 where there is none."""
+
+    subscription: Subscription
+    of_consumer: int
+    together: int
+
+
+def _limited(timeline: Timeline) -> Iterator[_Limited]:
+    topology = timeline.view.case.topology
+    policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
+    limits = {
+        topic: (max(one.max_unacked_per_consumer or 0, 0), max(one.max_unacked_per_subscription or 0, 0))
+        for topic, one in policies.items()
+    }
+    for subscription in timeline.subscriptions if any(map(any, limits.values())) else ():
+        limit = limits.get(base_topic(subscription.topic), (0, 0))
+        if any(limit) and subscription.kind in KINDS and base_topic(subscription.topic) not in timeline.shrinking:
+            yield _Limited(subscription, *limit)
+
+
+@check("flow.max-unacked-messages", sees_plain=True)
+def max_unacked_messages(timeline: Timeline) -> Says:
+    """flow.max-unacked-messages: a consumer that has too many unacknowledged messages gets no more, and goes on once
+    half of them are acknowledged; a subscription likewise.
+
+    Judged where a topic, its namespace or the broker sets a limit; the broker's own are too large for any Case. A
+    consumer is looked at before each of its turns, a subscription before every read: what was read by then is still
+    sent. A turn is as many entries as there is room for messages, by what an entry has on average: with batches among
+    them a consumer may get more than there was room for, though in one turn never more entries than the limit counts.
+    """
+    for limited in _limited(timeline):
+        yield from each([limited], _stays_within, timeline)
+        current = limited.subscription.over is None
+        yield from each(limited.subscription.members if current else (), _goes_on, timeline, limited)
 
 
 @dataclass(slots=True)
-class _Limits:
-    """Of one subscription. `blocked`: consumers that have too many unacknowledged -> entries they were sent since;
-    `over`: entries since the subscription had as many unacknowledged as it may have; `held`: by whom an entry is that
-    was not acknowledged as a whole, and its messages; `moved`: the last event that may have made the broker send
-    something."""
+class _Blocked:
+    """Entries sent since a limit was reached: to each consumer that has too many, and to all; None where it is not."""
 
-    of_consumer: int
-    of_subscription: int
-    blocked: dict[int, int] = field(default_factory=dict)
-    over: int | None = None
-    sent: set[Position] = field(default_factory=set)
-    held: dict[Position, tuple[Member, int]] = field(default_factory=dict)
+    members: dict[int, int] = field(default_factory=dict)
+    together: int | None = None
     batched: bool = False
-    moved: Event | None = None
-
-    @property
-    def left_of_a_turn(self) -> int:
-        """Entries that a consumer may still get behind the one that made it have too many."""
-        return self.of_consumer - 1 if self.batched else 0
-
-    def unacked_at_most(self, member: Member) -> int:
-        """A batch of which members were acknowledged may count as if none were."""
-        return sum(messages for holder, messages in self.held.values() if holder is member)
-
-    def let_go(self, positions: Iterable[Position], holder: Member | None = None) -> None:
-        """These are not out any more; with a `holder`: where they are at it."""
-        for position in positions:
-            if holder is None or self.held.get(position, (None, 0))[0] is holder:
-                self.held.pop(position, None)
 
 
-class MaxUnackedMessages(DispatchLedger):
-    """Judged where a topic, its namespace or the broker sets a limit; the broker's own are too large for any Case."""
+def _stays_within(timeline: Timeline, limited: _Limited) -> Says:
+    blocked, held = _Blocked(), Holdings()
+    for step in steps(timeline, limited.subscription):
+        if step.sent is not None:
+            blocked.batched = blocked.batched or step.sent.frame.messages > 1
+            yield from _consumer_is_within(limited, blocked, held, step)
+            yield from _all_are_within(limited, blocked, held, step.sent.frame)
+        elif step.frame.command == REDELIVER:
+            blocked.members.pop(id(step.member), None)
+            blocked.together = None
+        held.take(step)
 
-    requirement = RequirementId("flow.max-unacked-messages")
 
-    def start(self) -> None:
-        super().start()
-        topology = self.view.case.topology
-        self._policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
-        self._limits: dict[Group, _Limits] = {}
-        self._stored: dict[str, list[Stored]] = {}
-        """What may be sent at once."""
-        self._sought: set[tuple[str, str]] = set()
-        """Topic and name of subscriptions that begin elsewhere than where they were made: what waits is not known."""
-        self._end: Ended | None = None
+def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: Holdings, step: Step) -> Says:
+    subscription, most, member, frame = limited.subscription, limited.of_consumer, step.member, step.frame
+    unacked = held.of(member)
+    if not most:
+        return
+    # A Key_Shared dispatcher that reads for others looks at the room of each (filterAndGroupEntriesForDispatching).
+    joined = sum(other.joined.seq < frame.seq for other in subscription.members)
+    if unacked < most if subscription.kind == "Key_Shared" and joined > 1 else unacked <= most // 2:
+        blocked.members.pop(id(member), None)
+    since = blocked.members.get(id(member))
+    if since is not None and since >= (most - 1 if blocked.batched else 0):
+        yield breach(
+            "consumer-over-limit",
+            f"{subscription}: {member} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; "
+            f"at {most} it should have got no more until {most // 2} are left",
+            *(held.oldest(member), frame),
+        )
+    if since is not None:
+        blocked.members[id(member)] = since + 1
+    elif unacked + charged(frame) >= most:
+        blocked.members[id(member)] = 0
+        yield Exercised(frame)
 
-    def concerned(self) -> bool:
-        return any(_limits_of(policies) != (0, 0) for policies in self._policies.values())
 
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if event.meta.deliver_at_ms is None:
-            self._stored.setdefault(event.topic, []).append(event)
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end = event
-
-    @on(Frame, "SEEK", "UNSUBSCRIBE")
-    def sought(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None:
-            self._sought.add((session.topic, session.subscription))
-
-    @on(Frame, "FLOW", "ACK", "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def moves(self, event: Frame) -> None:
-        group, member = self.member(event)
-        limits = None if group is None else self._of(group)
-        if limits is None or member is None or not event.at_broker:
-            return
-        limits.moved = event
-        if event.command == "REDELIVER_UNACKNOWLEDGED_MESSAGES":
-            limits.blocked.pop(id(member), None)
-            limits.over = None
-            limits.let_go([id.position for id in event.ids] or list(limits.held), member)
-        elif event.command == "ACK" and event.ack_type == "Individual" and member.takes_acks:
-            limits.let_go(_whole_entries(event))
-
-    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        limits = self._of(group)
-        if limits is None:
-            return
-        limits.moved = frame
-        limits.sent.add(position)
-        limits.batched = limits.batched or frame.messages > 1
-        limits.held[position] = (member, charged(frame))
-        self._judge_consumer(group, limits, member, frame)
-        self._judge_subscription(group, limits, frame)
-
-    def _judge_consumer(self, group: Group, limits: _Limits, member: Member, frame: Frame) -> None:
-        most, unacked = limits.of_consumer, _unacked(member)
-        if not most:
-            return
-        # A Key_Shared dispatcher that reads for others looks at the room of each (filterAndGroupEntriesForDispatching).
-        served_beside = group.kind == "Key_Shared" and len(group.members) > 1
-        if unacked < most if served_beside else unacked <= most // 2:
-            limits.blocked.pop(id(member), None)
-        since = limits.blocked.get(id(member))
-        if since is not None and since >= limits.left_of_a_turn:
-            self.breach(
-                "consumer-over-limit",
-                f"{group}: {member} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at "
-                f"{most} it should have got no more until {most // 2} are left",
-                *list(member.out.values())[:1],
+def _all_are_within(limited: _Limited, blocked: _Blocked, held: Holdings, frame: Frame) -> Says:
+    subscription, most = limited.subscription, limited.together
+    unacked = sum(held.of(member) for member in subscription.living(frame))
+    if not most:
+        return
+    if blocked.together is not None and unacked < most // 2:
+        blocked.together = None
+    if blocked.together is not None:
+        blocked.together += 1
+        if blocked.together == READ_BATCH_ENTRIES:
+            yield breach(
+                "subscription-over-limit",
+                f"{subscription} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at "
+                f"{most} nothing more should have been read, and {READ_BATCH_ENTRIES} entries have left since",
                 frame,
             )
-        if since is not None:
-            limits.blocked[id(member)] = since + 1
-        elif unacked + charged(frame) >= most:
-            limits.blocked[id(member)] = 0
-            self.exercise(frame)
+    elif unacked + charged(frame) >= most:
+        blocked.together = 0
+        yield Exercised(frame)
 
-    def _judge_subscription(self, group: Group, limits: _Limits, frame: Frame) -> None:
-        most, unacked = limits.of_subscription, sum(_unacked(member) for member in group.living())
-        if not most:
-            return
-        if limits.over is not None and unacked < most // 2:
-            limits.over = None
-        if limits.over is not None:
-            limits.over += 1
-            if limits.over == READ_BATCH_ENTRIES:
-                self.breach(
-                    "subscription-over-limit",
-                    f"{group} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at {most} "
-                    f"nothing more should have been read, and {READ_BATCH_ENTRIES} entries have left since",
-                    frame,
-                )
-        elif unacked + charged(frame) >= most:
-            limits.over = 0
-            self.exercise(frame)
 
-    def finish(self) -> None:
-        for group, limits in self._limits.items():
-            if self.groups.get((group.topic, group.name)) is group:
-                for member in group.members:
-                    self._stalled(group, limits, member)
-
-    def _stalled(self, group: Group, limits: _Limits, member: Member) -> None:
-        """Permits, messages and room for them, and nothing came."""
-        end = member.session.ended or member.left or self._end
-        moved = None if end is None else _moved(group, limits, end)
-        if end is None or moved is None or moved.t_ns > end.t_ns or not _has_room(group, limits, member, end):
-            return
-        if (group.topic, group.name) in self._sought or (group.kind == "Key_Shared" and len(group.members) > 1):
-            return  # What waits may be of keys that are another one's.
-        earliest = member.session.request.fields.get("initialPosition") == "Earliest"
-        tolerance = TOLERANCES["answer"]
-        due = [entry for entry in self._stored.get(group.topic, ()) if entry.t_ns + tolerance.slack_ns < end.t_ns]
-        waits = len(limits.sent) < len(due) and member.permits > 0 and earliest
-        if not waits or end.t_ns - moved.t_ns <= tolerance.slack_ns:
-            return
-        if not self.tracker.load.quiet(moved.t_ns, end.t_ns, tolerance):
-            self.undecided("the machine was too busy to tell that a consumer is not served any more")
-            return
-        self.breach(
+def _goes_on(timeline: Timeline, limited: _Limited, member: Member) -> Says:
+    """With permits, messages and room for them, something comes. What waits may be of keys that are another one's, and
+    is not known of a subscription that was moved."""
+    subscription = limited.subscription
+    end: Event | None = member.session.ended or member.left or next(iter(timeline.events.of(Ended)), None)
+    if end is None or (subscription.kind == "Key_Shared" and len(subscription.members) > 1):
+        return
+    moved = last_moved(timeline, subscription, end)
+    if (
+        moved is None
+        or moved.t_ns > end.t_ns
+        or was_sought(timeline, subscription)
+        or not _has_room(timeline, limited, member, end)
+    ):
+        return
+    entries = (one for one in timeline.events.of(Stored) if one.topic == subscription.topic)
+    open_ = [one for one in entries if one.meta.deliver_at_ms is None]
+    due = [one for one in open_ if timeline.bounds.is_past("answer", one.t_ns, end.t_ns)]
+    sent, permits = {one.position for one in subscription.deliveries}, timeline.broker_account(member.session).at(end)
+    earliest = member.session.request.fields.get("initialPosition") == "Earliest"
+    if len(sent) >= len(due) or permits.outstanding <= 0 or not earliest:
+        return
+    if timeline.bounds.is_overdue("answer", moved.t_ns, end.t_ns, what="a message"):
+        held = held_at_most(timeline, subscription, member)
+        yield breach(
             "stalled",
-            f"{group}: {member} had {limits.unacked_at_most(member)} messages unacknowledged and {member.permits} "
-            f"permits from {ms(moved.t_ns)} to {ms(end.t_ns)}, and was sent nothing of what waits",
-            moved,
-            end,
+            f"{subscription}: {member} had {held} messages unacknowledged and {permits.outstanding} permits from "
+            f"{ms(moved.t_ns)} to {ms(end.t_ns)}, and was sent nothing of what waits",
+            *(moved, end),
         )
 
-    def _of(self, group: Group) -> _Limits | None:
-        policies = self._policies.get(base_topic(group.topic))
-        if policies is None or group.kind not in KINDS:
-            return None
-        own, together = _limits_of(policies)
-        if not own and not together:
-            return None
-        return self._limits.setdefault(group, _Limits(own, together))
 
-
-def _limits_of(policies: Policies) -> tuple[int, int]:
-    """Of a consumer and of a subscription; 0 where there is none."""
-    return max(policies.max_unacked_per_consumer or 0, 0), max(policies.max_unacked_per_subscription or 0, 0)
-
-
-def _moved(group: Group, limits: _Limits, end: Event) -> Event | None:
-    """The last that may have made the broker send something: whoever goes leaves room, too."""
-    left = [other.left for other in group.members if other.left is not None and other.left.t_ns < end.t_ns]
-    return max((event for event in (limits.moved, *left) if event is not None), key=lambda one: one.t_ns, default=None)
-
-
-def _has_room(group: Group, limits: _Limits, member: Member, end: Event) -> bool:
+def _has_room(timeline: Timeline, limited: _Limited, member: Member, end: Event) -> bool:
     """Whether nothing was over a limit at the end of this consumer."""
-    there = [other for other in group.members if other.left is None or other.left.t_ns >= end.t_ns]
-    together = sum(map(limits.unacked_at_most, there))
-    own = not limits.of_consumer or limits.unacked_at_most(member) <= limits.of_consumer // 2
-    return own and (not limits.of_subscription or together < limits.of_subscription // 2)
-
-
-def _unacked(member: Member) -> int:
-    """At least: of what members were acknowledged nothing is counted."""
-    return sum(map(charged, member.out.values()))
-
-
-def _whole_entries(ack: Frame) -> Iterator[Position]:
-    """Those that an ACK names without saying which of their members are left."""
-    for number, id in enumerate(ack.ids):
-        if number >= len(ack.ack_sets) or not ack.ack_sets[number]:
-            yield id.position
+    subscription, own, together = limited
+    there = [other for other in subscription.members if other.left is None or other.left.t_ns >= end.t_ns]
+    of_all = sum(held_at_most(timeline, subscription, other) for other in there) if together else 0
+    of_it = held_at_most(timeline, subscription, member) if own else 0
+    return of_it <= own // 2 and (not together or of_all < together // 2)

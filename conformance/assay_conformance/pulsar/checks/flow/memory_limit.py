@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._in_flight import InFlight
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Invoke
+from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, ms
 
 
-class MemoryLimit(InFlight):
-    """Bytes of messages without a receipt, of all producers of a client together; one message may cross the limit."""
+class _Full(NamedTuple):
+    """A SEND that leaves while messages of all producers of its client together reach the limit."""
 
-    requirement = RequirementId("flow.memory-limit")
-    needs = (Setting("client", "memory_limit_bytes"),)
+    client: Invoke
+    limit: int
+    leaving: Leaving
+    sizes: list[int]
 
-    def more(self, handle: int, event: Frame) -> None:
-        client = self.view.client_of(handle)
-        if client is None or self.tracker.lines.forged_receipts:
-            return
-        limit = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
-        if not limit:
-            return
-        its = [h for h, opened in self.tracker.lines.openings.items() if opened.args.get("client") == client.handle]
-        total = sum(self.bytes[other] for other in its)
-        if total < limit:
-            return
-        sizes = [send.invoke.size or 0 for other in its for send in self.in_flight(other)]
-        if total - max(sizes) > limit:
-            self.breach(
-                "too-many-bytes",
-                f"{total} bytes of {len(sizes)} messages of client {client.handle} were without a receipt at "
-                f"{ms(event.t_ns)}; memory_limit_bytes is {limit}, and one message of at most {max(sizes)} bytes may "
-                "cross it",
-                client,
-                event,
-            )
-        else:
-            self.exercise(event)
+
+def _full(timeline: Timeline) -> Iterator[_Full]:
+    for client in timeline.events.invokes("open_client"):
+        its = [handle for handle, opening in timeline.openings.items() if opening.args.get("client") == client.handle]
+        limit = int(timeline.view.client_setting(its[0], "memory_limit_bytes") or 0) if its else 0
+        for leaving in timeline.leaving(*its) if limit else ():
+            if sum(leaving.in_flight.bytes[handle] for handle in its) >= limit:
+                sends = (send for handle in its for send in leaving.in_flight.sends(handle))
+                yield _Full(client, limit, leaving, [send.invoke.size or 0 for send in sends])
+
+
+@check("flow.memory-limit", of=_full, sees_plain=True)
+def memory_limit(timeline: Timeline, full: _Full) -> Says:
+    """flow.memory-limit: messages without a receipt, of all producers of a client together, hold no more bytes than its
+    limit; one message may cross it."""
+    client, limit, leaving, sizes = full
+    timeline.check_forged_receipts(leaving.frame)
+    yield Exercised(leaving.frame)
+    if sum(sizes) - max(sizes) > limit:
+        yield breach(
+            "too-many-bytes",
+            f"{sum(sizes)} bytes of {len(sizes)} messages of client {client.handle} were without a receipt at "
+            f"{ms(leaving.frame.t_ns)}; memory_limit_bytes is {limit}, and one message of at most {max(sizes)} bytes "
+            "may cross it",
+            *(client, leaving.frame),
+        )

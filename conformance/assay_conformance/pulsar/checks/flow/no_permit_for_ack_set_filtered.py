@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._permits import Ledger, PermitCheck
+from assay_conformance.pulsar.checks.flow._grants import later_grants
+from assay_conformance.pulsar.timeline import Exercised, Grant, Says, Timeline, breach, check, ms
 
 
-class NoPermitForAckSetFiltered(PermitCheck):
-    """More permits are open than the queue holds, by no more than what ack_sets took out: those were returned."""
+@check("flow.no-permit-for-ack-set-filtered", of=later_grants)
+def no_permit_for_ack_set_filtered(_timeline: Timeline, grant: Grant) -> Says:
+    """flow.no-permit-for-ack-set-filtered: messages that an ack_set takes out of their batch return no permit.
 
-    requirement = RequirementId("flow.no-permit-for-ack-set-filtered")
-    needs = (Trait.BATCH,)
-
-    def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
-        if not ledger.filtered or session.consumer is None:
-            return
-        if ledger.outstanding <= ledger.queue:
-            self.exercise(event)
-        elif ledger.outstanding <= ledger.queue + ledger.filtered:
-            self.breach(
-                "permits-for-filtered",
-                f"consumer {session.consumer.handle} granted {event.permits} permits at {ms(event.t_ns)}; "
-                f"{ledger.outstanding} are open then, its queue holds {ledger.queue}. {ledger.filtered} messages had "
-                "come that an ack_set takes out of their batch, and for which the broker had charged nothing",
-                *([ledger.last_filtered] if ledger.last_filtered else []),
-                event,
-            )
+    A breach is that more permits are open than the queue holds, by no more than what ack_sets took out.
+    """
+    account, balance = grant.account, grant.balance
+    if balance.filtered and balance.outstanding <= account.queue:
+        yield Exercised(grant.frame)
+    elif balance.filtered and balance.outstanding <= account.queue + balance.filtered:
+        yield breach(
+            "permits-for-filtered",
+            f"consumer {account.handle} granted {grant.permits} permits at {ms(grant.frame.t_ns)}; "
+            f"{balance.outstanding} are open then, its queue holds {account.queue}. {balance.filtered} messages had "
+            "come that an ack_set takes out of their batch, and for which the broker had charged nothing",
+            *(balance.last_filtered, grant.frame),
+        )

@@ -2,73 +2,83 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import late
-from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Event, Frame, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._permits import Ledger, PermitCheck
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Event, Received
+from assay_conformance.pulsar.checks.flow._grants import later_grants, until_ns
+from assay_conformance.pulsar.timeline import Exercised, Grant, PermitAccount, Says, Timeline, breach, check, each, ms
 
 
-class PermitsRenewedAtHalfQueue(PermitCheck):
-    """Once the application has taken half a queue, permits follow; and never in smaller portions.
+@check("flow.permits-renewed-at-half-queue")
+def permits_renewed_at_half_queue(timeline: Timeline) -> Says:
+    """flow.permits-renewed-at-half-queue: once the application has taken half a queue, permits follow; and never in
+    smaller portions.
 
-    Judged on a consumer's first connection: behind a reconnect nobody sees which connection a delivery came over.
+    That they follow is judged on a consumer's first connection: behind a reconnect nothing shows which connection a
+    delivery came over.
     """
+    yield from each(later_grants(timeline), _is_half_a_queue)
+    yield from each(_refills(timeline), _follows, timeline)
 
-    requirement = RequirementId("flow.permits-renewed-at-half-queue")
-    skips_plain = True
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        session = consumer.sessions[0] if consumer is not None and consumer.sessions else None
-        ledger = self.kept.of(session)
-        if session is None or ledger is None or session.ended is not None:
-            return
-        entry = self.tracker.entries.get(event.seq)
-        # A consumer of several topics, as with retry letters, has a queue and permits on each.
-        if entry is not None and entry.topic != session.topic:
-            return
-        ledger.taken += 1
-        if ledger.taken >= ledger.refill and ledger.ripe is None:
-            ledger.ripe = event
+def _is_half_a_queue(grant: Grant) -> Says:
+    account = grant.account
+    if grant.permits >= max(1, account.queue // 2):
+        yield Exercised(grant.frame)
+        return
+    yield breach(
+        "in-drips",
+        f"consumer {account.handle} granted {grant.permits} permits at {ms(grant.frame.t_ns)}; its queue holds "
+        f"{account.queue}, expected no grant before half of them were used",
+        *(account.grants[0].frame, grant.frame),
+    )
 
-    def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
-        self._overdue(session, ledger, event)
-        permits = event.permits or 0
-        if permits < max(1, ledger.queue // 2) and session.consumer is not None:
-            self.breach(
-                "in-drips",
-                f"consumer {session.consumer.handle} granted {permits} permits at {ms(event.t_ns)}; its queue holds "
-                f"{ledger.queue}, expected no grant before half of them were used",
-                *([ledger.first] if ledger.first else []),
-                event,
-            )
-        else:
-            self.exercise(event)
-        ledger.taken -= permits
-        ledger.ripe = None
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        ledger = self.kept.of(session)
-        if ledger is not None:
-            self._overdue(session, ledger, event)
+class _Refill(NamedTuple):
+    """`ripe`: the delivery that made half a queue taken; `then`: the next grant, or where the session was over."""
 
-    def _overdue(self, session: ConsumerSession, ledger: Ledger, event: Event) -> None:
-        ripe, consumer = ledger.ripe, session.consumer
-        if ripe is None or consumer is None:
-            return
-        until_ns = min(event.t_ns, consumer.closing.t_ns if consumer.closing is not None else event.t_ns)
-        if late("answer", ripe.t_ns, until_ns):
-            self.overdue(
-                "answer",
-                ripe.t_ns,
-                until_ns,
-                "no-refill",
-                f"the application had taken half the queue of consumer {consumer.handle} ({ledger.refill} of "
-                f"{ledger.queue}) at {ms(ripe.t_ns)}, and no permits had followed by {ms(until_ns)}",
-                ripe,
-                event,
-            )
-        ledger.ripe = None
+    account: PermitAccount
+    ripe: Received
+    then: Event
+
+
+def _refills(timeline: Timeline) -> Iterator[_Refill]:
+    for account in timeline.accounts:
+        taken, ripe = 0, None
+        for event in _steps(timeline, account) if account.is_first else ():
+            if isinstance(event, Received):
+                taken += 1
+                ripe = event if ripe is None and taken >= account.refill else ripe
+                continue
+            if ripe is not None:
+                yield _Refill(account, ripe, event)
+            # A grant may be seen before the deliveries that led to it.
+            taken, ripe = taken - (getattr(event, "permits", None) or 0), None
+
+
+def _steps(timeline: Timeline, account: PermitAccount) -> list[Event]:
+    """What the application took, grants but for the first, and ends of the session. A consumer of several topics, as
+    with retry letters, has a queue and permits on each."""
+    session, consumer = account.session, account.consumer
+    ends = timeline.consumer_sessions.ends(session)
+    over = account.cut_off or (session.ended or ends[-1])
+    taken = []
+    for message in timeline.received(consumer) if consumer is not None else ():
+        entry = timeline.entry_of(message)
+        if message.seq < over.seq and (entry is None or entry.topic == session.topic):
+            taken.append(message)
+    steps: list[Event] = [*taken, *(grant.frame for grant in account.grants[1:])]
+    return sorted([*steps, *(() if account.cut_off else ends)], key=lambda event: event.seq)
+
+
+def _follows(timeline: Timeline, refill: _Refill) -> Says:
+    account, ripe, then = refill
+    last_ns = until_ns(account, then)
+    if timeline.bounds.is_missing("answer", ripe.t_ns, last_ns, what="permits"):
+        yield breach(
+            "no-refill",
+            f"the application had taken half the queue of consumer {account.handle} ({account.refill} of "
+            f"{account.queue}) at {ms(ripe.t_ns)}, and no permits had followed by {ms(last_ns)}",
+            *(ripe, then),
+        )

@@ -2,53 +2,103 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import buries, is_acked
-from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._zero_queue import Granted, Wanted, ZeroQueueCheck
+from collections import Counter
+from collections.abc import Iterator
+
+from assay_conformance.checks.consumption import buries, plain_acks
+from assay_conformance.model.event import Position
+from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
 from assay_conformance.pulsar.checks.subscription._readers import is_reader
+from assay_conformance.pulsar.timeline import (
+    Entry,
+    Exercised,
+    Grant,
+    Says,
+    Timeline,
+    breach,
+    charged,
+    check,
+    known_owner,
+    ms,
+)
 
 
-class ZeroQueuePermitPerReceive(ZeroQueueCheck):
-    """Never more permits than messages the application has asked for, and one at a time.
+def _grants(timeline: Timeline) -> Iterator[Grant]:
+    return (grant for account in zero_queue_accounts(timeline) for grant in account.grants)
+
+
+@check("flow.zero-queue-permit-per-receive", of=_grants, sees_plain=True)
+def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
+    """flow.zero-queue-permit-per-receive: a consumer without a queue never grants more permits than messages the
+    application has asked for, and one at a time.
 
     What comes again although the application has acknowledged it may be dropped, and so may what is buried, what was
-    sought behind, and what a reader had read before: another permit follows for the receive that waits."""
+    sought behind, and what a reader had read before: another permit follows for the receive that waits.
+    """
+    account, flow, balance = grant.account, grant.frame, grant.balance
+    calls = (call for call in timeline.events.invokes("receive") if call.handle == account.handle)
+    asked = sum(int(call.args.get("count", 0)) for call in calls if call.seq < flow.seq)
+    began = account.frames[0].seq
+    got = 0 if account.consumer is None else sum(one.seq < began for one in timeline.received(account.consumer))
+    if balance.outstanding > 1:
+        yield breach(
+            "more-than-one",
+            f"consumer {account.handle} has no queue and granted {grant.permits} permits at {ms(flow.t_ns)}; "
+            f"{balance.outstanding} are open then, expected one",
+            *(account.session.request, flow),
+        )
+    elif _excess(timeline, grant, got + balance.granted - asked) > 0:
+        yield breach(
+            "unasked",
+            f"consumer {account.handle} has no queue and granted a permit at {ms(flow.t_ns)}, its {balance.granted}. "
+            f"on this connection; its application had asked for {asked} messages in all, and had got {got} of them "
+            "before",
+            *(account.session.request, flow),
+        )
+    else:
+        yield Exercised(flow)
 
-    requirement = RequirementId("flow.zero-queue-permit-per-receive")
 
-    def flowed(self, session: ConsumerSession, granted: Granted, event: Frame) -> None:
-        assert session.consumer is not None
-        wanted = self.wanted(session.consumer)
-        handle, at = session.consumer.handle, ms(event.t_ns)
-        if granted.permits - granted.came > 1:
-            self.breach(
-                "more-than-one",
-                f"consumer {handle} has no queue and granted {event.permits} permits at {at}; "
-                f"{granted.permits - granted.came} are open then, expected one",
-                session.request,
-                event,
-            )
-        elif granted.got + granted.permits > wanted.asked + granted.lost + self._dropped(session, wanted):
-            self.breach(
-                "unasked",
-                f"consumer {handle} has no queue and granted a permit at {at}, its {granted.permits}. on this "
-                f"connection; its application had asked for {wanted.asked} messages in all, and had got {granted.got} "
-                "of them before",
-                session.request,
-                event,
-            )
-        else:
-            self.exercise(event)
+def _excess(timeline: Timeline, grant: Grant, beyond: int) -> int:
+    """What of the permits beyond what was asked for no message accounts for that the application did not get."""
+    return 0 if beyond <= 0 else beyond - _lost(timeline, grant) - _dropped(timeline, grant)
 
-    def _dropped(self, session: ConsumerSession, wanted: Wanted) -> int:
-        """How many of the messages that came may have been dropped for good."""
-        return sum(count for entry, count in wanted.kept.items() if count > 0 and self._may_drop(session, entry))
 
-    def _may_drop(self, session: ConsumerSession, entry: Entry) -> bool:
-        consumer = session.consumer
-        assert consumer is not None
-        passed_over = (entry.ledger, entry.entry) in consumer.sought or is_reader(session)
-        return passed_over or buries(self.view, consumer) or is_acked(self.tracker, consumer.handle, entry)
+def _lost(timeline: Timeline, grant: Grant) -> int:
+    """Messages that came garbled on this connection, or of which an ACK says why nobody can read them."""
+    lost, read = 0, dict[Position, int]()
+    for frame in timeline.consumer_sessions.frames(grant.account.session, "MESSAGE", "ACK"):
+        if frame.seq > grant.frame.seq or not frame.at_client:
+            continue
+        if frame.command == "ACK":
+            lost += 0 if plain_acks(frame) else sum(read.pop(id.position, 0) for id in frame.ids)
+        elif frame.intact is False:
+            lost += charged(frame)
+        elif frame.ids:
+            read[frame.ids[0].position] = charged(frame)
+    return lost
+
+
+def _dropped(timeline: Timeline, grant: Grant) -> int:
+    """Messages that may have been dropped for good, of those that came on any connection and were not handed over."""
+    consumer, flow, kept = grant.account.consumer, grant.frame, Counter[Entry]()
+    if consumer is None:
+        return 0
+    for one in timeline.deliveries:
+        if one.came and one.frame.seq < flow.seq and known_owner(one.session, one.frame) is consumer:
+            kept[one.entry] += charged(one.frame)
+    kept.subtract(
+        entry
+        for one in timeline.received(consumer)
+        if one.seq < flow.seq and (entry := timeline.entry_of(one)) is not None
+    )
+    may_drop = is_reader(grant.account.session) or buries(timeline.view, consumer)
+    return sum(count for entry, count in kept.items() if count > 0 and (may_drop or _is_over(timeline, grant, entry)))
+
+
+def _is_over(timeline: Timeline, grant: Grant, entry: Entry) -> bool:
+    """The application had acknowledged it, or sought behind it."""
+    consumer = grant.account.consumer
+    calls = timeline.calls_about(consumer, entry) if consumer is not None else ()
+    acked = any(call.invoke.verb == "ack" and call.invoke.seq < grant.frame.seq for call in calls)
+    return acked or (consumer is not None and (entry.ledger, entry.entry) in consumer.sought)

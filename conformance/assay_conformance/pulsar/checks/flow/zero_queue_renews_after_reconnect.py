@@ -2,57 +2,61 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import late
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._zero_queue import Granted, ZeroQueueCheck
+from assay_conformance.model.event import Completion, Event
+from assay_conformance.pulsar.checks.flow._grants import until_ns
+from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
+from assay_conformance.pulsar.timeline import Exercised, PermitAccount, Says, Timeline, breach, check, ms
 
 
-class ZeroQueueRenewsAfterReconnect(ZeroQueueCheck):
-    """Behind a reconnect the permit of a receive that waits is granted again."""
+def _returns(timeline: Timeline) -> list[PermitAccount]:
+    return [account for account in zero_queue_accounts(timeline) if account.is_return]
 
-    requirement = RequirementId("flow.zero-queue-renews-after-reconnect")
 
-    def flowed(self, session: ConsumerSession, granted: Granted, event: Frame) -> None:
-        assert session.consumer is not None
-        if granted.permits == event.permits and session.is_return and self.wanted(session.consumer).waiting:
-            self.exercise(event)
+@check("flow.zero-queue-renews-after-reconnect", of=_returns, sees_plain=True)
+def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount) -> Says:
+    """flow.zero-queue-renews-after-reconnect: behind a reconnect the permit of a receive that waits is granted again.
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        granted, consumer = self.granted(session), session.consumer
-        if granted is None or consumer is None or session.ready is None or granted.permits or not session.is_return:
+    A receive that waited for long enough and ended with nothing shows that it was not, and so does one that waits when
+    the session is over.
+    """
+    grants = [grant.frame for grant in account.grants if grant.permits]
+    first, admitted = (grants[0] if grants else None), account.session.admitted
+    if first is not None and _asked_ns(timeline, account, first) is not None:
+        yield Exercised(first)
+    if admitted is None:
+        return
+    ends = timeline.consumer_sessions.ends(account.session)
+    own = (end for end in timeline.events.completions("receive") if end.handle == account.handle and not end.count)
+    starved = [end for end in own if admitted.seq < end.seq < ends[0].seq]
+    for over in sorted([*ends, *starved], key=lambda event: event.seq):
+        if first is not None and first.seq < over.seq:
             return
-        until_ns = consumer.closing.t_ns if consumer.closing is not None else event.t_ns
-        wanted = self.wanted(consumer)
-        since_ns = max(session.ready.t_ns, wanted.asked_ns)
-        if wanted.waiting and late("answer", since_ns, until_ns):
-            self._silent(session, consumer, since_ns, until_ns, event)
+        since_ns, last_ns = _since_ns(timeline, account, over), until_ns(account, over)
+        if since_ns is None or not timeline.bounds.is_past("answer", since_ns, last_ns):
+            continue
+        if timeline.bounds.is_missing("answer", since_ns, last_ns, what="a permit"):
+            yield breach(
+                "waits-without-permit",
+                f"consumer {account.handle} has no queue, and its application waits for a message; it was subscribed "
+                f"again at {ms(admitted.t_ns)} and had granted no permit by {ms(last_ns)}",
+                *(admitted, over),
+            )
 
-    @on(Completion, "receive")
-    def gave_up(self, event: Completion) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle or 0)
-        session = consumer.live_on(consumer.topics[0]) if consumer is not None else None
-        granted = self.granted(session)
-        operation = self.tracker.operations.get(event.op)
-        if consumer is None or session is None or granted is None or session.ready is None or operation is None:
-            return
-        waited = operation.invoke.seq < session.ready.seq and late("answer", session.ready.t_ns, event.t_ns)
-        if waited and not granted.permits and not event.count and session.is_return:
-            self._silent(session, consumer, session.ready.t_ns, event.t_ns, event)
 
-    def _silent(
-        self, session: ConsumerSession, consumer: OpenedConsumer, since_ns: int, until_ns: int, event: Event
-    ) -> None:
-        assert session.ready is not None
-        self.overdue(
-            "answer",
-            since_ns,
-            until_ns,
-            "waits-without-permit",
-            f"consumer {consumer.handle} has no queue, and its application waits for a message; it was subscribed "
-            f"again at {ms(session.ready.t_ns)} and had granted no permit by {ms(until_ns)}",
-            session.ready,
-            event,
-        )
+def _since_ns(timeline: Timeline, account: PermitAccount, over: Event) -> int | None:
+    """Since when a permit was due that had not come when a receive ended, or the session was over."""
+    admitted = account.session.admitted
+    if admitted is None:
+        return None
+    if isinstance(over, Completion):
+        call = timeline.call_of(over.op)
+        return admitted.t_ns if call is not None and call.seq < admitted.seq else None
+    asked_ns = _asked_ns(timeline, account, over)
+    return None if asked_ns is None else max(admitted.t_ns, asked_ns)
+
+
+def _asked_ns(timeline: Timeline, account: PermitAccount, at: Event) -> int | None:
+    """When the application had asked for a message last, where some receive was waiting; None where none was."""
+    calls = [call for call in timeline.events.invokes("receive") if call.handle == account.handle and call.seq < at.seq]
+    ended = {end.op for end in timeline.events.completions("receive") if end.seq < at.seq}
+    return calls[-1].t_ns if any(call.op not in ended for call in calls) else None

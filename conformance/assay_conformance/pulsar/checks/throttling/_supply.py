@@ -10,8 +10,8 @@ from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Fate, Frame, Stored
 from assay_conformance.model.policy import Policies
-from assay_conformance.pulsar.checks.flow._permits import charged
 from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck, Dispatches
+from assay_conformance.pulsar.timeline.permits import charged
 
 LEAST_PERIODS = 3
 """Less than this tells nothing from below: the broker looks again a second after it found no tokens."""

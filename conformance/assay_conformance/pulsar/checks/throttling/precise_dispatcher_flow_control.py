@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.flow._permits import charged
+from assay_conformance.pulsar.timeline.permits import charged
 
 
 @dataclass(slots=True)
