@@ -42,7 +42,7 @@ from assay_conformance.model.needs import needs
 from assay_conformance.pulsar.mutants import mutants
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.exploration.campaign import reachable, written
-from assay_fixtures.exploration.rounds import Rounds
+from assay_fixtures.exploration.scheduler import Scheduler
 from assay_fixtures.reference.probe import FACTS, in_memory
 
 
@@ -67,7 +67,7 @@ def explored(seed: int, cpu_s: float) -> Iterator[Explored]:
         return [case for case in drawn if in_memory(case) and not any(map(site.lacks, needs(case)))]
 
     steering = Steering(reachable(PACK.catalogue, FACTS), written(PACK))
-    rounds = Rounds(tuple(Area), seed, draw, steering)
+    rounds = Scheduler(tuple(Area), seed, draw, steering)
     number, began_s = 0, time.process_time()
     while time.process_time() - began_s < cpu_s and (cases := asyncio.run(rounds.next())):
         for case in cases:

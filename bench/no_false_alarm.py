@@ -33,7 +33,7 @@ from fuzz.lives import ROUND, blamed, trial
 from hypothesis import strategies as st
 
 from assay_conformance.machines import areas, plan
-from assay_conformance.machines.harmed import harmed
+from assay_conformance.machines.cases_with_faults import harmed
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.needs import needs

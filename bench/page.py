@@ -31,11 +31,11 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.run import BrokerInfo, LoadSource, Machine, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
+from assay_reports.expectation_matching import match_expectations
 from assay_reports.expectations import Expectations, Known
 from assay_reports.outcome import outcome
 from assay_reports.page import page
 from assay_reports.report import Report
-from assay_reports.standing import stand
 from assay_reports.verdicts import verdicts
 
 CHAPTERS = 20
@@ -146,7 +146,9 @@ def large(requirements: int, cases: int) -> Report:
     )
     nothing = Expectations(agent="none", tested="*", where="none")
     expected = [Known(nothing, "1.0")]
-    standing = stand(fold(judged, known.requirements, names), judged, expected, date(2026, 1, 1), frozenset(names))
+    standing = match_expectations(
+        fold(judged, known.requirements, names), judged, expected, date(2026, 1, 1), frozenset(names)
+    )
     told = outcome(standing, selected=len(names), strict=False)
     return Report(
         run=run,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay_conformance.broker.raw import StoredEntry
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.container.engine import connect
 from assay_fixtures.brokers.container.node import ContainerNode
 from assay_fixtures.brokers.jvm.archive import installed
@@ -44,20 +44,20 @@ class Up(NamedTuple):
 
 
 @asynccontextmanager
-async def node(folder: Path, ledger: Ledger) -> AsyncIterator[Up]:
+async def node(folder: Path, ledger: CleanupJournal) -> AsyncIterator[Up]:
     pulsar = installed()
     async with Standalone(pulsar, data=folder / "data", logs=folder, ledger=ledger) as brokers:
         yield Up(brokers.service_url, lambda: brokers.rss_bytes, _classes())
 
 
 @asynccontextmanager
-async def cluster(folder: Path, ledger: Ledger) -> AsyncIterator[Up]:
+async def cluster(folder: Path, ledger: CleanupJournal) -> AsyncIterator[Up]:
     async with JvmCluster(installed(), data=folder / "data", logs=folder, ledger=ledger) as brokers:
         yield Up(brokers.service_urls[0], lambda: brokers.rss_bytes, _classes())
 
 
 @asynccontextmanager
-async def container(folder: Path, ledger: Ledger) -> AsyncIterator[Up]:
+async def container(folder: Path, ledger: CleanupJournal) -> AsyncIterator[Up]:
     image = image_name()
     with contextlib.closing(connect()) as engine:
         brokers = ContainerNode(engine, image, ledger=ledger, log=folder / "log")
@@ -68,7 +68,7 @@ async def container(folder: Path, ledger: Ledger) -> AsyncIterator[Up]:
             await brokers.close()
 
 
-KINDS: dict[str, Callable[[Path, Ledger], AbstractAsyncContextManager[Up]]] = {
+KINDS: dict[str, Callable[[Path, CleanupJournal], AbstractAsyncContextManager[Up]]] = {
     "node": node,
     "cluster": cluster,
     "container": container,
@@ -80,7 +80,7 @@ def _classes() -> str:
     return f"Java {pulsar.java.version}, {'with' if pulsar.archive else 'without'} classes made ready"
 
 
-async def start(kind: str, folder: Path, ledger: Ledger) -> None:
+async def start(kind: str, folder: Path, ledger: CleanupJournal) -> None:
     began = time.monotonic()
     async with KINDS[kind](folder, ledger) as brokers:
         ready = time.monotonic()
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=3)
     arguments = parser.parse_args()
     for _ in range(arguments.starts):
-        with tempfile.TemporaryDirectory() as folder, Ledger.begin(Path(folder) / "ledger") as ledger:
+        with tempfile.TemporaryDirectory() as folder, CleanupJournal.begin(Path(folder) / "ledger") as ledger:
             asyncio.run(start(arguments.kind, Path(folder), ledger))
 
 

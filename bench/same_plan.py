@@ -38,11 +38,11 @@ import hashlib, msgspec
 from hypothesis import strategies as st
 from assay_conformance.pulsar.cases import all_cases
 from assay_conformance.cases.permutations import spread
-from assay_conformance.machines import areas, harmed, plan
+from assay_conformance.machines import areas, cases_with_faults, plan
 from assay_conformance.model.case import Tier
 written = all_cases()
 fast = [case for case in written if case.tier is Tier.FAST]
-harm = plan.draw(harmed.harmed(fast), 12, 3)
+harm = plan.draw(cases_with_faults.harmed(fast), 12, 3)
 lives = [plan.draw(areas.lives(area), 12, 3) for area in areas.Area]
 machines = [plan.draw_lives(area, 6, 3) for area in areas.Area]
 numbers = st.integers(0, 99_999).map(lambda number: msgspec.structs.replace(written[0], title=str(number)))

@@ -29,7 +29,7 @@ from pathlib import Path
 import msgspec
 
 from assay_conformance.model.errors import AssayError
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.archive import installed
 from assay_fixtures.brokers.pulsar.admin import Admin
 from assay_fixtures.brokers.pulsar.rest import Rest
@@ -77,7 +77,10 @@ async def compare(options: argparse.Namespace, broker: str, admin_url: str) -> F
 async def run(options: argparse.Namespace) -> Figures:
     if options.broker is not None:
         return await compare(options, options.broker, options.admin)
-    with tempfile.TemporaryDirectory(prefix="assay-fuzz-") as folder, Ledger.begin(Path(folder) / "ledger") as ledger:
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-fuzz-") as folder,
+        CleanupJournal.begin(Path(folder) / "ledger") as ledger,
+    ):
         async with node(installed(), Path(folder), ledger) as started:
             return await compare(options, started.service_url, started.admin_url)
 

@@ -10,7 +10,7 @@ import msgspec
 from bench.judged_by import UNKNOWN
 
 from assay_conformance.model.verdict import Verdict
-from assay_reports.standing import Cell
+from assay_reports.expectation_matching import Cell
 from assay_reports.verdicts import read_verdicts
 
 FOLDER: Final = Path(__file__).parents[2] / "fixtures" / "golden" / "past_bugs"

@@ -50,7 +50,7 @@ from assay_conformance.wire import (
 from assay_faults.answers import ANSWERS, Answer
 from assay_faults.channel import Segmenter, Severance, Wait
 from assay_faults.fields import METADATA, Field, command_type, resolve
-from assay_faults.passage import Injected, Passage
+from assay_faults.frame_in_flight import FrameInFlight, Injected
 
 _CHECKSUM = struct.Struct(">I")
 NS_PER_MS: Final = 1_000_000
@@ -58,7 +58,7 @@ NS_PER_MS: Final = 1_000_000
 Numbers = tuple[int, ...]
 
 
-class Desk(Protocol):
+class ActionContext(Protocol):
     """What an act may ask of its fault."""
 
     def next_number(self) -> int:
@@ -86,23 +86,23 @@ class Act:
     def prepare(self) -> None:
         """Resolve what the action names."""
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         raise NotImplementedError
 
 
 class _OnFrame(Act):
     """Acts on the frame itself, as long as it is there."""
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         return (passage.number,) if passage.gone is None and self.change(passage, desk) else None
 
-    def change(self, passage: Passage, desk: Desk) -> bool:
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:
         """Whether there was something to act on."""
         raise NotImplementedError
 
 
 class _Drop(_OnFrame):
-    def change(self, passage: Passage, desk: Desk) -> bool:  # noqa: ARG002
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:  # noqa: ARG002
         passage.gone = Fate.DROPPED
         return True
 
@@ -110,7 +110,7 @@ class _Drop(_OnFrame):
 class _Hold(_OnFrame):
     action: Hold
 
-    def change(self, passage: Passage, desk: Desk) -> bool:
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:
         passage.waits.append(desk.hold(Wait(overtake=self.action.overtake)))
         return True
 
@@ -118,7 +118,7 @@ class _Hold(_OnFrame):
 class _Delay(_OnFrame):
     action: Delay
 
-    def change(self, passage: Passage, desk: Desk) -> bool:
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:
         due_ns = passage.now_ns + self.action.delay_ms * NS_PER_MS
         passage.waits.append(desk.hold(Wait(overtake=self.action.overtake, due_ns=due_ns)))
         return True
@@ -127,7 +127,7 @@ class _Delay(_OnFrame):
 class _Duplicate(_OnFrame):
     action: Duplicate
 
-    def change(self, passage: Passage, desk: Desk) -> bool:  # noqa: ARG002
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:  # noqa: ARG002
         passage.copies += self.action.copies
         return True
 
@@ -139,7 +139,7 @@ class _Reorder(_OnFrame):
         if self.action.by < 1:
             raise UsageError(f"reorder: expected by >= 1, got {self.action.by}")
 
-    def change(self, passage: Passage, desk: Desk) -> bool:
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:
         passage.waits.append(desk.hold(Wait(overtake=True, frames=self.action.by)))
         return True
 
@@ -147,7 +147,7 @@ class _Reorder(_OnFrame):
 class _Corrupt(_OnFrame):
     action: Corrupt
 
-    def change(self, passage: Passage, desk: Desk) -> bool:  # noqa: ARG002
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:  # noqa: ARG002
         frame = passage.frame()
         where = None if frame is None else _part(frame, self.action.part)
         if frame is None or where is None or len(where) == 0:
@@ -171,7 +171,7 @@ class _Truncate(_OnFrame):
         if self.action.keep_bytes < 0:
             raise UsageError(f"truncate: expected keep_bytes >= 0, got {self.action.keep_bytes}")
 
-    def change(self, passage: Passage, desk: Desk) -> bool:  # noqa: ARG002
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:  # noqa: ARG002
         if self.action.keep_bytes < len(passage.raw):
             passage.raw = passage.raw[: self.action.keep_bytes]
             passage.gone = Fate.CUT
@@ -187,7 +187,7 @@ class _Rewrite(_OnFrame):
         assert self.kind is not None
         self._fields = [(field, field.convert(value)) for field, value in _resolved(self.kind, self.action.fields)]
 
-    def change(self, passage: Passage, desk: Desk) -> bool:  # noqa: ARG002
+    def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:  # noqa: ARG002
         frame = passage.frame()
         if frame is None or frame.type != self.kind:
             return False
@@ -211,7 +211,7 @@ class _AnswerError(Act):
         self._answer: Answer = answer
         self._error = answer.error_number(self.action.error)
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         if passage.sent is None:
             return None
         number = desk.next_number()
@@ -238,7 +238,7 @@ class _Inject(Act):
                 self._fixed.append((field, field.convert(value)))
         self._check_complete()
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         raw = self.action.raw or self._built(passage.sent)
         if raw is None:
             return None
@@ -288,7 +288,7 @@ class _Resegment(Act):
         if self.action.piece_bytes < 1:
             raise UsageError(f"resegment: expected piece_bytes >= 1, got {self.action.piece_bytes}")
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         gap_ns = self.action.gap_ms * NS_PER_MS
         for direction in Direction if passage.direction is None else (passage.direction,):
             passage.segmenters[direction] = Segmenter(desk.hold(Wait()), self.action.piece_bytes, gap_ns)
@@ -299,7 +299,7 @@ class _Cut(Act):
     needs_frame = False
     action: Cut
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         cut = self.action
         blackhole = cut.how is CutHow.BLACKHOLE
         passage.severance = Severance(cut, desk.hold(Wait()) if blackhole else Wait())
@@ -314,7 +314,7 @@ class _Refuse(Act):
 
     needs_frame = False
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:  # noqa: ARG002
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:  # noqa: ARG002
         return None
 
 
@@ -323,7 +323,7 @@ class Outside(Act):
 
     needs_frame = False
 
-    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+    def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         del passage
         desk.hold(Wait())
         return None

@@ -24,8 +24,8 @@ from typing import Final
 
 from assay_conformance.model.errors import AssayError
 from assay_faults.bounds import COMES_WITHIN_S, REMOVED_BY_TOOL_S, REMOVED_WITHIN_S
+from assay_faults.cleanup_journal import MARKER, SUFFIX, CleanupJournal, Entry, Kind, mark_done, read
 from assay_faults.kept import NOTES_SUFFIX, Notes, attributed, suspects
-from assay_faults.ledger import MARKER, SUFFIX, Entry, Kind, Ledger, mark_done, read
 from assay_faults.processes.identity import Identity, marked, send_signal
 from assay_faults.processes.running import run
 
@@ -73,7 +73,7 @@ def clean(folder: Path, more: Removers = _NO_MORE) -> list[Cleaned]:
     return cleaned
 
 
-def finish(ledger: Ledger, more: Removers = _NO_MORE) -> list[Cleaned]:
+def finish(ledger: CleanupJournal, more: Removers = _NO_MORE) -> list[Cleaned]:
     """Remove what this run itself still has open, and let go of its ledger."""
     cleaned = list(_removed(ledger.path.stem, ledger.left(), ledger.done, more))
     ledger.close()

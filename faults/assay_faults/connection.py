@@ -12,8 +12,8 @@ from assay_conformance.model.event import Frame as FrameEvent
 from assay_conformance.model.fault import Cut, CutHow, Direction, Scope
 from assay_conformance.wire import CommandType, Frame
 from assay_faults.channel import Channel, Entry, Severance, Wait
+from assay_faults.frame_owners import FrameOwners
 from assay_faults.outbox import LinkSink, Outbox
-from assay_faults.parties import Parties
 from assay_faults.triggers import names_party
 
 DIRECTIONS: Final = (Direction.TO_BROKER, Direction.TO_CLIENT)
@@ -97,7 +97,7 @@ class Connection:
         "to_client",
     )
 
-    def __init__(self, number: int, broker: int, parties: Parties, ways: Ways, listener: str = "") -> None:
+    def __init__(self, number: int, broker: int, parties: FrameOwners, ways: Ways, listener: str = "") -> None:
         self.number = number
         self.broker = broker
         self.listener = listener

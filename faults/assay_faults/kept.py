@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from assay_faults.bounds import MOST_NOTES_BYTES, UNNOTED_S
-from assay_faults.ledger import MARKER
+from assay_faults.cleanup_journal import MARKER
 from assay_faults.processes.identity import Identity, ProcessState, family, marked, name_of, state
 
 NOTES_SUFFIX: Final = ".notes"

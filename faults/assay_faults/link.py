@@ -31,12 +31,12 @@ from assay_conformance.model.outside import means_of
 from assay_conformance.model.topic_names import renamed
 from assay_conformance.wire import Frame, ProtocolError, decode
 from assay_conformance.wire.describe import Describer
+from assay_faults.active_fault import ActiveFault
 from assay_faults.channel import Channel, Entry, Wait
 from assay_faults.connection import DIRECTIONS, Connection, Ways
-from assay_faults.live import Live
+from assay_faults.frame_in_flight import FrameInFlight, Injected
+from assay_faults.frame_owners import FrameOwners
 from assay_faults.outbox import LinkSink
-from assay_faults.parties import Parties
-from assay_faults.passage import Injected, Passage
 from assay_faults.triggers import FrameTrigger, asks_who
 from assay_faults.witness import header
 
@@ -47,8 +47,8 @@ _QUICK_BYTES: Final = 1 << 16
 NO_FACTS: Final[Mapping[str, Fact]] = {}
 
 # What looks at each frame of a command: a trigger, the fault it belongs to, and whether it ends that fault.
-Watch = tuple[FrameTrigger, Live, bool]
-Acted = Sequence[tuple[Live, tuple[int, ...]]]
+Watch = tuple[FrameTrigger, ActiveFault, bool]
+Acted = Sequence[tuple[ActiveFault, tuple[int, ...]]]
 
 
 class Outside(Protocol):
@@ -99,10 +99,10 @@ class FrameLink:
         self._deadlines = self._ways.deadlines
         self._frames = 0
         self.fired: list[int] = []
-        self._lives: list[Live] = []
+        self._lives: list[ActiveFault] = []
         # Who is who is told once, when it begins: a fault that comes later needs to know too.
         self._learning = grows or any(map(asks_who, faults))
-        self._living: list[Live] = []
+        self._living: list[ActiveFault] = []
         self._gone = 0
         """How many of `_living`, and of what is in `_watches`, are over."""
         self._watches: dict[Direction, dict[int, list[Watch]]] = {direction: {} for direction in DIRECTIONS}
@@ -118,7 +118,7 @@ class FrameLink:
         return number
 
     def _take(self, fault: Fault, listener: str | None) -> int:
-        live = Live(len(self._lives), fault, self._next_number, listener)
+        live = ActiveFault(len(self._lives), fault, self._next_number, listener)
         if live.outside and self._outside is None:
             raise UsageError(
                 f"fault {live.number}: {live.action!r} needs {means_of(fault.action)}; here are only frames"
@@ -139,7 +139,7 @@ class FrameLink:
                 self._fire(live, (), None)
                 self._progress(now_ns)
                 return False
-        self._connections[conn] = Connection(conn, broker, Parties(self._local), self._ways, listener)
+        self._connections[conn] = Connection(conn, broker, FrameOwners(self._local), self._ways, listener)
         if self._client_dies:
             self._dying.add(conn)
         self._recorder.add(Opened, conn=conn, broker=broker, url=url)
@@ -270,10 +270,10 @@ class FrameLink:
 
     # --- a frame that is not simply passed on ---
 
-    def _hits(self, connection: Connection, frame: Frame, watches: list[Watch], now_ns: int) -> Sequence[Live]:
+    def _hits(self, connection: Connection, frame: Frame, watches: list[Watch], now_ns: int) -> Sequence[ActiveFault]:
         """The faults that this frame triggers, in plan order, after those that it ends have ended."""
-        hits: list[Live] = []
-        ends: list[Live] = []
+        hits: list[ActiveFault] = []
+        ends: list[ActiveFault] = []
         body = frame.body
         for trigger, live, is_end in watches:
             if not live.over and trigger.hits(connection, frame, body):
@@ -291,13 +291,13 @@ class FrameLink:
         channel: Channel,
         frame: Frame,
         number: int,
-        hits: Sequence[Live],
+        hits: Sequence[ActiveFault],
         now_ns: int,
     ) -> None:
         # Describers join the chunks of a message in the order they came.
         self._recorder.settle()
-        passage = Passage(channel.direction, number, now_ns, frame, frame.raw)
-        acted: list[tuple[Live, tuple[int, ...]]] = []
+        passage = FrameInFlight(channel.direction, number, now_ns, frame, frame.raw)
+        acted: list[tuple[ActiveFault, tuple[int, ...]]] = []
         if channel.swallowed or connection.dead:
             passage.gone = Fate.CUT
             hits = ()
@@ -312,7 +312,7 @@ class FrameLink:
         self._carry_out(connection, passage, acted)
         self._progress(now_ns)
 
-    def _strike(self, live: Live, now_ns: int) -> None:
+    def _strike(self, live: ActiveFault, now_ns: int) -> None:
         """A fault acts without a frame: on every connection of its scope, or on none at all."""
         self._begin(live, now_ns)
         if live.outside:
@@ -321,11 +321,11 @@ class FrameLink:
             return
         for connection in tuple(self._connections.values()):
             if connection.within(live.fault.scope, live.listener):
-                passage = Passage(None, -1, now_ns, None)
+                passage = FrameInFlight(None, -1, now_ns, None)
                 if (numbers := live.act.on(passage, live)) is not None:
                     self._carry_out(connection, passage, [(live, numbers)])
 
-    def _carry_out(self, connection: Connection, passage: Passage, acted: Acted) -> None:
+    def _carry_out(self, connection: Connection, passage: FrameInFlight, acted: Acted) -> None:
         now_ns, direction = passage.now_ns, passage.direction
         for segmented, segmenter in passage.segmenters.items():
             channel = connection.channel(segmented)
@@ -345,7 +345,7 @@ class FrameLink:
         if passage.severance is not None:
             connection.sever_behind(direction, passage.severance, now_ns)
 
-    def _witness(self, connection: Connection, passage: Passage) -> list[Entry]:
+    def _witness(self, connection: Connection, passage: FrameInFlight) -> list[Entry]:
         """Record the frame as it came, and return what is to leave of it."""
         frame, direction = passage.sent, passage.direction
         if frame is None or direction is None:
@@ -381,7 +381,7 @@ class FrameLink:
 
     # --- faults begin and end ---
 
-    def _begin(self, live: Live, now_ns: int) -> None:
+    def _begin(self, live: ActiveFault, now_ns: int) -> None:
         if not live.begun:
             live.begin(now_ns)
             if live.end is not None:
@@ -390,16 +390,16 @@ class FrameLink:
                 self._deadlines.add(live.ends_ns)
 
     def _fire(
-        self, live: Live, numbers: tuple[int, ...], conn: int | None, facts: Mapping[str, Fact] = NO_FACTS
+        self, live: ActiveFault, numbers: tuple[int, ...], conn: int | None, facts: Mapping[str, Fact] = NO_FACTS
     ) -> None:
         self.fired[live.number] = live.acted()
         self._recorder.add(Fired, fault=live.number, action=live.action, frames=numbers, conn=conn, facts=dict(facts))
 
-    def _hand_over(self, live: Live, numbers: tuple[int, ...], conn: int | None) -> None:
+    def _hand_over(self, live: ActiveFault, numbers: tuple[int, ...], conn: int | None) -> None:
         assert self._outside is not None, "checked when it was added"
         self._outbox.call(self._outside.begin, live.number, numbers, conn)
 
-    def _end(self, live: Live) -> None:
+    def _end(self, live: ActiveFault) -> None:
         live.finish()
         self._gone += 1
         # Not each time: thousands of faults would cost their square.

@@ -12,7 +12,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Fault, OnFrame, Scope
 from assay_conformance.wire import CommandType, Frame, MetadataError
 from assay_faults.fields import body_of, command_type, resolve
-from assay_faults.parties import REQUESTS, Parties
+from assay_faults.frame_owners import REQUESTS, FrameOwners
 
 
 class Line(Protocol):
@@ -21,7 +21,7 @@ class Line(Protocol):
     number: int
     broker: int
     listener: str
-    parties: Parties
+    parties: FrameOwners
 
 
 def names_party(scope: Scope) -> bool:

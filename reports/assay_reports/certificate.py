@@ -19,7 +19,7 @@ from assay_conformance.model.requirement import Level, Profile, Requirement, Sid
 from assay_conformance.model.run import LeftOut, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
 from assay_conformance.model.verdict import Expected, Grade, RequirementVerdict, Verdict, broken
-from assay_reports.standing import Cell
+from assay_reports.expectation_matching import Cell
 from assay_reports.verdicts import Subject, Verdicts
 
 Witnessed = Callable[[str, int], Set[Witness]]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from assay_conformance.model.verdict import Verdict
-from assay_reports.standing import Cell
+from assay_reports.expectation_matching import Cell
 from assay_reports.verdicts import Difference, Verdicts, differences
 
 

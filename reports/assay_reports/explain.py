@@ -10,7 +10,7 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
 from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source, Statement
-from assay_reports.words import fault_words
+from assay_reports.describe import fault_words
 
 
 class Tested(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,9 +13,9 @@ from enum import StrEnum
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from assay_conformance.model.verdict import Expected, Verdict
+from assay_reports.expectation_matching import FAILS_THE_RUN, Cell, EntryState
 from assay_reports.report import Failure as Told
 from assay_reports.report import Report
-from assay_reports.standing import FAILS_THE_RUN, Cell, EntryState
 from assay_reports.text import clean, ms, one_line
 
 

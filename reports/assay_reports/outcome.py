@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from assay_conformance.model.verdict import Expected, Verdict
-from assay_reports.standing import Cell, Entry, EntryState, Standing
+from assay_reports.expectation_matching import Cell, Entry, EntryState, Matching
 from assay_reports.text import counted
 
 
@@ -87,7 +87,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome(
-    standing: Standing,
+    standing: Matching,
     *,
     selected: int,
     ended_early: Cause | None = None,
@@ -125,7 +125,7 @@ _NOTHING_SELECTED = "no Case was selected; `assay list cases` shows them"
 _NOTHING_KEPT = "the exploration was over before a Case was kept; explored.jsonl holds what was drawn and run"
 
 
-def _early(cause: Cause, standing: Standing, selected: int) -> Reason:
+def _early(cause: Cause, standing: Matching, selected: int) -> Reason:
     judged = len({cell.case for cell in standing.cells})
     return Reason(cause, f"{_EARLY[cause]}: {judged} of {counted(selected, 'Case')} had been judged, and are kept")
 
@@ -166,7 +166,7 @@ def entry_sentence(entry: Entry) -> str:
     return f"{listed.requirement} in {listed.case}: {listed.code} {told}"
 
 
-def _nothing(standing: Standing, selected: int, explored: bool) -> list[Reason]:
+def _nothing(standing: Matching, selected: int, explored: bool) -> list[Reason]:
     if not selected:
         return [Reason(Cause.NOTHING_SELECTED, _NOTHING_KEPT if explored else _NOTHING_SELECTED)]
     if not any(cell.exercised for cell in standing.cells):

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from assay_conformance.model.verdict import Finding, RequirementVerdict
+from assay_reports.expectation_matching import Cell, Entry, EntryState
 from assay_reports.outcome import Reason, entry_sentence
-from assay_reports.standing import Cell, Entry, EntryState
 from assay_reports.verdicts import Verdicts
 
 LEFT_OUT = "a listed deviation with consequences for security is left out here"

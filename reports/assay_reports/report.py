@@ -16,13 +16,13 @@ from assay_conformance.model.requirement import Requirement
 from assay_conformance.model.run import RunInfo
 from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, RequirementVerdict, Verdict
 from assay_reports.certificate import Claim
+from assay_reports.describe import receipts
+from assay_reports.expectation_matching import Cell, EntryState
 from assay_reports.expectations import Expectation
 from assay_reports.plots import Plot
 from assay_reports.published import count_withheld, published
-from assay_reports.standing import Cell, EntryState
 from assay_reports.timeline import EMPTY, Row, Timeline, timeline
 from assay_reports.verdicts import Verdicts
-from assay_reports.words import receipts
 
 Events = Callable[[str, int], Iterable[Event]]
 """(Case id, attempt) -> the events of its history."""

@@ -11,12 +11,12 @@ from rich.text import Text
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.fault import Direction
-from assay_reports.standing import Cell
+from assay_reports.describe import Lane, receipts
+from assay_reports.expectation_matching import Cell
 from assay_reports.terminal import LEAN, Trimmed
 from assay_reports.text import clean, counted, ms
 from assay_reports.timeline import Band, Row, Timeline, timeline
 from assay_reports.verdicts import shown
-from assay_reports.words import Lane, receipts
 
 _LANE_STYLE: dict[Lane, str] = {
     Lane.CLIENT: "cyan",

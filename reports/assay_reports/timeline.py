@@ -31,7 +31,7 @@ from assay_conformance.model.event import (
     Waited,
 )
 from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Hold, Refuse, Resegment
-from assay_reports.words import LANE_OF, Lane, event_words, fault_words
+from assay_reports.describe import LANE_OF, Lane, event_words, fault_words
 
 MAX_ROWS = 40
 MAX_POINTS = 300

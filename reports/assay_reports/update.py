@@ -19,11 +19,11 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Expected, Finding
 from assay_reports.deviations import ANY_CASE, ANY_VERSION, Deviation, Seen, new_id
+from assay_reports.expectation_matching import UNTESTABLE_CODE, EntryState
 from assay_reports.expectations import Expectation, Expectations, parse_expectations, places
 from assay_reports.expectations_schema import SCHEMA_MAJOR
 from assay_reports.expectations_text import deviation_text, render
 from assay_reports.impact import Impact
-from assay_reports.standing import UNTESTABLE_CODE, EntryState
 from assay_reports.verdicts import Verdicts
 
 # With the comment right above it, which is about it.

@@ -16,10 +16,10 @@ from assay_conformance.model.requirement import Requirement, Side
 from assay_conformance.model.run import LeftOut, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
 from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
+from assay_reports.expectation_matching import Cell, Entry, EntryState, Matching
 from assay_reports.expectations import Known
 from assay_reports.impact import Impact, severity
 from assay_reports.outcome import Outcome, Reason
-from assay_reports.standing import Cell, Entry, EntryState, Standing
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Verdicts(Header, frozen=True, kw_only=True):
 
 
 def verdicts(
-    run: RunInfo, standing: Standing, outcome: Outcome, *, catalogue: str, tested: bool, known: Sequence[Known] = ()
+    run: RunInfo, standing: Matching, outcome: Outcome, *, catalogue: str, tested: bool, known: Sequence[Known] = ()
 ) -> Verdicts:
     """The document of a run judged by the catalogue of that revision, which may be newer than the run. `known` are the
     lists that the standing was made with."""
@@ -92,7 +92,7 @@ def verdicts(
 _IN_FORCE = frozenset(EntryState) - {EntryState.OTHER_VERSION, EntryState.STALE}
 
 
-def met(standing: Standing, known: Sequence[Known]) -> tuple[Met, ...]:
+def met(standing: Matching, known: Sequence[Known]) -> tuple[Met, ...]:
     """The deviations in force, worst first, of one impact those that showed in most Cases first."""
     cases = _cases_of(standing)
     found = [
@@ -112,7 +112,7 @@ def met(standing: Standing, known: Sequence[Known]) -> tuple[Met, ...]:
     return tuple(sorted(found, key=lambda one: (severity(one.impact), -one.cases)))
 
 
-def _cases_of(standing: Standing) -> dict[tuple[str, str], set[str]]:
+def _cases_of(standing: Matching) -> dict[tuple[str, str], set[str]]:
     """(broker, deviation) of those in force -> the Cases in which it showed."""
     entries: dict[tuple[str, str], list[Entry]] = {}
     found: dict[tuple[str, str], set[str]] = {}

@@ -19,7 +19,7 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Verdict
 from assay_reports.compare import compare
-from assay_reports.standing import Cell
+from assay_reports.expectation_matching import Cell
 from assay_reports.verdicts import Subject, Verdicts
 
 LATENESS = RequirementId("nack.redelivery-requested-in-time")

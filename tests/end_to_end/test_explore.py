@@ -20,7 +20,7 @@ from tests.end_to_end.running import command_line, mutant
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut
 from assay_fixtures.cli import _run
-from assay_fixtures.exploration.keeping import EXPLORED
+from assay_fixtures.exploration.storage import EXPLORED
 from assay_fixtures.exploration.tally import Tally
 from assay_fixtures.reference.probe import ReferenceTrial
 from assay_fixtures.runner.explore import Probed

@@ -35,7 +35,7 @@ STARTS_THEM: Mapping[str, str] = {
     "fixtures/assay_fixtures/pytesting/session.py": (
         "the run is of several processes of pytest, and ends itself when the last of them has ended"
     ),
-    "fixtures/assay_fixtures/runner/apart.py": "it has a pool",
+    "fixtures/assay_fixtures/runner/worker_processes.py": "it has a pool",
     "reports/assay_reports/spawning.py": "it makes the kernel end the processes of pools",
     "reports/assay_reports/export/runtime/ending.py": (
         "it is copied into scripts, which run without assay; it waits for one that runs the script once more"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.left_out import Need, require
 
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.archive import installed
 from assay_fixtures.brokers.jvm.command import Pulsar
 
@@ -41,9 +41,9 @@ def pulsar() -> Pulsar:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
+def ledger(tmp_path: Path) -> Iterator[CleanupJournal]:
     """In the end nothing is left in it."""
-    with Ledger.begin(tmp_path / "ledger") as ledger:
+    with CleanupJournal.begin(tmp_path / "ledger") as ledger:
         yield ledger
         assert not ledger.left()
 

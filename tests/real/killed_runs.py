@@ -12,7 +12,7 @@ from tempfile import gettempdir
 import pytest
 from tests.end_to_end.running import command_line
 
-from assay_faults.ledger import MARKER
+from assay_faults.cleanup_journal import MARKER
 from assay_faults.processes.identity import marked
 from assay_fixtures.cache import CACHE_VARIABLE, cache_folder
 from assay_fixtures.leftovers import ledger_folder

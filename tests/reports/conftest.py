@@ -51,10 +51,10 @@ from assay_conformance.model.verdict import (
     Verdict,
 )
 from assay_reports.deviations import Occurs
+from assay_reports.expectation_matching import Matching, match_expectations
 from assay_reports.expectations import Expectation, Known
 from assay_reports.outcome import outcome
 from assay_reports.report import Report
-from assay_reports.standing import Standing, stand
 from assay_reports.verdicts import verdicts
 
 KEEPS_ORDER = RequirementId("resend.keeps-order")
@@ -204,10 +204,10 @@ class Sample:
         today: date = date(2026, 6, 1),
         selected: Iterable[str] = CASES,
         brokers: Sequence[Known] = (),
-    ) -> Standing:
+    ) -> Matching:
         listed = listing(entries, agent="pulsar-python")
         known = [Known(listed, version), *brokers]
-        return stand(self.rows(judgements), judgements, known, today, frozenset(selected))
+        return match_expectations(self.rows(judgements), judgements, known, today, frozenset(selected))
 
     def run(self, **fields: Any) -> RunInfo:
         return RunInfo(

@@ -14,18 +14,18 @@ from itertools import chain
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines import network_harm as harm
-from assay_conformance.machines import scenes
-from assay_conformance.machines.acts import CONSUMER, EVERY_LIFE, NEEDS, Act, Do
-from assay_conformance.machines.drawn_terms import TERMS, mostly
-from assay_conformance.machines.harm import MOST_HARMS, Harm, Strategy, some
-from assay_conformance.machines.kinds import CONSUMING, LIMITS, SENDING, Kind
-from assay_conformance.machines.mixed import case_of
+from assay_conformance.machines import network_faults as harm
+from assay_conformance.machines import scenarios
+from assay_conformance.machines.broker_faults import STRANGE
+from assay_conformance.machines.drawn_faults import MOST_HARMS, DrawnFault, Strategy, some
+from assay_conformance.machines.drawn_parameters import TERMS, mostly
+from assay_conformance.machines.environment import Around, Environment, Way
+from assay_conformance.machines.initial_backlog import BACKLOGS
+from assay_conformance.machines.interpreter import case_of
+from assay_conformance.machines.kinds import CONSUMING, LIMITS, SENDING, WorkloadKind
+from assay_conformance.machines.operations import CONSUMER, EVERY_LIFE, NEEDS, Act, Operation
+from assay_conformance.machines.parameters import LARGE, SIZES, Parameters
 from assay_conformance.machines.policies import DELAYS, LIVENESS, PLAIN, RATES, SETTINGS
-from assay_conformance.machines.stock import BACKLOGS
-from assay_conformance.machines.strange import STRANGE
-from assay_conformance.machines.surroundings import Around, Surroundings, Way
-from assay_conformance.machines.terms import LARGE, SIZES, Terms
 from assay_conformance.model.case import Case
 
 
@@ -60,7 +60,7 @@ def by_turns(number: int, areas: Sequence[Area] = tuple(Area)) -> Area:
 _ABOUT: Mapping[Area, frozenset[str]] = {
     Area.CHUNKING: frozenset({"chunking_producer", "chunking_consumer", CONSUMER}),
     Area.ACK: frozenset({CONSUMER}),
-    Area.NACK: frozenset({NEEDS[Do.NACK], CONSUMER}),
+    Area.NACK: frozenset({NEEDS[Operation.NACK], CONSUMER}),
     Area.CONSUMING: frozenset({CONSUMER}),
     Area.LIMITS: frozenset({CONSUMER}),
 }
@@ -82,17 +82,17 @@ class _Bent:
     """How an area differs: scenes and harms of its own (those that go together are one draw), and the terms it insists
     on."""
 
-    scenes: Strategy = scenes.ANY
+    scenes: Strategy = scenarios.ANY
     harms: Strategy = harm.ONE_HARM
     terms: Mapping[str, Strategy] = field(default_factory=dict)
 
 
-_TWO_SUBSCRIPTIONS = Surroundings(ways=(Way(), Way(subscription="other")))
+_TWO_SUBSCRIPTIONS = Environment(ways=(Way(), Way(subscription="other")))
 _PLAIN = {"compression": st.just("NONE"), "chunking": st.just(False), "small_queue": st.just(False)}
 
 _AREAS: Mapping[Area, _Bent] = {
     Area.MIXED: _Bent(
-        scenes=st.one_of(scenes.ANY, *scenes.COMPANY, *scenes.ELSEWHERE, *scenes.ANEW),
+        scenes=st.one_of(scenarios.ANY, *scenarios.COMPANY, *scenarios.ELSEWHERE, *scenarios.ANEW),
         harms=st.one_of(harm.ONE_HARM, harm.any_of(harm.LOST_ACKS)),
         terms={
             "brokers": st.sampled_from((1, 2, 2)),
@@ -108,24 +108,24 @@ _AREAS: Mapping[Area, _Bent] = {
     ),
     Area.ORDERING: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
-            scenes.ACROSS,
-            scenes.SEND_AND_RECEIVE,
-            scenes.AWAY,
-            scenes.one_of(Do.SETTLE, Do.FLUSH, Do.OPEN_PRODUCER),
+            scenarios.SEND,
+            scenarios.ACROSS,
+            scenarios.SEND_AND_RECEIVE,
+            scenarios.AWAY,
+            scenarios.one_of(Operation.SETTLE, Operation.FLUSH, Operation.OPEN_PRODUCER),
         ),
         harms=st.one_of(harm.any_of(harm.cut_at("SEND", "SEND_RECEIPT", "MESSAGE"), harm.ANYWHERE), harm.OUTAGE),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "failover", "key_shared"))},
     ),
     Area.RESEND: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
-            scenes.ACROSS,
-            scenes.LEAVES,
-            scenes.SEND_AND_RECEIVE,
-            scenes.AWAY,
-            scenes.SLOW_STORE,
-            scenes.one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER),
+            scenarios.SEND,
+            scenarios.ACROSS,
+            scenarios.LEAVES,
+            scenarios.SEND_AND_RECEIVE,
+            scenarios.AWAY,
+            scenarios.SLOW_STORE,
+            scenarios.one_of(Operation.SETTLE, Operation.FLUSH, Operation.CLOSE_PRODUCER),
         ),
         harms=st.one_of(
             harm.any_of(
@@ -143,13 +143,13 @@ _AREAS: Mapping[Area, _Bent] = {
     ),
     Area.DEDUP: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
-            scenes.SEND_AND_RECEIVE,
-            scenes.AWAY,
-            scenes.SLOW_STORE,
-            scenes.FAILING_STORE,
-            scenes.one_of(Do.REOPEN_PRODUCER, Do.SETTLE),
-            scenes.one_of(Do.SEND_AGAIN),
+            scenarios.SEND,
+            scenarios.SEND_AND_RECEIVE,
+            scenarios.AWAY,
+            scenarios.SLOW_STORE,
+            scenarios.FAILING_STORE,
+            scenarios.one_of(Operation.REOPEN_PRODUCER, Operation.SETTLE),
+            scenarios.one_of(Operation.SEND_AGAIN),
         ),
         harms=harm.any_of(
             harm.cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"),
@@ -165,41 +165,41 @@ _AREAS: Mapping[Area, _Bent] = {
         },
     ),
     Area.CHUNKING: _Bent(
-        scenes=st.one_of(scenes.LARGE_SEND, scenes.SEND_AND_RECEIVE, scenes.SETTLED, scenes.AWAY),
+        scenes=st.one_of(scenarios.LARGE_SEND, scenarios.SEND_AND_RECEIVE, scenarios.SETTLED, scenarios.AWAY),
         harms=harm.any_of(harm.cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), harm.TORN),
         terms={"chunking": st.just(True), "batching": st.just(False), "ack_timeout_ms": st.just(0)},
     ),
     Area.ACK: _Bent(
         scenes=st.one_of(
-            scenes.SETTLED,
-            scenes.GROUPED,
-            scenes.SEND_AND_RECEIVE,
-            scenes.AWAY,
-            scenes.one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
+            scenarios.SETTLED,
+            scenarios.GROUPED,
+            scenarios.SEND_AND_RECEIVE,
+            scenarios.AWAY,
+            scenarios.one_of(Operation.CLOSE_CONSUMER, Operation.OPEN_CONSUMER),
         ),
         harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), harm.ANYWHERE, harm.LOST_ACKS),
         terms={"chunking": st.just(False), "small_queue": st.just(False)},
     ),
     Area.NACK: _Bent(
         scenes=st.one_of(
-            st.tuples(scenes.SENDS, scenes.RECEIVES, scenes.NACKS, scenes.PAUSES, scenes.RECEIVES),
-            scenes.SETTLED_AFTER_ALL,
-            scenes.REFUSED_TOGETHER,
-            scenes.AWAY,
-            scenes.one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
+            st.tuples(scenarios.SENDS, scenarios.RECEIVES, scenarios.NACKS, scenarios.PAUSES, scenarios.RECEIVES),
+            scenarios.SETTLED_AFTER_ALL,
+            scenarios.REFUSED_TOGETHER,
+            scenarios.AWAY,
+            scenarios.one_of(Operation.CLOSE_CONSUMER, Operation.OPEN_CONSUMER),
         ),
         harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), harm.ANYWHERE, harm.LOST_ACKS),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},
     ),
     Area.THROTTLING: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
-            scenes.SEND_AND_RECEIVE,
-            scenes.SETTLED,
-            scenes.REFUSED,
-            scenes.FULL_STORE,
-            scenes.LINGER,
-            scenes.one_of(Do.SETTLE, Do.UNLOAD),
+            scenarios.SEND,
+            scenarios.SEND_AND_RECEIVE,
+            scenarios.SETTLED,
+            scenarios.REFUSED,
+            scenarios.FULL_STORE,
+            scenarios.LINGER,
+            scenarios.one_of(Operation.SETTLE, Operation.UNLOAD),
         ),
         harms=st.one_of(
             harm.UNHARMED,
@@ -215,13 +215,13 @@ _AREAS: Mapping[Area, _Bent] = {
     ),
     Area.PRODUCER: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
-            scenes.ACROSS,
-            scenes.LEAVES,
-            scenes.one_of(Do.OPEN_PRODUCER),
-            scenes.one_of(Do.OPEN_NAMESAKE, Do.REOPEN_PRODUCER, Do.CLOSE_PRODUCER),
-            scenes.one_of(Do.SETTLE, Do.FLUSH),
-            scenes.AWAY,
+            scenarios.SEND,
+            scenarios.ACROSS,
+            scenarios.LEAVES,
+            scenarios.one_of(Operation.OPEN_PRODUCER),
+            scenarios.one_of(Operation.OPEN_NAMESAKE, Operation.REOPEN_PRODUCER, Operation.CLOSE_PRODUCER),
+            scenarios.one_of(Operation.SETTLE, Operation.FLUSH),
+            scenarios.AWAY,
         ),
         harms=st.one_of(
             harm.any_of(harm.LOST, harm.cut_at("PRODUCER", "PRODUCER_SUCCESS")),
@@ -239,14 +239,14 @@ _AREAS: Mapping[Area, _Bent] = {
     ),
     Area.TOPICS: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
-            scenes.SEND_AND_RECEIVE,
-            scenes.SETTLED,
-            scenes.NEXT_CONSUMER,
-            scenes.MIGRATED,
-            scenes.STARTED_ANEW,
-            scenes.AWAY,
-            scenes.one_of(Do.SETTLE, Do.OPEN_CONSUMER),
+            scenarios.SEND,
+            scenarios.SEND_AND_RECEIVE,
+            scenarios.SETTLED,
+            scenarios.NEXT_CONSUMER,
+            scenarios.MIGRATED,
+            scenarios.STARTED_ANEW,
+            scenarios.AWAY,
+            scenarios.one_of(Operation.SETTLE, Operation.OPEN_CONSUMER),
         ),
         harms=st.one_of(
             harm.UNHARMED, harm.any_of(harm.cut_at("SEND", "MESSAGE", "SUBSCRIBE", "PRODUCER"), harm.ANYWHERE)
@@ -263,7 +263,11 @@ _AREAS: Mapping[Area, _Bent] = {
 }
 
 
-_KINDS: Mapping[Area, Mapping[str, Kind]] = {Area.CONSUMING: CONSUMING, Area.SENDING: SENDING, Area.LIMITS: LIMITS}
+_KINDS: Mapping[Area, Mapping[str, WorkloadKind]] = {
+    Area.CONSUMING: CONSUMING,
+    Area.SENDING: SENDING,
+    Area.LIMITS: LIMITS,
+}
 """Areas whose lives are of one kind each."""
 
 
@@ -289,8 +293,8 @@ class Share:
     def life(
         self,
         scenes: Iterable[Iterable[Act]],
-        harms: Iterable[Iterable[Harm]],
-        terms: Terms,
+        harms: Iterable[Iterable[DrawnFault]],
+        terms: Parameters,
         able: Collection[str] | None,
     ) -> Case:
         return case_of(chain.from_iterable(scenes), chain.from_iterable(harms), terms, self.area.value, able)
@@ -301,13 +305,15 @@ def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
     if area in _KINDS:
         return [share_of(kind, area) for kind in _KINDS[area].values() if kind.of.is_for(able)]
     bent = _AREAS[area]
-    lived, wrong = st.one_of(bent.scenes, scenes.SELDOM), st.one_of(bent.harms, harm.any_of(STRANGE))
-    return [Share(area, lived, lived, MOST_SCENES - 1, wrong, st.builds(Terms, **{**TERMS, **bent.terms}))]
+    lived, wrong = st.one_of(bent.scenes, scenarios.SELDOM), st.one_of(bent.harms, harm.any_of(STRANGE))
+    return [Share(area, lived, lived, MOST_SCENES - 1, wrong, st.builds(Parameters, **{**TERMS, **bent.terms}))]
 
 
-def share_of(kind: Kind, area: Area = Area.CONSUMING) -> Share:
+def share_of(kind: WorkloadKind, area: Area = Area.CONSUMING) -> Share:
     """Lives of one kind: a scene of their own first, and then others; what is strange is for other lives."""
-    return Share(area, kind.scenes, kind.more, MOST_MORE, kind.harms, st.builds(Terms, **{**TERMS, **kind.terms()}))
+    return Share(
+        area, kind.scenes, kind.more, MOST_MORE, kind.harms, st.builds(Parameters, **{**TERMS, **kind.terms()})
+    )
 
 
 def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from assay_conformance.machines.shape import Shape, shape
+from assay_conformance.machines.signature import Shape, shape
 from assay_conformance.model.case import Case
 
 Breach = tuple[str, str]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay_conformance.machines.acts import (
+from assay_conformance.machines.environment import Way
+from assay_conformance.machines.operations import (
     EVERYTHING,
     LATER_MS,
     LISTEN_MS,
@@ -15,10 +16,9 @@ from assay_conformance.machines.acts import (
     PLACES_IN_TIME_MS,
     RECEIVE_TIMEOUT_MS,
     Act,
-    Do,
+    Operation,
 )
 from assay_conformance.machines.script import MAX_HANDLES, Script, pick
-from assay_conformance.machines.surroundings import Way
 from assay_conformance.model.case import Who
 from assay_conformance.model.policy import BrokerSettings
 
@@ -79,7 +79,7 @@ class Consumers:
     def listen_out(self) -> None:
         """Everybody waits for as long as anything that is owed takes to come."""
         for consumer in self.open:
-            self._listen(consumer, Act(Do.LISTEN, number=EVERYTHING))
+            self._listen(consumer, Act(Operation.LISTEN, number=EVERYTHING))
 
     def _listen(self, consumer: int, act: Act) -> None:
         self.script.step(Who.AGENT, "receive", consumer=consumer, count=act.number, timeout_ms=LISTEN_MS)
@@ -114,33 +114,33 @@ class Consumers:
             verb, args = named[act.do]
             self.script.step(Who.AGENT, verb, consumer=consumer, **args)
 
-    def _named(self, way: Way, act: Act) -> dict[Do, tuple[str, dict[str, Any]]]:
+    def _named(self, way: Way, act: Act) -> dict[Operation, tuple[str, dict[str, Any]]]:
         """What each act of settling says; of what cannot be said here there is none."""
         one = {"messages": [act.number]}
         every = list(range(MOST_NAMED))
-        named: dict[Do, tuple[str, dict[str, Any]]] = {
-            Do.ACK: ("ack", {"all": True}),
-            Do.ACK_ONE: ("ack", one),
-            Do.ACK_UP_TO: ("ack", {**one, "cumulative": True}),
-            Do.NACK: ("nack", one),
-            Do.NACK_FIRST: ("nack", {"numbers": [act.number - 1]}),
-            Do.NACK_ALL: ("nack", {"numbers": every}),
+        named: dict[Operation, tuple[str, dict[str, Any]]] = {
+            Operation.ACK: ("ack", {"all": True}),
+            Operation.ACK_ONE: ("ack", one),
+            Operation.ACK_UP_TO: ("ack", {**one, "cumulative": True}),
+            Operation.NACK: ("nack", one),
+            Operation.NACK_FIRST: ("nack", {"numbers": [act.number - 1]}),
+            Operation.NACK_ALL: ("nack", {"numbers": every}),
         }
         if self.script.around.sends_round:
-            named[Do.LATER] = ("reconsume_later", {"numbers": every, "delay_ms": pick(LATER_MS, act.number)})
+            named[Operation.LATER] = ("reconsume_later", {"numbers": every, "delay_ms": pick(LATER_MS, act.number)})
         for other in [other for other, its in self.open.items() if not set(its.topics) & set(way.topics)][:1]:
-            named[Do.ACK_OF_ANOTHER] = ("ack", {**one, "of": other})
-            named[Do.ACK_UP_TO_ANOTHER] = ("ack", {**one, "of": other, "cumulative": True})
+            named[Operation.ACK_OF_ANOTHER] = ("ack", {**one, "of": other})
+            named[Operation.ACK_UP_TO_ANOTHER] = ("ack", {**one, "of": other, "cumulative": True})
         return named
 
 
-_ACTS: Mapping[Do, Callable[[Consumers, int, Act], None]] = {
+_ACTS: Mapping[Operation, Callable[[Consumers, int, Act], None]] = {
     **dict.fromkeys(OF_LOGS, Consumers._settle),
-    Do.SEEK: Consumers._seek,
-    Do.SEEK_TIME: Consumers._seek_time,
-    Do.SEEK_TWICE: Consumers._seek_twice,
-    Do.RECEIVE: Consumers._receive,
-    Do.LISTEN: Consumers._listen,
-    Do.ASK_FOR_MORE: Consumers._ask_for_more,
-    Do.CLOSE_CONSUMER: Consumers._close,
+    Operation.SEEK: Consumers._seek,
+    Operation.SEEK_TIME: Consumers._seek_time,
+    Operation.SEEK_TWICE: Consumers._seek_twice,
+    Operation.RECEIVE: Consumers._receive,
+    Operation.LISTEN: Consumers._listen,
+    Operation.ASK_FOR_MORE: Consumers._ask_for_more,
+    Operation.CLOSE_CONSUMER: Consumers._close,
 }

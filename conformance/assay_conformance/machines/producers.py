@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from assay_conformance.machines.acts import (
+from assay_conformance.machines.operations import (
     ADMITTED_MS,
     BESIDES,
     DELAYS_MS,
@@ -16,7 +16,7 @@ from assay_conformance.machines.acts import (
     VARIANTS,
     WAITS,
     Act,
-    Do,
+    Operation,
 )
 from assay_conformance.machines.script import MAX_HANDLES, Script, pick
 from assay_conformance.model.case import Config, Who
@@ -98,7 +98,7 @@ class Producers:
 
     def _close(self, producer: int, act: Act) -> None:
         written = self.open.pop(producer)
-        again = act.do is Do.REOPEN_PRODUCER
+        again = act.do is Operation.REOPEN_PRODUCER
         if again or self.waiting:
             # Its name, or its topic, is free when what it sent is stored, and the next one waits for that.
             self.script.release()
@@ -155,11 +155,11 @@ class Producers:
             self.script.step(Who.AGENT, "send", producer=producer, messages=messages)
 
 
-_ACTS: Mapping[Do, Callable[[Producers, int, Act], None]] = {
-    Do.SEND: Producers._send,
-    Do.SEND_AGAIN: Producers._send_again,
-    Do.FLUSH: Producers._flush,
-    Do.OPEN_NAMESAKE: Producers._open_namesake,
-    Do.CLOSE_PRODUCER: Producers._close,
-    Do.REOPEN_PRODUCER: Producers._close,
+_ACTS: Mapping[Operation, Callable[[Producers, int, Act], None]] = {
+    Operation.SEND: Producers._send,
+    Operation.SEND_AGAIN: Producers._send_again,
+    Operation.FLUSH: Producers._flush,
+    Operation.OPEN_NAMESAKE: Producers._open_namesake,
+    Operation.CLOSE_PRODUCER: Producers._close,
+    Operation.REOPEN_PRODUCER: Producers._close,
 }

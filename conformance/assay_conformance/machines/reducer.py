@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
+from assay_conformance.machines.drawn_faults import changes_process, ends_process
 from assay_conformance.machines.edit import Edit, Key
-from assay_conformance.machines.harm import changes_process, ends_process
-from assay_conformance.machines.terms import OPERATION_TIMEOUT_MS, SEND_TIMEOUT_MS
+from assay_conformance.machines.parameters import OPERATION_TIMEOUT_MS, SEND_TIMEOUT_MS
 from assay_conformance.model.case import Case, ClientConfig, Topic, Topology, Who
 from assay_conformance.model.fault import Cut, Fault, OnFrame
 from assay_conformance.model.needs import changed

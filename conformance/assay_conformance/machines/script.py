@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assay_conformance.machines.acts import ADMITTED_MS
-from assay_conformance.machines.surroundings import TOPIC, Surroundings
-from assay_conformance.machines.terms import Terms
+from assay_conformance.machines.environment import TOPIC, Environment
+from assay_conformance.machines.operations import ADMITTED_MS
+from assay_conformance.machines.parameters import Parameters
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.fault import AfterStep, Fault
 from assay_conformance.model.outside import Kill, Role, Target
@@ -25,7 +25,7 @@ MAX_HANDLES = 3
 class Script:
     """What everybody in a life has in common: its terms, its clients, and the store."""
 
-    terms: Terms
+    terms: Parameters
     able: Collection[str] | None = None
     """Capabilities of the client; None: every one."""
     steps: list[Step] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Script:
     """The first of the faults: steps name them by their numbers."""
 
     @property
-    def around(self) -> Surroundings:
+    def around(self) -> Environment:
         return self.terms.around.of
 
     def can(self, capability: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from assay_conformance.machines.coverage import Coverage, Pair, label
-from assay_conformance.machines.shape import shape
+from assay_conformance.machines.signature import shape
 from assay_conformance.model.case import Case
 
 RARE = 20

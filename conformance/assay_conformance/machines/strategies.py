@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection
 
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from assay_conformance.machines.acts import Act
 from assay_conformance.machines.areas import MOST_SCENES, Share
-from assay_conformance.machines.harm import MOST_HARMS, Harm
-from assay_conformance.machines.terms import Terms
+from assay_conformance.machines.drawn_faults import MOST_HARMS, DrawnFault
+from assay_conformance.machines.operations import Act
+from assay_conformance.machines.parameters import Parameters
 from assay_conformance.model.case import Case
 
 Life = type[RuleBasedStateMachine]
@@ -29,12 +29,12 @@ def machine(share: Share, hand_over: Callable[[Case], None], able: Collection[st
     class AreaLife(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.terms = Terms()
+            self.terms = Parameters()
             self.scenes: list[tuple[Act, ...]] = []
-            self.harms: list[tuple[Harm, ...]] = []
+            self.harms: list[tuple[DrawnFault, ...]] = []
 
         @initialize(terms=share.terms, first=share.first, harm=share.harms)
-        def begins(self, terms: Terms, first: tuple[Act, ...], harm: tuple[Harm, ...]) -> None:
+        def begins(self, terms: Parameters, first: tuple[Act, ...], harm: tuple[DrawnFault, ...]) -> None:
             self.terms, self.scenes, self.harms = terms, [first], [harm]
 
         @rule(scene=share.scenes)
@@ -42,7 +42,7 @@ def machine(share: Share, hand_over: Callable[[Case], None], able: Collection[st
             self.scenes.append(scene)
 
         @rule(harm=share.harms)
-        def goes_wrong(self, harm: tuple[Harm, ...]) -> None:
+        def goes_wrong(self, harm: tuple[DrawnFault, ...]) -> None:
             self.harms.append(harm)
 
         def teardown(self) -> None:

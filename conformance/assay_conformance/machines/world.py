@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from assay_conformance.cases.stored import plain
-from assay_conformance.machines.acts import LINGER_MS, MOST_ADDED, PAUSES_MS, Act, Do
-from assay_conformance.machines.finds import APART, FINDS
+from assay_conformance.machines.environment import TOPIC
+from assay_conformance.machines.foreign_entries import APART, FINDS
+from assay_conformance.machines.initial_backlog import BACKLOG_NUMBERS, BACKLOGS, entries_of
+from assay_conformance.machines.operations import LINGER_MS, MOST_ADDED, PAUSES_MS, Act, Operation
 from assay_conformance.machines.script import Script, pick
-from assay_conformance.machines.stock import BACKLOG_NUMBERS, BACKLOGS, entries_of
-from assay_conformance.machines.surroundings import TOPIC
 from assay_conformance.model.case import Who
 
 
@@ -114,18 +114,18 @@ class World:
             script.step(Who.BROKER, "store_entries", topic=script.partition(act.who), entries=entries)
 
 
-HAPPENS: Mapping[Do, Callable[[World, Act], None]] = {
-    Do.PAUSE: World.pause,
-    Do.LINGER: World.linger,
-    Do.UNLOAD: World.unload,
-    Do.UNLOAD_ONE: World.unload_one,
-    Do.RESTART: World.restart,
-    Do.GROW: World.grow,
-    Do.MOVE: World.move,
-    Do.MIGRATE: World.migrate,
-    Do.HOLD_STORE: World.hold_store,
-    Do.RELEASE_STORE: World.release_store,
-    Do.FAIL_STORE: World.fail_store,
-    Do.CHALLENGE: World.challenge,
-    Do.FIND: World.find,
+HAPPENS: Mapping[Operation, Callable[[World, Act], None]] = {
+    Operation.PAUSE: World.pause,
+    Operation.LINGER: World.linger,
+    Operation.UNLOAD: World.unload,
+    Operation.UNLOAD_ONE: World.unload_one,
+    Operation.RESTART: World.restart,
+    Operation.GROW: World.grow,
+    Operation.MOVE: World.move,
+    Operation.MIGRATE: World.migrate,
+    Operation.HOLD_STORE: World.hold_store,
+    Operation.RELEASE_STORE: World.release_store,
+    Operation.FAIL_STORE: World.fail_store,
+    Operation.CHALLENGE: World.challenge,
+    Operation.FIND: World.find,
 }

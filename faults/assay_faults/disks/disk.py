@@ -18,7 +18,7 @@ from typing import Final
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_faults.bounds import MOUNT_WITHIN_S
-from assay_faults.ledger import MARKER, Kind, Ledger
+from assay_faults.cleanup_journal import MARKER, CleanupJournal, Kind
 from assay_faults.processes.running import run
 
 _IMAGE: Final = "image"
@@ -27,7 +27,7 @@ _PROBE: Final = ".assay-probe"
 
 
 @contextlib.contextmanager
-def small_disk(ledger: Ledger, parent: Path, size_bytes: int) -> Iterator[Disk]:
+def small_disk(ledger: CleanupJournal, parent: Path, size_bytes: int) -> Iterator[Disk]:
     """A disk below `parent` for as long as the block lasts. UnavailableError where none can be mounted."""
     if reason := lacking():
         raise UnavailableError(reason)

@@ -14,12 +14,12 @@ from typing import Final
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.fault import Action, Fault
 from assay_conformance.model.outside import OnNetwork, Partition, Shape
-from assay_faults.fronts import Front, FrontInjector, tag
+from assay_faults.fault_probe import Facts, ProbePath, UnseenError, now_ms, read, rounded
+from assay_faults.forwarder import Forwarder
+from assay_faults.ingress import Ingress, IngressInjector, tag
 from assay_faults.namespaces.devices import require
 from assay_faults.namespaces.netem import UNSHAPED, Counts
 from assay_faults.namespaces.network import Network
-from assay_faults.second_look import Facts, UnseenError, Way, now_ms, read, rounded
-from assay_faults.tap import Tap
 
 _SILENCE_MS: Final = 60
 _PROBE_BYTES: Final = 20_000
@@ -31,7 +31,7 @@ _COUNTED: Final = {"loss": "lost", "duplicate": "doubled", "reorder": "overtaken
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class NetworkFront(Front[Counts]):
+class NetworkFront(Ingress[Counts]):
     """A network of its own."""
 
     network: Network
@@ -46,7 +46,7 @@ class NetworkFront(Front[Counts]):
             self.network.change(direction, shape=shape, partitioned=partitioned)
 
 
-class NamespaceInjector(FrontInjector[NetworkFront]):
+class NamespaceInjector(IngressInjector[NetworkFront]):
     """`Injector` of the means `namespaces`."""
 
     tries = 60  # until chance has hit a packet of one
@@ -57,7 +57,7 @@ class NamespaceInjector(FrontInjector[NetworkFront]):
 
     async def open(self, host: str, port: int) -> NetworkFront:
         network = Network(seed=len(self.fronts))
-        tap = Tap(host, port)
+        tap = Forwarder(host, port)
         try:
             address = await tap.start(await asyncio.to_thread(network.start))
         except BaseException:
@@ -79,7 +79,7 @@ class NamespaceInjector(FrontInjector[NetworkFront]):
         action = front.standing[fault]
         assert isinstance(action, OnNetwork)
 
-        async def seen(way: Way) -> Facts:
+        async def seen(way: ProbePath) -> Facts:
             facts = await (_blocked(way) if isinstance(action, Partition) else _shaped(action, way))
             return facts | _counted(action, front.carried().since(front.before[fault]))
 
@@ -100,7 +100,7 @@ def in_force(standing: Iterable[Action], direction: Direction) -> tuple[Shape, b
     return shape, partitioned
 
 
-async def _blocked(way: Way) -> Facts:
+async def _blocked(way: ProbePath) -> Facts:
     """A connection does not come about."""
     try:
         async with asyncio.timeout(_SILENCE_MS / 1000):
@@ -110,7 +110,7 @@ async def _blocked(way: Way) -> Facts:
     raise UnseenError("a connection came about")
 
 
-async def _shaped(action: Shape, way: Way) -> Facts:
+async def _shaped(action: Shape, way: ProbePath) -> Facts:
     """A connection comes about as late as it should, and carries bytes both ways, no faster than they may."""
     since_ms = now_ms()
     near, far = await way.pair()

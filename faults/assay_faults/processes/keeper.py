@@ -36,7 +36,7 @@ from assay_faults.bounds import (
     KEEPER_LET_GO_S,
     ORPHAN_ENDS_S,
 )
-from assay_faults.ledger import MARKER
+from assay_faults.cleanup_journal import MARKER
 
 _PROGRAM: Final = Path(__file__).with_name("_keeper.py")
 _WORD_BYTES: Final = 256

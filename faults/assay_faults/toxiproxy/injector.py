@@ -14,10 +14,10 @@ from typing import Final
 
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_conformance.model.fault import Fault
-from assay_faults.fronts import Front, FrontInjector, tag
-from assay_faults.ledger import Entry, Kind, Ledger
-from assay_faults.second_look import Facts, Way
-from assay_faults.tap import Carried, Tap
+from assay_faults.cleanup_journal import CleanupJournal, Entry, Kind
+from assay_faults.fault_probe import Facts, ProbePath
+from assay_faults.forwarder import Carried, Forwarder
+from assay_faults.ingress import Ingress, IngressInjector, tag
 from assay_faults.toxiproxy.probes import PROBES
 from assay_faults.toxiproxy.server import FindServer
 from assay_faults.toxiproxy.toxics import OnStream, toxic
@@ -27,7 +27,7 @@ _RARELY: Final = 40
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class ProxyFront(Front[Carried]):
+class ProxyFront(Ingress[Carried]):
     """A proxy, as the server knows it. `entry` notes it."""
 
     proxy: str
@@ -37,12 +37,12 @@ class ProxyFront(Front[Carried]):
         return self.tap.carried
 
 
-class ToxiproxyInjector(FrontInjector[ProxyFront]):
+class ToxiproxyInjector(IngressInjector[ProxyFront]):
     """`Injector` of the means `toxiproxy`."""
 
     tries = 5  # on a busy machine pieces run together, and what is slow is slower than patience
 
-    def __init__(self, find: FindServer, ledger: Ledger) -> None:
+    def __init__(self, find: FindServer, ledger: CleanupJournal) -> None:
         super().__init__()
         self._find = find
         self._ledger = ledger
@@ -55,7 +55,7 @@ class ToxiproxyInjector(FrontInjector[ProxyFront]):
         self._api = await self._find()
 
     async def open(self, host: str, port: int) -> ProxyFront:
-        tap = Tap(host, port)
+        tap = Forwarder(host, port)
         entry = await asyncio.to_thread(self._ledger.creating, Kind.PROXY, "{id}", url=self._api.url)
         proxy = await asyncio.to_thread(self._api.create, entry.name, await tap.start())
         near_host, _, near_port = proxy.listen.rpartition(":")
@@ -86,6 +86,6 @@ class ToxiproxyInjector(FrontInjector[ProxyFront]):
         return await self.proven(front, partial(PROBES[type(action)], action), tag(self.faults[fault]), tries)
 
     async def proven(
-        self, front: ProxyFront, probe: Callable[[Way], Awaitable[Facts]], what: str, tries: int | None = None
+        self, front: ProxyFront, probe: Callable[[ProbePath], Awaitable[Facts]], what: str, tries: int | None = None
     ) -> Facts:
         return await super().proven(front, probe, f"toxiproxy at {self._api.url}: {what}", tries)

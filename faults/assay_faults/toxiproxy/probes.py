@@ -23,8 +23,8 @@ from assay_conformance.model.outside import (
 )
 from assay_faults.awake import timeout_awake
 from assay_faults.bounds import SEEN_WITHIN_S
-from assay_faults.second_look import BYTE, Facts, UnseenError, Way, now_ms, read, rounded
-from assay_faults.tap import Stream
+from assay_faults.fault_probe import BYTE, Facts, ProbePath, UnseenError, now_ms, read, rounded
+from assay_faults.forwarder import Stream
 
 _SILENCE_MS: Final = 50
 """How long nothing has to come before it counts as nothing."""
@@ -35,14 +35,14 @@ _TIMER_MS: Final = 1
 _READBYTES: Final = 1 << 16
 
 
-async def _latency(action: Latency, way: Way) -> Facts:
+async def _latency(action: Latency, way: ProbePath) -> Facts:
     took_ms = await _carry(way, action.direction, 1)
     if took_ms < max(0, action.latency_ms - action.jitter_ms) - _TIMER_MS:
         raise UnseenError(f"a byte took {took_ms} ms")
     return {"took_ms": took_ms}
 
 
-async def _bandwidth(action: Bandwidth, way: Way) -> Facts:
+async def _bandwidth(action: Bandwidth, way: ProbePath) -> Facts:
     size = max(1, action.rate_kb_s * _PROBED_RATE_MS)
     took_ms = await _carry(way, action.direction, size)
     if took_ms < _PROBED_RATE_MS * 0.8:
@@ -50,7 +50,7 @@ async def _bandwidth(action: Bandwidth, way: Way) -> Facts:
     return {"bytes": size, "took_ms": took_ms}
 
 
-async def _slow_close(action: SlowClose, way: Way) -> Facts:
+async def _slow_close(action: SlowClose, way: ProbePath) -> Facts:
     near, far = await way.pair()
     leaving, staying = (near, far) if action.direction is Direction.TO_BROKER else (far, near)
     since_ms = now_ms()
@@ -64,7 +64,7 @@ async def _slow_close(action: SlowClose, way: Way) -> Facts:
     return {"end": how, "took_ms": took_ms}
 
 
-async def _timeout(action: Timeout, way: Way) -> Facts:
+async def _timeout(action: Timeout, way: ProbePath) -> Facts:
     since_ms = now_ms()
     near = await _said(action.direction, way)
     if not 0 < action.timeout_ms <= _WATCHED_MS:
@@ -73,7 +73,7 @@ async def _timeout(action: Timeout, way: Way) -> Facts:
     return {"end": how, "took_ms": rounded(since_ms)}
 
 
-async def _reset_peer(action: ResetPeer, way: Way) -> Facts:
+async def _reset_peer(action: ResetPeer, way: ProbePath) -> Facts:
     since_ms = now_ms()
     near = await _said(action.direction, way)
     if action.timeout_ms > _WATCHED_MS:
@@ -84,7 +84,7 @@ async def _reset_peer(action: ResetPeer, way: Way) -> Facts:
     return {"end": how, "took_ms": rounded(since_ms)}
 
 
-async def _slicer(action: Slicer, way: Way) -> Facts:
+async def _slicer(action: Slicer, way: ProbePath) -> Facts:
     near, far = await way.pair()
     source, sink = (near, far) if action.direction is Direction.TO_BROKER else (far, near)
     size = min(16 * action.average_bytes, _READBYTES)
@@ -96,7 +96,7 @@ async def _slicer(action: Slicer, way: Way) -> Facts:
     return {"bytes": size, "pieces": len(pieces), "largest_bytes": max(pieces)}
 
 
-async def _limit_data(action: LimitData, way: Way) -> Facts:
+async def _limit_data(action: LimitData, way: ProbePath) -> Facts:
     limit = action.limit_bytes
     if action.direction is Direction.TO_BROKER:
         # One byte more than may pass, the mark included.
@@ -112,7 +112,7 @@ async def _limit_data(action: LimitData, way: Way) -> Facts:
     return {"bytes": got, "end": "fin"}
 
 
-async def _disable(action: Disable, way: Way) -> Facts:
+async def _disable(action: Disable, way: ProbePath) -> Facts:
     del action
     try:
         await way.dial(None)
@@ -121,7 +121,7 @@ async def _disable(action: Disable, way: Way) -> Facts:
     raise UnseenError("a connection was accepted")
 
 
-async def _said(direction: Direction, way: Way) -> Stream:
+async def _said(direction: Direction, way: ProbePath) -> Stream:
     """The client's end of a connection on which a byte was sent in this direction; the mark is one."""
     if direction is Direction.TO_BROKER:
         return await way.dial()
@@ -130,7 +130,7 @@ async def _said(direction: Direction, way: Way) -> Stream:
     return near
 
 
-async def _carry(way: Way, direction: Direction, size: int) -> float:
+async def _carry(way: ProbePath, direction: Direction, size: int) -> float:
     """How many milliseconds so many bytes took; those of the client begin with the mark."""
     since_ms = now_ms()
     if direction is Direction.TO_BROKER:
@@ -192,7 +192,7 @@ async def _end(end: Stream, patience_s: float) -> str:
     return "fin"
 
 
-PROBES: Final[Mapping[type, Callable[[Any, Way], Awaitable[Facts]]]] = {
+PROBES: Final[Mapping[type, Callable[[Any, ProbePath], Awaitable[Facts]]]] = {
     Latency: _latency,
     Bandwidth: _bandwidth,
     SlowClose: _slow_close,

@@ -12,7 +12,7 @@ from typing import Final
 from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_faults.awake import timeout_awake
 from assay_faults.bounds import TOXIPROXY_READY_S
-from assay_faults.ledger import Kind, Ledger, environment_of
+from assay_faults.cleanup_journal import CleanupJournal, Kind, environment_of
 from assay_faults.processes.keeper import Order, Program, start
 from assay_faults.toxiproxy.api import Api
 
@@ -41,7 +41,7 @@ class OwnServer:
     """A server of this run alone, which ends with the run's ledger. `command` starts it, but for its address;
     UnavailableError when it cannot be had. What it says goes to `log`."""
 
-    def __init__(self, command: Callable[[], Sequence[str]], ledger: Ledger, log: Path) -> None:
+    def __init__(self, command: Callable[[], Sequence[str]], ledger: CleanupJournal, log: Path) -> None:
         self._command = command
         self._ledger = ledger
         self._log = log

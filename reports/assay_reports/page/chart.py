@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from assay_conformance.model.event import Sides
 from assay_conformance.model.fault import Direction
+from assay_reports.describe import Lane
 from assay_reports.text import clean, counted, ms
 from assay_reports.timeline import Band, Row, Timeline
-from assay_reports.words import Lane
 
 WIDTH = 1080
 TIME_X = 74

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import WORST_FIRST, Verdict
+from assay_reports.expectation_matching import Cell
 from assay_reports.page.room import MOST_CASES, MOST_TOLD, Family, Part, base_of, families, names_each, part
 from assay_reports.report import Report
-from assay_reports.standing import Cell
 from assay_reports.verdicts import SHOWN, shown
 
 QUIET = frozenset({Verdict.PASS, Verdict.UNSUPPORTED, Verdict.INFO})

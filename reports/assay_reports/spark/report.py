@@ -26,10 +26,10 @@ from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.verdict import Judgement, RequirementVerdict, Verdict
 from assay_reports import junit, page
 from assay_reports import verdicts as verdicts_file
+from assay_reports.expectation_matching import Matching, match_expectations
 from assay_reports.outcome import Cause, Outcome, Reason, exit_code, outcome
 from assay_reports.plots import plots
 from assay_reports.report import Report
-from assay_reports.standing import Standing, stand
 
 VERDICTS, JUNIT, PAGE = "verdicts.json", "junit.xml", "report.html"
 
@@ -122,7 +122,7 @@ def _run(info: LedgerInfo, catalogue: Catalogue) -> RunInfo:
     )
 
 
-def _standing(judged: Judged, run: RunInfo) -> Standing:
+def _standing(judged: Judged, run: RunInfo) -> Matching:
     judgements = [
         Judgement(
             requirement=row.requirement,
@@ -135,13 +135,13 @@ def _standing(judged: Judged, run: RunInfo) -> Standing:
         for row in judged.verdicts
     ]
     day = datetime.fromtimestamp(run.started_unix_ms / 1000, UTC).date()
-    return stand(judged.verdicts, judgements, (), day, {run.run})
+    return match_expectations(judged.verdicts, judgements, (), day, {run.run})
 
 
 _OF_GATE = {GateStanding.BROKEN: Cause.UNEXPECTED_FAILURE, GateStanding.INVALID: Cause.INVALID}
 
 
-def _outcome(standing: Standing, bad: tuple[str, ...], gates: tuple[Gate, ...]) -> Outcome:
+def _outcome(standing: Matching, bad: tuple[str, ...], gates: tuple[Gate, ...]) -> Outcome:
     untested = [cell for cell in standing.cells if cell.verdict is Verdict.UNTESTABLE]
     others = tuple(cell for cell in standing.cells if cell.verdict is not Verdict.UNTESTABLE)
     told = outcome(msgspec.structs.replace(standing, cells=others), selected=1)

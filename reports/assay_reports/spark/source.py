@@ -81,7 +81,7 @@ class Part(InputPartition):  # type: ignore[misc]  # pyspark is not there where 
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SourceOptions:
     """The options, checked."""
 
     service_url: str
@@ -94,7 +94,7 @@ class Wish:
     timeout_ms: int
 
 
-def wish(options: Mapping[str, str]) -> Wish:
+def wish(options: Mapping[str, str]) -> SourceOptions:
     """UsageError names the option and what was expected."""
     given = {**_DEFAULTS, **{key.lower(): value for key, value in options.items()}}
     for key in _NEEDED:
@@ -103,7 +103,7 @@ def wish(options: Mapping[str, str]) -> Wish:
     if given["columns"] not in _COLUMNS:
         raise UsageError(f"{FORMAT}: columns {given['columns']!r}; expected one of {', '.join(_COLUMNS)}")
     numbers = {key: _number(key, given[key], least) for key, least in _LEAST.items()}
-    return Wish(
+    return SourceOptions(
         service_url=given["service_url"],
         topic=given["topic"],
         token=given.get("token", ""),
@@ -140,7 +140,7 @@ class PulsarTopic(DataSource):  # type: ignore[misc]  # pyspark is not there whe
 class TopicReader(DataSourceReader):  # type: ignore[misc]  # pyspark is not there where types are checked
     """Plans parts on the driver, and reads one in each task."""
 
-    def __init__(self, asked: Wish) -> None:
+    def __init__(self, asked: SourceOptions) -> None:
         self._asked = asked
 
     def partitions(self) -> Sequence[Part]:
@@ -162,7 +162,7 @@ _NOTHING = Part("", None, Position(-1, -1), Position(-1, -1))
 # --- planning --------------------------------------------------------------------------------------------------------
 
 
-def _parts(client: pulsar.Client, topic: str, asked: Wish) -> list[Part]:
+def _parts(client: pulsar.Client, topic: str, asked: SourceOptions) -> list[Part]:
     import pulsar
 
     try:
@@ -178,7 +178,7 @@ def _parts(client: pulsar.Client, topic: str, asked: Wish) -> list[Part]:
     return [Part(topic, first, until, last) for first, until in zip((None, *starts), ends, strict=True)]
 
 
-def _begins(client: pulsar.Client, topic: str, end: pulsar.Message, asked: Wish) -> Iterator[Position]:
+def _begins(client: pulsar.Client, topic: str, end: pulsar.Message, asked: SourceOptions) -> Iterator[Position]:
     """Where parts begin: entries that lie evenly in publish time. The clocks of producers need not agree: wherever a
     broker goes to for a time is an entry, and any entry will do."""
     import pulsar
@@ -200,13 +200,13 @@ def _before(position: Position) -> Position:
 
 
 def _first_from(
-    client: pulsar.Client, topic: str, start: Any, asked: Wish, timeout_ms: int | None = None
+    client: pulsar.Client, topic: str, start: Any, asked: SourceOptions, timeout_ms: int | None = None
 ) -> pulsar.Message | None:
     with contextlib.closing(_open(client, topic, start)) as reader:
         return reader.read_next(timeout_ms or asked.timeout_ms) if reader.has_message_available() else None
 
 
-def _end_in_chunks(client: pulsar.Client, topic: str, asked: Wish) -> pulsar.Message:
+def _end_in_chunks(client: pulsar.Client, topic: str, asked: SourceOptions) -> pulsar.Message:
     """The last message, where the last entry is a chunk: whoever begins to read there never gets it. So further and
     further back, until messages come; and once more, for one that began before these."""
     import pulsar
@@ -234,7 +234,7 @@ def _end_in_chunks(client: pulsar.Client, topic: str, asked: Wish) -> pulsar.Mes
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _messages(client: pulsar.Client, part: Part, asked: Wish) -> Iterator[pulsar.Message]:
+def _messages(client: pulsar.Client, part: Part, asked: SourceOptions) -> Iterator[pulsar.Message]:
     import pulsar
 
     start: Any = pulsar.MessageId.earliest
@@ -271,7 +271,7 @@ def _begin(message: pulsar.Message) -> Position:
 
 
 @contextlib.contextmanager
-def _client(asked: Wish) -> Iterator[pulsar.Client]:
+def _client(asked: SourceOptions) -> Iterator[pulsar.Client]:
     try:
         import pulsar
     except ImportError as error:

@@ -28,9 +28,9 @@ from assay_reports.bounds import LEDGER_BEGINS_S
 from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger, smalls
 from assay_reports.spark.alarms import OF_WHAT_IS_NOT_THERE, Alarm, Look, Watching
 from assay_reports.spark.flows import Flows
+from assay_reports.spark.fold_cache import FoldCache
 from assay_reports.spark.growth import BEGIN_US, BUCKETS, all_rows, folded, heard_of, update_of
 from assay_reports.spark.reconcile import end_us
-from assay_reports.spark.shelf import Shelf
 
 FOLDER: Final = "watch"
 TRIGGER: Final = "500 milliseconds"
@@ -60,7 +60,7 @@ class Watch:
 
     def __init__(self, session: Any, ledger: Ledger, say: Said, note: Callable[[str], None] = lambda _: None) -> None:
         self._session = session
-        self._shelf = Shelf(ledger)
+        self._shelf = FoldCache(ledger)
         self._say = say
         self._note = note
         self._noted: set[str] = set()

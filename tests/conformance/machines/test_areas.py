@@ -15,16 +15,16 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from assay_conformance.machines import areas, drawing, plan, scenes
-from assay_conformance.machines.acts import ADMITTED_MS, EVERYTHING, MODES, WAITS, Act, Do
+from assay_conformance.machines import areas, drawing, plan, scenarios
 from assay_conformance.machines.areas import Area
-from assay_conformance.machines.finds import FINDS
-from assay_conformance.machines.harm import Harm
+from assay_conformance.machines.drawn_faults import DrawnFault
+from assay_conformance.machines.environment import Around
+from assay_conformance.machines.foreign_entries import FINDS
+from assay_conformance.machines.interpreter import case_of
 from assay_conformance.machines.kinds import KINDS
-from assay_conformance.machines.mixed import case_of
+from assay_conformance.machines.operations import ADMITTED_MS, EVERYTHING, MODES, WAITS, Act, Operation
+from assay_conformance.machines.parameters import Parameters
 from assay_conformance.machines.policies import RATES, SETTINGS, Rules
-from assay_conformance.machines.surroundings import Around
-from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case, Isolation, Step, Who
 from assay_conformance.model.fault import AfterStep, AnswerError, Cut, OnFrame, Refuse
 
@@ -55,24 +55,26 @@ def test_the_area_of_chunking_chunks() -> None:
 
 
 def test_whoever_takes_a_name_again_waits_for_no_store() -> None:
-    acts = (Act(Do.HOLD_STORE), Act(Do.SEND), Act(Do.REOPEN_PRODUCER))
-    steps = [step.verb for step in case_of(acts, (), Terms(), "test").steps]
+    acts = (Act(Operation.HOLD_STORE), Act(Operation.SEND), Act(Operation.REOPEN_PRODUCER))
+    steps = [step.verb for step in case_of(acts, (), Parameters(), "test").steps]
     assert steps.index("release") < steps.index("close")
 
 
 def _steps(*acts: Act, **terms: Any) -> list[tuple[str, Any]]:
-    return [(step.verb, step.args) for step in case_of(acts, (), Terms(**terms), "test").steps]
+    return [(step.verb, step.args) for step in case_of(acts, (), Parameters(**terms), "test").steps]
 
 
 def test_what_the_broker_has_stored_by_itself_is_numbered_apart() -> None:
-    found = [args["entries"] for verb, args in _steps(Act(Do.FIND), Act(Do.FIND)) if verb == "store_entries"]
+    found = [
+        args["entries"] for verb, args in _steps(Act(Operation.FIND), Act(Operation.FIND)) if verb == "store_entries"
+    ]
     numbers = [entry["sequence_id"] for entries in found for entry in entries]
     assert len(set(numbers)) == len(numbers)
 
 
 def test_what_clients_have_died_of_is_met_alone() -> None:
     number = next(number for number, find in enumerate(FINDS) if find.deadly)
-    case = case_of((Act(Do.FIND, 0, number),), (), Terms(), "test")
+    case = case_of((Act(Operation.FIND, 0, number),), (), Parameters(), "test")
     assert case.isolation is Isolation.OWN_PROCESS
 
 
@@ -82,69 +84,73 @@ def test_a_topic_may_be_with_two_brokers_from_the_start() -> None:
 
 
 def test_credentials_are_asked_for_only_of_a_client_that_has_some() -> None:
-    verbs = [{verb for verb, _ in _steps(Act(Do.CHALLENGE), tokens=tokens)} for tokens in ("", "first,second")]
+    verbs = [{verb for verb, _ in _steps(Act(Operation.CHALLENGE), tokens=tokens)} for tokens in ("", "first,second")]
     assert ["challenge" in each for each in verbs] == [False, True]
 
 
 def test_producers_send_alike_when_all_of_them_send() -> None:
-    sends = [args for verb, args in _steps(Act(Do.OPEN_PRODUCER), Act(Do.SEND_BY_ALL)) if verb == "send"]
+    sends = [args for verb, args in _steps(Act(Operation.OPEN_PRODUCER), Act(Operation.SEND_BY_ALL)) if verb == "send"]
     assert len(sends) == 2
     assert len({str(sorted((key, value) for key, value in args.items() if key != "producer")) for args in sends}) == 1
 
 
 def test_a_harm_may_go_on() -> None:
-    harm = Harm("PRODUCER", AnswerError("ServiceNotReady"), times=0)
-    (fault,) = case_of((), (harm,), Terms(), "test").faults
+    harm = DrawnFault("PRODUCER", AnswerError("ServiceNotReady"), times=0)
+    (fault,) = case_of((), (harm,), Parameters(), "test").faults
     assert isinstance(fault.trigger, OnFrame)
     assert fault.trigger.times == 0
 
 
 def test_whoever_waits_for_a_topic_gets_it_before_all_are_waited_for() -> None:
-    acts = (Act(Do.OPEN_PRODUCER, size=MODES.index(WAITS)), Act(Do.SETTLE))
-    case = case_of(acts, (), Terms(claims=True), "test")
+    acts = (Act(Operation.OPEN_PRODUCER, size=MODES.index(WAITS)), Act(Operation.SETTLE))
+    case = case_of(acts, (), Parameters(claims=True), "test")
     verbs = [(step.verb, step.args.get("ops")) for step in case.steps]
     assert verbs.index(("close", None)) < verbs.index(("ops", [4])) < verbs.index(("ops", None))
 
 
 def test_nobody_waits_for_ever_for_whoever_may_have_lost_the_topic() -> None:
-    acts = (Act(Do.OPEN_PRODUCER, size=MODES.index(WAITS)), Act(Do.SETTLE))
-    waits = [step for step in case_of(acts, (), Terms(claims=True), "test").steps if step.verb == "ops"]
+    acts = (Act(Operation.OPEN_PRODUCER, size=MODES.index(WAITS)), Act(Operation.SETTLE))
+    waits = [step for step in case_of(acts, (), Parameters(claims=True), "test").steps if step.verb == "ops"]
     assert {step.args["deadline_ms"] for step in waits} == {ADMITTED_MS}
 
 
 def test_nothing_is_held_back_from_a_store_that_does_not_keep() -> None:
-    verbs = {step.verb for step in case_of((Act(Do.HOLD_STORE),), (), Terms(persistent=False), "test").steps}
+    verbs = {
+        step.verb for step in case_of((Act(Operation.HOLD_STORE),), (), Parameters(persistent=False), "test").steps
+    }
     assert "hold_store" not in verbs
 
 
 def test_a_broker_that_does_not_always_read_is_asked_for_no_quick_sign_of_life() -> None:
     rules = next(rules for rules in SETTINGS if rules.stops_reading)
-    assert Terms(settings=rules, keep_alive_ms=700).for_client(None).keep_alive_ms == Terms().keep_alive_ms
+    assert Parameters(settings=rules, keep_alive_ms=700).for_client(None).keep_alive_ms == Parameters().keep_alive_ms
 
 
 def test_ids_are_sent_again_beside_new_ones() -> None:
-    acts = (Act(Do.SEND, number=3), Act(Do.SEND_AGAIN, number=2))
-    (again,) = [step for step in case_of(acts, (), Terms(deduplication=True), "test").steps if "messages" in step.args]
+    acts = (Act(Operation.SEND, number=3), Act(Operation.SEND_AGAIN, number=2))
+    (again,) = [
+        step for step in case_of(acts, (), Parameters(deduplication=True), "test").steps if "messages" in step.args
+    ]
     assert [message["sequence_id"] for message in again.args["messages"]] == [1, 2, 3, 4]
 
 
 def test_a_namesake_is_on_another_connection() -> None:
-    case = case_of((Act(Do.OPEN_NAMESAKE),), (), Terms(clients=2), "test")
+    case = case_of((Act(Operation.OPEN_NAMESAKE),), (), Parameters(clients=2), "test")
     opened = [step.args for step in case.steps if step.verb == "open_producer"]
     assert [args["config"]["producer_name"] for args in opened] == ["p1", "p1"]
     assert opened[0]["client"] != opened[1]["client"]
 
 
 def test_handles_of_a_client_that_is_not_restarted_stay() -> None:
-    acts = (Act(Do.OPEN_PRODUCER, who=1), Act(Do.RESTART_CLIENT, who=1))
-    case = case_of(acts, (), Terms(clients=2), "test")
+    acts = (Act(Operation.OPEN_PRODUCER, who=1), Act(Operation.RESTART_CLIENT, who=1))
+    case = case_of(acts, (), Parameters(clients=2), "test")
     opened = [step.args["config"]["producer_name"] for step in case.steps if step.verb == "open_producer"]
     assert opened == ["p1", "p2", "p2"]
 
 
 def test_whoever_a_kill_ends_comes_back_in_a_fresh_process() -> None:
-    acts = (Act(Do.OPEN_PRODUCER, who=1), Act(Do.SEND, number=3), Act(Do.KILL_CLIENT))
-    case = case_of(acts, (Harm("SEND", Cut()),), Terms(clients=2), "test")
+    acts = (Act(Operation.OPEN_PRODUCER, who=1), Act(Operation.SEND, number=3), Act(Operation.KILL_CLIENT))
+    case = case_of(acts, (DrawnFault("SEND", Cut()),), Parameters(clients=2), "test")
     killed, cut = case.faults
     at = case.steps[: killed.trigger.step + 1] if isinstance(killed.trigger, AfterStep) else ()
     behind = [(step.verb, step.args.get("fault")) for step in case.steps[len(at) : len(at) + 3]]
@@ -155,18 +161,20 @@ def test_whoever_a_kill_ends_comes_back_in_a_fresh_process() -> None:
 
 
 def test_a_life_has_one_kill_at_most() -> None:
-    case = case_of((Act(Do.KILL_CLIENT), Act(Do.SEND), Act(Do.KILL_CLIENT)), (), Terms(), "test")
+    case = case_of(
+        (Act(Operation.KILL_CLIENT), Act(Operation.SEND), Act(Operation.KILL_CLIENT)), (), Parameters(), "test"
+    )
     assert len(case.faults) == 1
 
 
 def test_nothing_is_settled_on_a_topic_that_keeps_nothing() -> None:
-    acts = [Act(do) for do in (Do.SEND, Do.RECEIVE, Do.ACK, Do.NACK, Do.SEEK)]
-    verbs = {step.verb for step in case_of(acts, (), Terms(persistent=False), "test").steps}
+    acts = [Act(do) for do in (Operation.SEND, Operation.RECEIVE, Operation.ACK, Operation.NACK, Operation.SEEK)]
+    verbs = {step.verb for step in case_of(acts, (), Parameters(persistent=False), "test").steps}
     assert verbs.isdisjoint({"ack", "nack", "seek"})
 
 
 def test_a_backlog_is_there_before_anybody_comes_in_every_partition() -> None:
-    case = case_of((), (), Terms(backlog="plain", partitions=3), "test")
+    case = case_of((), (), Parameters(backlog="plain", partitions=3), "test")
     first = [(step.verb, step.args.get("topic")) for step in case.steps[:4]]
     stored = [("store_entries", f"t-partition-{number}") for number in range(3)]
     assert first == [*stored, ("open_client", None)]
@@ -174,8 +182,8 @@ def test_a_backlog_is_there_before_anybody_comes_in_every_partition() -> None:
 
 @pytest.mark.parametrize("rules", [rules for rules in (*RATES, *SETTINGS) if rules.stops_reading], ids=repr)
 def test_whoever_publishes_too_much_stops_nobody_else(rules: Rules) -> None:
-    acts = [Act(do, who) for who in range(3) for do in (Do.OPEN_PRODUCER, Do.OPEN_CONSUMER)]
-    steps = case_of(acts, (), Terms(rates=rules, subscription_type="shared"), "test").steps
+    acts = [Act(do, who) for who in range(3) for do in (Operation.OPEN_PRODUCER, Operation.OPEN_CONSUMER)]
+    steps = case_of(acts, (), Parameters(rates=rules, subscription_type="shared"), "test").steps
     publishing, consuming = (
         {step.args["client"] for step in steps if step.verb == verb} for verb in ("open_producer", "open_consumer")
     )
@@ -183,8 +191,8 @@ def test_whoever_publishes_too_much_stops_nobody_else(rules: Rules) -> None:
 
 
 def test_an_outage_keeps_its_client_away() -> None:
-    harm = Harm("SEND", Cut(), away_ms=500)
-    cut, refusal = case_of((), (harm,), Terms(), "test").faults
+    harm = DrawnFault("SEND", Cut(), away_ms=500)
+    cut, refusal = case_of((), (harm,), Parameters(), "test").faults
     assert (cut.action, refusal.action) == (Cut(), Refuse())
     assert (cut.trigger, refusal.until.after_ms) == (refusal.trigger, 500)
 
@@ -294,32 +302,34 @@ def test_nobody_is_drawn_a_life_of_what_they_cannot_do() -> None:
 
 
 def test_what_a_topic_holds_is_stored_before_anybody_comes() -> None:
-    terms = Terms(around=Around(stock=("single messages", "no last chunk")))
+    terms = Parameters(around=Around(stock=("single messages", "no last chunk")))
     first, *_ = case_of((), (), terms, "test").steps
     assert first.verb == "store_entries"
     assert len({str(entry) for entry in first.args["entries"]}) == 5 + 2
 
 
 def test_a_second_one_on_an_exclusive_subscription_is_not_counted_on() -> None:
-    steps = case_of((Act(Do.OPEN_BESIDE), Act(Do.RECEIVE, who=1)), (), Terms(), "test").steps
+    steps = case_of((Act(Operation.OPEN_BESIDE), Act(Operation.RECEIVE, who=1)), (), Parameters(), "test").steps
     opened = [step.saves for step in steps if step.verb == "open_consumer"]
     assert [step.args["consumer"] for step in steps if step.verb == "receive"] == opened[:1]
 
 
 def test_nothing_is_drawn_that_nobody_asked_for() -> None:
-    acts = drawing.values(scenes.call(Do.RECEIVE), 5, random.Random(SEED), plan.PlainProvider)
-    assert acts == [Act(Do.RECEIVE)] * 5
+    acts = drawing.values(scenarios.call(Operation.RECEIVE), 5, random.Random(SEED), plan.PlainProvider)
+    assert acts == [Act(Operation.RECEIVE)] * 5
 
 
 def test_a_broker_dies_or_stops_in_good_order() -> None:
     restarts = [
-        args for verb, args in _steps(Act(Do.RESTART, number=0), Act(Do.RESTART, number=1)) if verb == "restart"
+        args
+        for verb, args in _steps(Act(Operation.RESTART, number=0), Act(Operation.RESTART, number=1))
+        if verb == "restart"
     ]
     assert restarts == [{}, {"graceful": True}]
 
 
 def test_a_topic_that_went_to_another_cluster_stays_there() -> None:
-    steps = _steps(Act(Do.MIGRATE), Act(Do.MOVE), Act(Do.MIGRATE), brokers=2)
+    steps = _steps(Act(Operation.MIGRATE), Act(Operation.MOVE), Act(Operation.MIGRATE), brokers=2)
     assert [(verb, args["broker"]) for verb, args in steps if verb in ("move", "migrate")] == [("migrate", 1)]
 
 
@@ -329,7 +339,7 @@ def test_everybody_listens_in_the_end_where_nothing_may_be_missing() -> None:
 
 
 def test_a_second_seek_does_not_wait_for_the_first() -> None:
-    verbs = [verb for verb, _ in _steps(Act(Do.SEEK_TWICE))]
+    verbs = [verb for verb, _ in _steps(Act(Operation.SEEK_TWICE))]
     place = verbs.index("seek")
     assert verbs[place : place + 3] == ["seek", "seek", "ops"]
 
@@ -338,12 +348,12 @@ def test_messages_are_sent_round_only_where_that_is_set_up() -> None:
     kind = KINDS["sends round"]
     drawn = plan.draw(areas.share_of(kind).lives(None), COUNT, SEED)
     assert any(step.verb == "reconsume_later" for case in drawn for step in case.steps)
-    assert "reconsume_later" not in {verb for verb, _ in _steps(Act(Do.LATER))}
+    assert "reconsume_later" not in {verb for verb, _ in _steps(Act(Operation.LATER))}
 
 
 def test_a_queue_smaller_than_a_batch_does_not_wait_long_for_one() -> None:
-    terms = Terms(small_queue=True, batching_max_publish_delay_ms=700).for_client(None)
-    assert terms.batching_max_publish_delay_ms == Terms().batching_max_publish_delay_ms
+    terms = Parameters(small_queue=True, batching_max_publish_delay_ms=700).for_client(None)
+    assert terms.batching_max_publish_delay_ms == Parameters().batching_max_publish_delay_ms
 
 
 def test_areas_of_many_kinds_have_more_turns() -> None:

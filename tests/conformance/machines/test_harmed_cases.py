@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.machines.harm import Harm
-from assay_conformance.machines.harmed import with_harm
+from assay_conformance.machines.cases_with_faults import with_harm
+from assay_conformance.machines.drawn_faults import DrawnFault
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Drop, FieldValue, OnFrame, Rewrite
 
 
-def _commands(case: Case, *harms: Harm) -> list[str]:
+def _commands(case: Case, *harms: DrawnFault) -> list[str]:
     triggers = (fault.trigger for fault in with_harm(case, harms).faults)
     return [trigger.command for trigger in triggers if isinstance(trigger, OnFrame)]
 
@@ -29,13 +29,16 @@ def _both() -> Case:
 
 
 def test_what_would_happen_to_a_message_happens_to_a_receipt_where_nobody_consumes() -> None:
-    assert _commands(_producer_alone(), Harm("MESSAGE", Drop()), Harm("LOOKUP", Cut())) == ["SEND_RECEIPT", "LOOKUP"]
+    assert _commands(_producer_alone(), DrawnFault("MESSAGE", Drop()), DrawnFault("LOOKUP", Cut())) == [
+        "SEND_RECEIPT",
+        "LOOKUP",
+    ]
 
 
 def test_frames_that_occur_are_left_as_they_were_drawn() -> None:
-    assert _commands(_both(), Harm("MESSAGE", Drop()), Harm("SEND", Cut())) == ["MESSAGE", "SEND"]
+    assert _commands(_both(), DrawnFault("MESSAGE", Drop()), DrawnFault("SEND", Cut())) == ["MESSAGE", "SEND"]
 
 
 def test_an_action_that_fits_one_kind_of_frame_stays_with_it() -> None:
     fields: dict[str, FieldValue] = {"redelivery_count": 3}
-    assert _commands(_producer_alone(), Harm("MESSAGE", Rewrite(fields=fields))) == ["MESSAGE"]
+    assert _commands(_producer_alone(), DrawnFault("MESSAGE", Rewrite(fields=fields))) == ["MESSAGE"]

@@ -6,7 +6,7 @@ import msgspec
 
 from assay_conformance.cases.stored import chunks, compressed, plain
 from assay_conformance.machines.causes import MOST_SHAPES, Breach, Cause, Causes
-from assay_conformance.machines.shape import shape
+from assay_conformance.machines.signature import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
 from assay_conformance.model.fault import AnswerError, Cut, CutHow, Direction, Drop, Fault, OnFrame, Rewrite
 

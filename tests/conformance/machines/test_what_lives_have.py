@@ -9,11 +9,11 @@ from functools import cache
 import pytest
 
 from assay_conformance.machines import areas, drawing, plan
-from assay_conformance.machines.acts import CONSUMER, HAVE_CONSUMERS, PRODUCER, Act, Do
 from assay_conformance.machines.areas import Area
-from assay_conformance.machines.mixed import case_of
-from assay_conformance.machines.strange import STRANGE
-from assay_conformance.machines.terms import Terms
+from assay_conformance.machines.broker_faults import STRANGE
+from assay_conformance.machines.interpreter import case_of
+from assay_conformance.machines.operations import CONSUMER, HAVE_CONSUMERS, PRODUCER, Act, Operation
+from assay_conformance.machines.parameters import Parameters
 from assay_conformance.model.case import Case, Step
 from assay_conformance.model.fault import Cut, Delay, Direction, Drop, Duplicate, OnFrame
 
@@ -86,9 +86,9 @@ def test_a_client_that_is_no_consumer_is_asked_for_none(area: Area) -> None:
     assert not any("consumer" in (step.verb, *step.args) for case in drawn for step in case.steps)
 
 
-@pytest.mark.parametrize("do", [Do.OPEN_ODD, *sorted(HAVE_CONSUMERS)])
-def test_whatever_a_consumer_would_do_is_skipped(do: Do) -> None:
-    case = case_of((Act(do),), (), Terms(), "test", {PRODUCER})
+@pytest.mark.parametrize("do", [Operation.OPEN_ODD, *sorted(HAVE_CONSUMERS)])
+def test_whatever_a_consumer_would_do_is_skipped(do: Operation) -> None:
+    case = case_of((Act(do),), (), Parameters(), "test", {PRODUCER})
     assert not any(step.verb == "open_consumer" for step in case.steps)
 
 

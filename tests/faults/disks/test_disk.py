@@ -14,10 +14,10 @@ from tests.left_out import Need, needs
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.fault import AfterStep, Fault
 from assay_conformance.model.outside import FillDisk, OnDisk, ReadOnlyDisk
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_faults.disks.disk import Disk, small_disk
 from assay_faults.disks.injector import DiskInjector
 from assay_faults.injector import Situation
-from assay_faults.ledger import Ledger
 
 ROOT_ONLY = needs(Need.ROOT)
 SIZE = 8 << 20
@@ -25,7 +25,7 @@ SIZE = 8 << 20
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    with Ledger.begin(tmp_path / "ledgers") as ledger, small_disk(ledger, tmp_path, SIZE) as disk:
+    with CleanupJournal.begin(tmp_path / "ledgers") as ledger, small_disk(ledger, tmp_path, SIZE) as disk:
         yield disk
 
 
@@ -79,7 +79,7 @@ def test_what_was_written_before_a_disk_failed_is_there_when_it_is_mounted_again
 
 @ROOT_ONLY
 def test_nothing_is_left_of_a_disk(tmp_path: Path) -> None:
-    with Ledger.begin(tmp_path / "ledgers") as ledger, small_disk(ledger, tmp_path, SIZE) as disk:
+    with CleanupJournal.begin(tmp_path / "ledgers") as ledger, small_disk(ledger, tmp_path, SIZE) as disk:
         disk.seal()
     assert not list((tmp_path / "ledgers").iterdir())
     assert [path.name for path in tmp_path.iterdir()] == ["ledgers"]
@@ -89,7 +89,7 @@ def test_nothing_is_left_of_a_disk(tmp_path: Path) -> None:
 def test_without_root_there_is_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with (
-        Ledger.begin(tmp_path) as ledger,
+        CleanupJournal.begin(tmp_path) as ledger,
         pytest.raises(UnavailableError, match="has to be mounted: expected root"),
         small_disk(ledger, tmp_path, SIZE),
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_faults.tap import Carried
+from assay_faults.forwarder import Carried
 
 
 def test_what_was_counted_since_is_each_number_less_what_it_was() -> None:

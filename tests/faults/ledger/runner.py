@@ -9,24 +9,24 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from assay_faults.ledger import Entry, Kind, Ledger, environment_of
+from assay_faults.cleanup_journal import CleanupJournal, Entry, Kind, environment_of
 
 
-def process(ledger: Ledger, place: Path) -> Entry:  # noqa: ARG001
+def process(ledger: CleanupJournal, place: Path) -> Entry:  # noqa: ARG001
     entry = ledger.creating(Kind.PROCESS, "sleeper")
     # A shell that starts another program: its child has to be found as well.
     subprocess.Popen(["/bin/sh", "-c", "sleep 600 & wait"], env=_marked(entry))
     return entry
 
 
-def directory(ledger: Ledger, place: Path) -> Entry:
+def directory(ledger: CleanupJournal, place: Path) -> Entry:
     entry = ledger.creating(Kind.DIRECTORY, str(place / "{id}"))
     Path(entry.name).mkdir()
     (Path(entry.name) / "file").write_text("something")
     return entry
 
 
-def mount(ledger: Ledger, place: Path) -> Entry:
+def mount(ledger: CleanupJournal, place: Path) -> Entry:
     parent = directory(ledger, place)
     entry = ledger.creating(Kind.MOUNT, f"{parent.name}/{{id}}")
     Path(entry.name).mkdir()
@@ -34,7 +34,7 @@ def mount(ledger: Ledger, place: Path) -> Entry:
     return entry
 
 
-def namespace(ledger: Ledger, place: Path) -> Entry:  # noqa: ARG001
+def namespace(ledger: CleanupJournal, place: Path) -> Entry:  # noqa: ARG001
     entry = ledger.creating(Kind.NAMESPACE)
     subprocess.run(["ip", "netns", "add", entry.name], env=_marked(entry), check=True)
     return entry
@@ -44,7 +44,7 @@ def _marked(entry: Entry) -> dict[str, str]:
     return {**os.environ, **environment_of(entry)}
 
 
-MAKERS: dict[str, Callable[[Ledger, Path], Entry]] = {
+MAKERS: dict[str, Callable[[CleanupJournal, Path], Entry]] = {
     Kind.PROCESS: process,
     Kind.DIRECTORY: directory,
     Kind.MOUNT: mount,
@@ -55,7 +55,7 @@ MAKERS: dict[str, Callable[[Ledger, Path], Entry]] = {
 def main() -> None:
     ledgers, place, seed, *kinds = sys.argv[1:]
     draw = random.Random(int(seed))
-    with Ledger.begin(Path(ledgers)) as ledger:
+    with CleanupJournal.begin(Path(ledgers)) as ledger:
         while True:
             MAKERS[draw.choice(kinds)](ledger, Path(place))
 

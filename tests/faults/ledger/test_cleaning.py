@@ -19,7 +19,7 @@ import pytest
 from tests.left_out import Need, needs
 
 from assay_faults.cleaning import clean, finish
-from assay_faults.ledger import MARKER, Entry, Kind, Ledger, environment_of, read
+from assay_faults.cleanup_journal import MARKER, CleanupJournal, Entry, Kind, environment_of, read
 from assay_faults.processes.identity import ProcessState, identify, marked, state
 
 RUNNER = Path(__file__).with_name("runner.py")
@@ -29,7 +29,7 @@ PATIENCE_S = 30
 
 def abandoned(folder: Path, kind: Kind, name: str = "", **detail: str) -> Entry:
     """An entry in the ledger of a run that has ended."""
-    with Ledger.begin(folder) as ledger:
+    with CleanupJournal.begin(folder) as ledger:
         entry = ledger.creating(kind, name, **detail)
     owner, _ = read(ledger.path.read_bytes())
     assert owner is not None
@@ -88,7 +88,7 @@ def test_a_link_where_the_directory_was_is_not_followed(tmp_path: Path) -> None:
 
 @ROOT_ONLY
 def test_a_mount_is_removed_before_the_directory_it_is_on(tmp_path: Path) -> None:
-    with Ledger.begin(tmp_path / "ledgers") as ledger:
+    with CleanupJournal.begin(tmp_path / "ledgers") as ledger:
         place = ledger.creating(Kind.DIRECTORY, str(tmp_path / "{id}"))
         entry = ledger.creating(Kind.MOUNT, f"{place.name}/{{id}}")
         Path(entry.name).mkdir(parents=True)
@@ -160,7 +160,10 @@ def test_a_container_is_looked_for_in_the_engine_that_it_was_made_in(
 
 
 def test_nothing_of_a_living_run_is_touched(tmp_path: Path) -> None:
-    with Ledger.begin(tmp_path) as ledger, sleeper(**environment_of(ledger.creating(Kind.PROCESS, "a"))) as process:
+    with (
+        CleanupJournal.begin(tmp_path) as ledger,
+        sleeper(**environment_of(ledger.creating(Kind.PROCESS, "a"))) as process,
+    ):
         assert clean(tmp_path) == []
         assert process.poll() is None
 

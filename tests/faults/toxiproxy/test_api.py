@@ -15,15 +15,15 @@ from assay_conformance.model.errors import HarnessError, PeerError, UnavailableE
 from assay_conformance.model.fault import AtTime, Fault, Scope
 from assay_conformance.model.outside import Disable, Latency
 from assay_faults.bounds import MOST_ANSWER_BYTES
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_faults.toxiproxy.api import Api
 from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import OwnServer, RunningServer
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.begin(tmp_path / "ledger") as ledger:
+def ledger(tmp_path: Path) -> Iterator[CleanupJournal]:
+    with CleanupJournal.begin(tmp_path / "ledger") as ledger:
         yield ledger
 
 
@@ -122,7 +122,7 @@ def test_something_else_at_its_address_is_told_without_its_page() -> None:
     assert "html" not in str(told.value)
 
 
-def test_program_that_ends_at_once_is_the_benchs_trouble(ledger: Ledger, tmp_path: Path) -> None:
+def test_program_that_ends_at_once_is_the_benchs_trouble(ledger: CleanupJournal, tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"false: ended 5 times .* see .*/log"):
         asyncio.run(OwnServer(lambda: ["/bin/false"], ledger, tmp_path / "log")())
 
@@ -134,7 +134,7 @@ def test_program_that_ends_at_once_is_the_benchs_trouble(ledger: Ledger, tmp_pat
         (Fault(trigger=AtTime(0), action=Latency(latency_ms=1, toxicity=0.0)), "expected toxicity > 0"),
     ],
 )
-def test_what_a_toxic_cannot_be_is_refused(ledger: Ledger, harm: Fault, told: str) -> None:
+def test_what_a_toxic_cannot_be_is_refused(ledger: CleanupJournal, harm: Fault, told: str) -> None:
     async def nobody() -> Api:
         raise AssertionError("asked for a server")
 

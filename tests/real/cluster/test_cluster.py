@@ -10,7 +10,7 @@ import pytest
 from assay_conformance.broker.raw import StoredEntry
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.outside import Role, Target
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.cluster import JvmCluster
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.pulsar.admin import Admin, Position
@@ -43,7 +43,7 @@ async def held(cluster: JvmCluster) -> list[Position]:
 
 @pytest.mark.long
 def test_what_was_acknowledged_outlives_every_process_and_all_at_once(
-    pulsar: Pulsar, ledger: Ledger, tmp_path: Path
+    pulsar: Pulsar, ledger: CleanupJournal, tmp_path: Path
 ) -> None:
     async def life() -> None:
         keep = {"defaultRetentionTimeInMinutes": "-1", "defaultRetentionSizeInMB": "-1"}
@@ -63,7 +63,7 @@ def test_what_was_acknowledged_outlives_every_process_and_all_at_once(
     asyncio.run(life())
 
 
-def test_a_process_that_it_does_not_have_is_unavailable(pulsar: Pulsar, ledger: Ledger, tmp_path: Path) -> None:
+def test_a_process_that_it_does_not_have_is_unavailable(pulsar: Pulsar, ledger: CleanupJournal, tmp_path: Path) -> None:
     cluster = JvmCluster(pulsar, data=tmp_path / "data", logs=tmp_path / "logs", ledger=ledger)
     with pytest.raises(UnavailableError, match="this cluster has 3 x bookie: none is number 3"):
         cluster.process(Target(role=Role.BOOKIE, index=3))

@@ -10,7 +10,7 @@ import pytest
 from tests.end_to_end.running import command_line, mutant
 
 from assay_conformance.model.outside import Role, Target
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.cluster import JvmCluster
 from assay_fixtures.brokers.jvm.command import Pulsar
 
@@ -37,7 +37,7 @@ def test_a_client_that_walks_around_the_proxy_is_seen(tmp_path: Path) -> None:
 
 
 def test_the_proxy_comes_with_who_asks_for_it_and_from_then_on_with_the_others(
-    pulsar: Pulsar, ledger: Ledger, tmp_path: Path
+    pulsar: Pulsar, ledger: CleanupJournal, tmp_path: Path
 ) -> None:
     async def life() -> None:
         async with JvmCluster(pulsar, data=tmp_path / "data", logs=tmp_path / "logs", ledger=ledger) as cluster:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_faults.ledger import Kind, Ledger, environment_of
+from assay_faults.cleanup_journal import CleanupJournal, Kind, environment_of
 from assay_fixtures.brokers.container.engine import Engine, connect
 from assay_fixtures.tools.image import build
 
@@ -22,7 +22,7 @@ UP_WITHIN_S = 60
 class OwnEngine:
     """A dockerd on a socket and folders of its own, which leaves the machine's packet rules alone."""
 
-    def __init__(self, folder: Path, ledger: Ledger) -> None:
+    def __init__(self, folder: Path, ledger: CleanupJournal) -> None:
         self.host = f"unix://{folder}/docker.sock"
         self._folder = folder
         self._ledger = ledger
@@ -69,7 +69,7 @@ class OwnEngine:
 def own_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnEngine]:
     bridged = Path("/sys/class/net/docker0").exists()
     folder = tmp_path_factory.mktemp("engine")
-    with Ledger.begin(folder / "ledger") as ledger, pytest.MonkeyPatch.context() as patch:
+    with CleanupJournal.begin(folder / "ledger") as ledger, pytest.MonkeyPatch.context() as patch:
         engine = OwnEngine(folder, ledger)
         engine.start()
         patch.setenv("DOCKER_HOST", engine.host)

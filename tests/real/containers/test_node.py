@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay_faults.cleaning import clean
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.container.engine import Engine
 from assay_fixtures.brokers.container.node import ContainerNode
 from assay_fixtures.brokers.jvm.asking import ask_web
@@ -26,15 +26,15 @@ KILLED = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from assay_faults.cleaning import LABEL
-from assay_faults.ledger import Kind, Ledger
-entry = Ledger.begin(Path(sys.argv[1])).creating(Kind.CONTAINER, "toy")
+from assay_faults.cleanup_journal import Kind, CleanupJournal
+entry = CleanupJournal.begin(Path(sys.argv[1])).creating(Kind.CONTAINER, "toy")
 subprocess.run(["docker", "run", "--detach", "--label", f"{LABEL}={entry.id}", sys.argv[2], "-version"], check=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @asynccontextmanager
-async def running(engine: Engine, image: str, ledger: Ledger, log: Path) -> AsyncIterator[ContainerNode]:
+async def running(engine: Engine, image: str, ledger: CleanupJournal, log: Path) -> AsyncIterator[ContainerNode]:
     node = ContainerNode(engine, image, ledger=ledger, log=log)
     try:
         await node.start()
@@ -51,7 +51,7 @@ async def version(node: ContainerNode) -> str:
         return type(error).__name__
 
 
-def test_a_node_is_harmed_and_comes_back(engine: Engine, image: str, ledger: Ledger, tmp_path: Path) -> None:
+def test_a_node_is_harmed_and_comes_back(engine: Engine, image: str, ledger: CleanupJournal, tmp_path: Path) -> None:
     """One story, for a start takes ten seconds: each harm is seen from outside, and so is that it has ended."""
     log = tmp_path / "pulsar.log"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.end_to_end.running import command_line
 from tests.real.containers.conftest import OwnEngine
 
-from assay_faults.ledger import MARKER
+from assay_faults.cleanup_journal import MARKER
 from assay_faults.processes.identity import marked
 from assay_fixtures.brokers.container.engine import Engine
 from assay_fixtures.tools.image import JAVA

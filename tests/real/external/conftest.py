@@ -16,7 +16,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.jvm.ports import free_ports
 from assay_fixtures.brokers.jvm.standalone import Standalone
@@ -115,7 +115,7 @@ def running(pulsar: Pulsar, folder: Path, *, mutual: bool = False) -> Iterator[S
         "tlsTrustCertsFilePath": str(folder / "ca.pem"),
         "tlsRequireTrustedClientCertOnConnect": str(mutual).lower(),
     }
-    with Ledger.begin(folder / "ledger") as ledger, asyncio.Runner() as runner:
+    with CleanupJournal.begin(folder / "ledger") as ledger, asyncio.Runner() as runner:
         node = SecureNode(pulsar, data=folder / "data", logs=folder, ledger=ledger, extra=extra)
         runner.run(node.start())
         try:

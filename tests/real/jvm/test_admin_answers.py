@@ -12,7 +12,7 @@ from tests.fixtures.light.answers import Recording, recordings
 from tests.real.jvm.admin_answers import different
 from tests.real.jvm.admin_calls import listed
 
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.jvm.standalone import Standalone
 from assay_fixtures.light.admin.calls import KnownCall, known_calls
@@ -27,13 +27,13 @@ def conversations() -> list[Any]:
     ]
 
 
-async def compare(pulsar: Pulsar, folder: Path, ledger: Ledger, recording: Recording) -> list[str]:
+async def compare(pulsar: Pulsar, folder: Path, ledger: CleanupJournal, recording: Recording) -> list[str]:
     async with Standalone(pulsar, data=folder / "data", logs=folder / "logs", ledger=ledger) as node:
         return await asyncio.to_thread(different, recording, node.service_url, node.admin_url)
 
 
 @pytest.mark.parametrize("path", conversations())
-def test_node_answers_as_was_recorded(pulsar: Pulsar, tmp_path: Path, ledger: Ledger, path: Path) -> None:
+def test_node_answers_as_was_recorded(pulsar: Pulsar, tmp_path: Path, ledger: CleanupJournal, path: Path) -> None:
     recording = msgspec.json.decode(path.read_bytes(), type=Recording)
     assert asyncio.run(compare(pulsar, tmp_path, ledger, recording)) == []
 

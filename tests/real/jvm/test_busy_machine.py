@@ -13,7 +13,7 @@ import uvloop
 
 from assay_conformance.model.event import Load
 from assay_conformance.model.verdict import Verdict
-from assay_fixtures.brokers.choice import Wishes, site_of
+from assay_fixtures.brokers.choice import BrokerOptions, site_of
 from assay_fixtures.certification import Options, certify, prepare
 from assay_fixtures.runner.folder import RunFolder, StoredRun
 
@@ -43,7 +43,7 @@ def busy() -> Iterator[None]:
 @pytest.mark.usefixtures("busy")
 @pytest.mark.parametrize("chapter", ["throttling", "delayed"])
 def test_a_busy_machine_accuses_nobody(tmp_path: Path, chapter: str) -> None:
-    plan = prepare("reference", site=site_of("jvm", Wishes()), wanted=[f"chapter:{chapter}"])
+    plan = prepare("reference", site=site_of("jvm", BrokerOptions()), wanted=[f"chapter:{chapter}"])
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         result = runner.run(certify(plan, RunFolder.create(tmp_path / "run"), Options()))
     assert [judgement.reason for judgement in result.judgements if judgement.verdict in SHOWN] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import uvloop
 
 from assay_conformance.model.verdict import Verdict
-from assay_fixtures.brokers.choice import Wishes, site_of
+from assay_fixtures.brokers.choice import BrokerOptions, site_of
 from assay_fixtures.certification import Options, certify, prepare
 from assay_fixtures.runner.folder import RunFolder, StoredRun
 
@@ -17,7 +17,7 @@ REQUIREMENT = "compression.interoperable-format"
 
 
 def test_the_reference_client_keeps_on_a_node_what_it_keeps_on_the_embedded_broker(tmp_path: Path) -> None:
-    plan = prepare("reference", site=site_of("jvm", Wishes()), wanted=[REQUIREMENT])
+    plan = prepare("reference", site=site_of("jvm", BrokerOptions()), wanted=[REQUIREMENT])
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         result = runner.run(certify(plan, RunFolder.create(tmp_path / "run"), Options()))
     own = {judgement.case: judgement.verdict for judgement in result.judgements if judgement.requirement == REQUIREMENT}

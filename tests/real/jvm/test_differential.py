@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.pulsar.admin import Admin
 from assay_fixtures.brokers.pulsar.rest import Rest
@@ -17,7 +17,7 @@ from assay_fixtures.differential.real import RealParty
 SCRIPTS = 40
 
 
-async def play(pulsar: Pulsar, folder: Path, ledger: Ledger, told: list[Disagreement]) -> Figures:
+async def play(pulsar: Pulsar, folder: Path, ledger: CleanupJournal, told: list[Disagreement]) -> Figures:
     async with node(pulsar, folder, ledger) as started:
         admin = Admin(Rest([started.admin_url]))
         try:
@@ -27,7 +27,9 @@ async def play(pulsar: Pulsar, folder: Path, ledger: Ledger, told: list[Disagree
             await admin.close()
 
 
-def test_embedded_broker_answers_and_stores_as_the_real_one(pulsar: Pulsar, tmp_path: Path, ledger: Ledger) -> None:
+def test_embedded_broker_answers_and_stores_as_the_real_one(
+    pulsar: Pulsar, tmp_path: Path, ledger: CleanupJournal
+) -> None:
     told: list[Disagreement] = []
     figures = asyncio.run(play(pulsar, tmp_path, ledger, told))
     assert (told, figures.scripts) == ([], SCRIPTS)

@@ -12,7 +12,7 @@ import pytest
 
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import digest, generate
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.jvm.standalone import Standalone
 from assay_fixtures.brokers.pulsar.admin import Admin
@@ -52,7 +52,7 @@ class Node:
 @pytest.fixture(scope="module")
 def node(pulsar: Pulsar, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     folder: Path = tmp_path_factory.mktemp("node")
-    with Ledger.begin(folder / "ledger") as ledger, asyncio.Runner() as runner:
+    with CleanupJournal.begin(folder / "ledger") as ledger, asyncio.Runner() as runner:
         kept = {"defaultRetentionTimeInMinutes": "-1", "defaultRetentionSizeInMB": "-1"}
         settings = {**kept, "maxMessageSize": str(FRAME_BYTES)}
         standalone = Standalone(pulsar, data=folder / "data", logs=folder, ledger=ledger, extra=settings)

@@ -14,8 +14,8 @@ from tests.left_out import Need, needs
 from assay_conformance.broker.raw import StoredEntry
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.policy import BrokerSettings
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_faults.disks.disk import small_disk
-from assay_faults.ledger import Ledger
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.jvm.settings import SMALL, broker_conf
 from assay_fixtures.brokers.jvm.standalone import HEAP_MB, Standalone
@@ -28,7 +28,7 @@ TOPIC = "persistent://public/default/t"
 
 
 @pytest.fixture
-def make(pulsar: Pulsar, ledger: Ledger, tmp_path: Path) -> Make:
+def make(pulsar: Pulsar, ledger: CleanupJournal, tmp_path: Path) -> Make:
     def make(data: Path = tmp_path / "data", **wishes: Any) -> Standalone:
         return Standalone(pulsar, data=data, logs=tmp_path / "logs", ledger=ledger, **wishes)
 
@@ -110,7 +110,7 @@ def test_a_port_somebody_took_while_it_was_down_is_named_in_its_complaint(make: 
 
 
 @needs(Need.ROOT)
-def test_a_full_disk_is_its_complaint(make: Make, ledger: Ledger, tmp_path: Path) -> None:
+def test_a_full_disk_is_its_complaint(make: Make, ledger: CleanupJournal, tmp_path: Path) -> None:
     with small_disk(ledger, tmp_path, 12 << 20) as disk, pytest.raises(HarnessError, match="No space left on device"):
         asyncio.run(make(data=disk.path / "data").start())
 

@@ -10,7 +10,7 @@ import pytest
 
 from assay_conformance.model.fault import Fault
 from assay_faults.cleaning import finish
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_faults.toxiproxy.api import Api
 from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import OwnServer
@@ -23,7 +23,7 @@ from ..conftest import echoing
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A server for all tests; `assay tools install toxiproxy` comes first."""
     folder = tmp_path_factory.mktemp("toxiproxy")
-    ledger = Ledger.begin(folder / "ledger")
+    ledger = CleanupJournal.begin(folder / "ledger")
     yield asyncio.run(OwnServer(toxiproxy_command, ledger, folder / "log")())
     finish(ledger)
 
@@ -32,7 +32,7 @@ Fronted = Callable[[Mapping[int, Fault]], AbstractAsyncContextManager[tuple[Toxi
 
 
 @pytest.fixture
-def fronted(api: Api, ledger: Ledger) -> Fronted:
+def fronted(api: Api, ledger: CleanupJournal) -> Fronted:
     """For a block: an injector prepared for these faults, and the address in front of an echoing broker."""
 
     async def find() -> Api:

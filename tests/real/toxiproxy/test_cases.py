@@ -15,8 +15,8 @@ from assay_conformance.model.outside import Means
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
 from assay_conformance.pulsar.cases import all_cases
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_faults.injector import MakeInjector
-from assay_faults.ledger import Ledger
 from assay_faults.toxiproxy.api import Api
 from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import FindServer, OwnServer
@@ -33,14 +33,14 @@ CAUGHT = {
 """A rule broken -> the Case that shows it, and the requirement."""
 
 
-def tried(case: Case, find: FindServer, ledger: Ledger, *mutations: str) -> Tried:
+def tried(case: Case, find: FindServer, ledger: CleanupJournal, *mutations: str) -> Tried:
     make: MakeInjector = lambda _situation: ToxiproxyInjector(find, ledger)  # noqa: E731
     trial = ReferenceTrial(mutants=frozenset(mutations), injectors={Means.TOXIPROXY: make})
     return asyncio.run(trial.over_sockets(case))
 
 
 @pytest.mark.parametrize("case", FAST, ids=lambda case: case.id)
-def test_an_honest_client_passes(case: Case, api: Api, ledger: Ledger) -> None:
+def test_an_honest_client_passes(case: Case, api: Api, ledger: CleanupJournal) -> None:
     async def find() -> Api:
         return api
 
@@ -51,7 +51,7 @@ def test_an_honest_client_passes(case: Case, api: Api, ledger: Ledger) -> None:
 
 @pytest.mark.long  # one of them stops listening, and its Case lasts to its deadline
 @pytest.mark.parametrize("mutation", CAUGHT)
-def test_a_client_that_breaks_a_rule_is_caught(mutation: str, api: Api, ledger: Ledger) -> None:
+def test_a_client_that_breaks_a_rule_is_caught(mutation: str, api: Api, ledger: CleanupJournal) -> None:
     async def find() -> Api:
         return api
 
@@ -60,7 +60,7 @@ def test_a_client_that_breaks_a_rule_is_caught(mutation: str, api: Api, ledger: 
     assert {j.requirement: j.verdict for j in told.judgements}[RequirementId(requirement)] is Verdict.FAIL
 
 
-def test_without_a_server_a_case_is_unavailable(ledger: Ledger, tmp_path: Path) -> None:
+def test_without_a_server_a_case_is_unavailable(ledger: CleanupJournal, tmp_path: Path) -> None:
     def nowhere() -> list[str]:
         raise UnavailableError("there is no toxiproxy server here: expected `assay tools install toxiproxy`")
 

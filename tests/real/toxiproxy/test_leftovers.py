@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from assay_faults.cleaning import clean
-from assay_faults.ledger import MARKER
+from assay_faults.cleanup_journal import MARKER
 from assay_faults.processes.identity import marked
 from assay_faults.toxiproxy.api import Api
 from assay_fixtures.injectors import TOXIPROXY_VARIABLE
@@ -17,12 +17,12 @@ from assay_fixtures.injectors import TOXIPROXY_VARIABLE
 RUNNER = """
 import asyncio, sys
 from pathlib import Path
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.injectors import Equipment, INJECTORS
 from assay_conformance.model.outside import Means
 
 async def main(folder):
-    with Ledger.begin(folder / "ledger") as ledger:
+    with CleanupJournal.begin(folder / "ledger") as ledger:
         injector = INJECTORS[Means.TOXIPROXY](Equipment(ledger, folder))(None)
         await injector.prepare({})
         await injector.front("pulsar://127.0.0.1:9")

@@ -12,7 +12,7 @@ import pytest
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.outside import Latency
 from assay_faults.cleaning import finish
-from assay_faults.ledger import Ledger
+from assay_faults.cleanup_journal import CleanupJournal
 from assay_faults.toxiproxy.api import Api, Proxy
 from assay_faults.toxiproxy.server import OwnServer
 from assay_faults.toxiproxy.toxics import toxic
@@ -62,7 +62,7 @@ def test_refusal_is_told_in_the_servers_words(api: Api, proxy: Proxy) -> None:
         api.create(proxy.name, "127.0.0.1:9")
 
 
-def test_two_servers_are_kept_apart(api: Api, proxy: Proxy, ledger: Ledger, tmp_path: Path) -> None:
+def test_two_servers_are_kept_apart(api: Api, proxy: Proxy, ledger: CleanupJournal, tmp_path: Path) -> None:
     other = asyncio.run(OwnServer(toxiproxy_command, ledger, tmp_path / "log")())
     assert proxy.name not in other.proxies()
     assert proxy.name in api.proxies()

@@ -12,9 +12,9 @@ import pytest
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event, Fate, Fired, Frame, Healed, Invoke, Load, Note, Overdue, Sides
 from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Delay, Direction, Drop, Fault, Hold
+from assay_reports.describe import Lane
 from assay_reports.page.chart import BROKER_X, CLIENT_X, chart
 from assay_reports.timeline import EMPTY, Timeline, timeline
-from assay_reports.words import Lane
 
 Sample = Any
 

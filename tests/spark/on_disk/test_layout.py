@@ -17,9 +17,9 @@ from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import ACK, DELIVERY, NONE, OUTCOME, STORED, TABLES, TOPIC, Table
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import CURRENT, FileKind
+from assay_reports.ledgers.display import print_ledger
 from assay_reports.ledgers.layout import GROUP_ROWS, INFO, NULL, PartWriter, create, schema, write_small, write_smalls
 from assay_reports.ledgers.opening import open_ledger
-from assay_reports.ledgers.showing import print_ledger
 
 INFO_OF_A_RUN = some_info(origin=Origin.SYNTH, seed=1)
 

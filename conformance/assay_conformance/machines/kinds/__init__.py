@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay_conformance.machines.kinds.acking import ACKING
-from assay_conformance.machines.kinds.company import COMPANY
-from assay_conformance.machines.kinds.kind import Kind
+from assay_conformance.machines.kinds.contention import COMPANY
+from assay_conformance.machines.kinds.kind import WorkloadKind
 from assay_conformance.machines.kinds.limits import LIMITS
+from assay_conformance.machines.kinds.nacking import REFUSING
 from assay_conformance.machines.kinds.names import NAMES
 from assay_conformance.machines.kinds.partitions import PARTITIONS
 from assay_conformance.machines.kinds.reading import READING, SEEKING
-from assay_conformance.machines.kinds.refusing import REFUSING
 from assay_conformance.machines.kinds.sending import WRITING
 
-CONSUMING: Mapping[str, Kind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SEEKING}
-SENDING: Mapping[str, Kind] = {**WRITING, **NAMES, **PARTITIONS}
-KINDS: Mapping[str, Kind] = {**CONSUMING, **SENDING, **LIMITS}
+CONSUMING: Mapping[str, WorkloadKind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SEEKING}
+SENDING: Mapping[str, WorkloadKind] = {**WRITING, **NAMES, **PARTITIONS}
+KINDS: Mapping[str, WorkloadKind] = {**CONSUMING, **SENDING, **LIMITS}
 
-__all__ = ["CONSUMING", "KINDS", "LIMITS", "SENDING", "Kind"]
+__all__ = ["CONSUMING", "KINDS", "LIMITS", "SENDING", "WorkloadKind"]

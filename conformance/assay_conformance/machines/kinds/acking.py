@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Do
+from assay_conformance.machines.environment import Environment
 from assay_conformance.machines.kinds.kind import (
     ACK,
     ALL,
@@ -22,14 +22,14 @@ from assay_conformance.machines.kinds.kind import (
     SHORT,
     SOME,
     THREE,
-    Kind,
+    WorkloadKind,
     beside_any,
     do,
     hits,
 )
-from assay_conformance.machines.network_harm import any_of
-from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, TIMES, call
-from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.machines.network_faults import any_of
+from assay_conformance.machines.operations import Operation
+from assay_conformance.machines.scenarios import FEW, SEND_AND_RECEIVE, TIMES, call
 from assay_conformance.model.fault import Cut, Delay, Drop, Hold, Rewrite
 
 _REFUSED_ACK: dict[str, int | str | bool] = {"error": "MetadataError", "message": ""}
@@ -45,43 +45,43 @@ _OTHERS_ACKS = hits(
     Rewrite({"ack_type": "Cumulative"}),
 )
 
-_SETTLES = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_ONE)), number=TIMES)
-_COMES_BACK = st.one_of(do(Do.RESTART_CLIENT), do(Do.CLOSE_CONSUMER))
+_SETTLES = call(st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_ONE)), number=TIMES)
+_COMES_BACK = st.one_of(do(Operation.RESTART_CLIENT), do(Operation.CLOSE_CONSUMER))
 
-_HOLES = tuple(do(Do.ACK_ONE, number) for number in (1, 3, 5))
+_HOLES = tuple(do(Operation.ACK_ONE, number) for number in (1, 3, 5))
 
-ACKING: Mapping[str, Kind] = {
-    "settles steadily": Kind(
-        Surroundings(terms={"ack_group_ms": (100,), "ack_group_max": (1_000,), "partitions": (0,), **AT_ONCE}),
+ACKING: Mapping[str, WorkloadKind] = {
+    "settles steadily": WorkloadKind(
+        Environment(terms={"ack_group_ms": (100,), "ack_group_max": (1_000,), "partitions": (0,), **AT_ONCE}),
         st.one_of(
-            st.tuples(FULL, ALL, *(each for n in range(1, 6) for each in (do(Do.ACK_ONE, n), SHORT))),
-            st.tuples(FULL, ALL, *(each for n in range(1, 6) for each in (do(Do.NACK_FIRST, n), SHORT)), LONG),
+            st.tuples(FULL, ALL, *(each for n in range(1, 6) for each in (do(Operation.ACK_ONE, n), SHORT))),
+            st.tuples(FULL, ALL, *(each for n in range(1, 6) for each in (do(Operation.NACK_FIRST, n), SHORT)), LONG),
         ),
     ),
-    "waits for answers": Kind(
-        Surroundings(
+    "waits for answers": WorkloadKind(
+        Environment(
             needs=frozenset({"ack_receipt"}),
             terms={"ack_receipt": (True,), "ack_group_ms": (100, 50), "subscription_type": ("exclusive", "failover")},
         ),
         st.one_of(
             st.tuples(FULL, ALL, ACK, ACK, LONG, ACK),
-            st.tuples(FULL, ALL, *(do(Do.ACK_ONE, number) for number in (1, 2, 3)), LONG, ACK),
+            st.tuples(FULL, ALL, *(do(Operation.ACK_ONE, number) for number in (1, 2, 3)), LONG, ACK),
             st.tuples(
                 FULL,
                 ALL,
-                do(Do.ACK_UP_TO, 2),
-                do(Do.ACK_UP_TO, 3),
-                do(Do.PAUSE, 2),
-                do(Do.ACK_UP_TO, 1),
-                do(Do.ACK_UP_TO, 3),
-                do(Do.SETTLE),
-                do(Do.ACK_ONE, 4),
+                do(Operation.ACK_UP_TO, 2),
+                do(Operation.ACK_UP_TO, 3),
+                do(Operation.PAUSE, 2),
+                do(Operation.ACK_UP_TO, 1),
+                do(Operation.ACK_UP_TO, 3),
+                do(Operation.SETTLE),
+                do(Operation.ACK_ONE, 4),
             ),
         ),
         harms=beside_any(_ON_ANSWERS),
     ),
-    "settles as others do": Kind(
-        Surroundings(
+    "settles as others do": WorkloadKind(
+        Environment(
             terms={
                 "partitions": (0,),
                 "subscription_type": ("shared", "exclusive"),
@@ -96,8 +96,8 @@ ACKING: Mapping[str, Kind] = {
         harms=any_of(_OTHERS_ACKS),
         more=SEND_AND_RECEIVE,
     ),
-    "leaves holes": Kind(
-        Surroundings(
+    "leaves holes": WorkloadKind(
+        Environment(
             settings={"broker.cursor_persist_ms": (200,)},
             terms={
                 "partitions": (0,),
@@ -107,21 +107,32 @@ ACKING: Mapping[str, Kind] = {
             },
         ),
         st.tuples(
-            FULL, FULL, ALL, ALL, *_HOLES, LONG, do(Do.ACK_ONE, 7), LONG, call(Do.RESTART, number=FEW), ALL, LONG, ALL
+            FULL,
+            FULL,
+            ALL,
+            ALL,
+            *_HOLES,
+            LONG,
+            do(Operation.ACK_ONE, 7),
+            LONG,
+            call(Operation.RESTART, number=FEW),
+            ALL,
+            LONG,
+            ALL,
         ),
     ),
-    "dies with what it has": Kind(
-        Surroundings(terms={"ack_group_ms": (0, 100), "partitions": (0, 0, 3), "small_queue": (False,)}),
+    "dies with what it has": WorkloadKind(
+        Environment(terms={"ack_group_ms": (0, 100), "partitions": (0, 0, 3), "small_queue": (False,)}),
         st.one_of(
             st.tuples(FULL, SOME, _SETTLES, DIES, ALL, SETTLE),
             st.tuples(FULL, ALL, _SETTLES, PAUSE, DIES, FULL, ALL, SETTLE),
-            st.tuples(FULL, ALL, do(Do.NACK, 1), do(Do.NACK, 2), PAUSE, DIES, ALL, SETTLE),
+            st.tuples(FULL, ALL, do(Operation.NACK, 1), do(Operation.NACK, 2), PAUSE, DIES, ALL, SETTLE),
         ),
         harms=MAY_BE_HARMED,
         more=SEND_AND_RECEIVE,
     ),
-    "is not heard": Kind(
-        Surroundings(
+    "is not heard": WorkloadKind(
+        Environment(
             terms={
                 "partitions": (0,),
                 "subscription_type": ("exclusive", "failover", "shared"),
@@ -132,7 +143,15 @@ ACKING: Mapping[str, Kind] = {
                 **AT_ONCE,
             }
         ),
-        st.tuples(FULL, NEXT, NEXT, call(st.sampled_from((Do.ACK_UP_TO, Do.ACK_ONE)), number=FEW), PAUSE, THREE, ALL),
+        st.tuples(
+            FULL,
+            NEXT,
+            NEXT,
+            call(st.sampled_from((Operation.ACK_UP_TO, Operation.ACK_ONE)), number=FEW),
+            PAUSE,
+            THREE,
+            ALL,
+        ),
         harms=any_of(hits(("ACK",), Cut(before=True), Cut(before=True), Cut(), latest=1)),
         more=SEND_AND_RECEIVE,
     ),

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Act, Do
-from assay_conformance.machines.harm import Strategy, at
-from assay_conformance.machines.network_harm import HARMS, ONE_HARM, UNHARMED, any_of
-from assay_conformance.machines.scenes import ANY, FEW, NUMBERS, SMALL, SYNC, TIMES, call, sends
-from assay_conformance.machines.surroundings import Around, Surroundings
-from assay_conformance.machines.terms import Terms
+from assay_conformance.machines.drawn_faults import Strategy, at
+from assay_conformance.machines.environment import Around, Environment
+from assay_conformance.machines.network_faults import HARMS, ONE_HARM, UNHARMED, any_of
+from assay_conformance.machines.operations import Act, Operation
+from assay_conformance.machines.parameters import Parameters
+from assay_conformance.machines.scenarios import ANY, FEW, NUMBERS, SMALL, SYNC, TIMES, call, sends
 from assay_conformance.model.fault import Action, Cut, Delay, Hold
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WorkloadKind:
     """`scenes` are those of its kind, of which there is one, and `more` those that may follow; of harms, those that go
     together are one draw. `stock`: what its topic may hold at first."""
 
-    of: Surroundings
+    of: Environment
     scenes: Strategy
     harms: Strategy = ONE_HARM
     more: Strategy = ANY
@@ -48,22 +48,26 @@ THREE_SENT = sends(FIRST, st.just(3), SMALL, key=NUMBERS)
 FULL = sends(FIRST, st.just(5), SMALL, key=NUMBERS)
 FIVE = sends(FIRST, st.just(5), TOLD)
 FEW_TOLD = sends(FIRST, FEW, TOLD, key=NUMBERS)
-ACK = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO)), who=NUMBERS, number=TIMES)
-SETTLE = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK, Do.NACK_ALL)), who=NUMBERS, number=TIMES)
-AWAY = call(st.sampled_from((Do.UNLOAD, Do.RESTART, Do.MOVE)), number=FEW)
+ACK = call(st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO)), who=NUMBERS, number=TIMES)
+SETTLE = call(
+    st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO, Operation.NACK, Operation.NACK_ALL)),
+    who=NUMBERS,
+    number=TIMES,
+)
+AWAY = call(st.sampled_from((Operation.UNLOAD, Operation.RESTART, Operation.MOVE)), number=FEW)
 
 
-def do(what: Do, number: int = 5, who: int = 0) -> Strategy:
+def do(what: Operation, number: int = 5, who: int = 0) -> Strategy:
     return st.just(Act(what, who, number))
 
 
-ALL, SECOND = do(Do.RECEIVE), do(Do.RECEIVE, who=1)
-SOME = call(Do.RECEIVE, who=NUMBERS, number=TIMES)
-SHORT, PAUSE, LONG, LONGEST = (do(Do.PAUSE, number) for number in (1, 2, 3, 5))
-NEXT, THREE = do(Do.RECEIVE, 1), do(Do.RECEIVE, 3)
-BESIDE = do(Do.OPEN_CONSUMER, 0)
-DIES = do(Do.KILL_CLIENT)
-DONE = do(Do.SETTLE)
+ALL, SECOND = do(Operation.RECEIVE), do(Operation.RECEIVE, who=1)
+SOME = call(Operation.RECEIVE, who=NUMBERS, number=TIMES)
+SHORT, PAUSE, LONG, LONGEST = (do(Operation.PAUSE, number) for number in (1, 2, 3, 5))
+NEXT, THREE = do(Operation.RECEIVE, 1), do(Operation.RECEIVE, 3)
+BESIDE = do(Operation.OPEN_CONSUMER, 0)
+DIES = do(Operation.KILL_CLIENT)
+DONE = do(Operation.SETTLE)
 """Whatever was asked for has ended."""
 
 
@@ -90,7 +94,7 @@ WHILE_BACK = st.one_of(
 
 INDIVIDUALLY = {"subscription_type": ("shared", "shared", "key_shared"), "partitions": (0,), "nack_delay_ms": (100,)}
 AT_ONCE = {"ack_timeout_ms": (0,)}
-ROOM = {"max_message_bytes": (Terms().max_message_bytes,)}
+ROOM = {"max_message_bytes": (Parameters().max_message_bytes,)}
 """For letters: what they tell of their origin goes nowhere in chunks."""
 KNOWS_TOPICS = {"protocol_version": (21, 21, 16)}
 """Brokers before version 12 tell neither which topics there are nor which message is the last."""

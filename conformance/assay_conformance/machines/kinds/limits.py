@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Do
-from assay_conformance.machines.harm import at
+from assay_conformance.machines.drawn_faults import at
+from assay_conformance.machines.environment import Environment
+from assay_conformance.machines.initial_backlog import BACKLOGS
 from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
@@ -25,11 +26,13 @@ from assay_conformance.machines.kinds.kind import (
     PAUSE,
     SHORT,
     THREE,
-    Kind,
+    WorkloadKind,
     beside_any,
     do,
 )
-from assay_conformance.machines.network_harm import UNHARMED
+from assay_conformance.machines.network_faults import UNHARMED
+from assay_conformance.machines.operations import Operation
+from assay_conformance.machines.parameters import LARGEST, Parameters
 from assay_conformance.machines.policies import (
     COUNTS_ENTRIES,
     NOT_KEPT,
@@ -41,23 +44,20 @@ from assay_conformance.machines.policies import (
     SIX_A_SECOND,
     SPARES_CAUGHT_UP,
 )
-from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, SETTLED, call
-from assay_conformance.machines.stock import BACKLOGS
-from assay_conformance.machines.surroundings import Surroundings
-from assay_conformance.machines.terms import LARGEST, Terms
+from assay_conformance.machines.scenarios import FEW, SEND_AND_RECEIVE, SETTLED, call
 from assay_conformance.model.fault import Hold
 
 _AGES = (LONGEST, LONG, LONG)
-_REFUSE_ALL = (do(Do.NACK_ALL), PAUSE, do(Do.RECEIVE, 5))
-_REFUSE_FEW = (do(Do.NACK, 1), do(Do.NACK, 2), do(Do.NACK, 3), do(Do.RECEIVE, 5), LONG)
-_ACK_SOME = call(st.sampled_from((Do.ACK_ONE, Do.ACK)), number=FEW)
+_REFUSE_ALL = (do(Operation.NACK_ALL), PAUSE, do(Operation.RECEIVE, 5))
+_REFUSE_FEW = (do(Operation.NACK, 1), do(Operation.NACK, 2), do(Operation.NACK, 3), do(Operation.RECEIVE, 5), LONG)
+_ACK_SOME = call(st.sampled_from((Operation.ACK_ONE, Operation.ACK)), number=FEW)
 _UNTIL_PUBLISHED_MS = 2_000
 """A rate lets forty messages through before a send times out."""
 _NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Hold()), st.just(1), st.just(500), times=st.just(0))
 
-LIMITS: Mapping[str, Kind] = {
-    "reads at a rate": Kind(
-        Surroundings(
+LIMITS: Mapping[str, WorkloadKind] = {
+    "reads at a rate": WorkloadKind(
+        Environment(
             terms={
                 "rates": tuple(RATES),
                 "settings": (PLAIN, PLAIN, *OF_DISPATCH),
@@ -77,8 +77,8 @@ LIMITS: Mapping[str, Kind] = {
         harms=MAY_BE_HARMED,
         more=st.tuples(ALL),
     ),
-    "is owed a rate": Kind(
-        Surroundings(
+    "is owed a rate": WorkloadKind(
+        Environment(
             terms={
                 "rates": tuple(OWED),
                 "settings": (PLAIN, COUNTS_ENTRIES, SPARES_CAUGHT_UP),
@@ -94,8 +94,8 @@ LIMITS: Mapping[str, Kind] = {
         harms=UNHARMED,
         more=st.tuples(LONGEST),
     ),
-    "reads batches": Kind(
-        Surroundings(
+    "reads batches": WorkloadKind(
+        Environment(
             terms={
                 "settings": tuple(OF_DISPATCH),
                 "backlog": ("batched", "batched", "plain"),
@@ -110,8 +110,8 @@ LIMITS: Mapping[str, Kind] = {
         harms=MAY_BE_HARMED,
         more=st.tuples(ALL),
     ),
-    "leaves much unacknowledged": Kind(
-        Surroundings(
+    "leaves much unacknowledged": WorkloadKind(
+        Environment(
             settings={"topic.max_unacked_per_consumer": (3, 4, 10), "topic.max_unacked_per_subscription": (None, 5)},
             terms={
                 "subscription_type": ("shared", "shared", "key_shared"),
@@ -123,25 +123,25 @@ LIMITS: Mapping[str, Kind] = {
             },
         ),
         st.one_of(
-            st.tuples(FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
-            st.tuples(BESIDE, FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
+            st.tuples(FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Operation.ACK), LONG, LONG),
+            st.tuples(BESIDE, FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Operation.ACK), LONG, LONG),
         ),
         harms=MAY_BE_HARMED,
     ),
-    "grows old": Kind(
-        Surroundings(
+    "grows old": WorkloadKind(
+        Environment(
             settings={"topic.message_ttl_s": (1,), "broker.expiry_check_ms": (100,)},
             terms={"partitions": (0,), "subscription_type": ("exclusive", "failover"), **AT_ONCE},
         ),
         st.one_of(
-            st.tuples(do(Do.CLOSE_CONSUMER), FULL, *_AGES, FULL, BESIDE, ALL),
-            st.tuples(FULL, THREE, do(Do.ACK), do(Do.CLOSE_CONSUMER), *_AGES, FULL, BESIDE, ALL),
+            st.tuples(do(Operation.CLOSE_CONSUMER), FULL, *_AGES, FULL, BESIDE, ALL),
+            st.tuples(FULL, THREE, do(Operation.ACK), do(Operation.CLOSE_CONSUMER), *_AGES, FULL, BESIDE, ALL),
         ),
         harms=MAY_BE_HARMED,
         more=st.one_of(SEND_AND_RECEIVE, SETTLED),
     ),
-    "has little room": Kind(
-        Surroundings(
+    "has little room": WorkloadKind(
+        Environment(
             needs=frozenset({"memory_limit", "across_partitions_limit"}),
             settings={
                 "client.memory_limit_bytes": (None, 5_000, 10_000),
@@ -161,15 +161,17 @@ LIMITS: Mapping[str, Kind] = {
             },
         ),
         st.one_of(
-            st.tuples(FULL, LARGE, DONE, do(Do.HOLD_STORE), LARGE, FULL, FULL, SHORT, DONE),
-            st.tuples(LARGE, LARGE, DONE, SHORT, do(Do.HOLD_STORE), FULL, FULL, FULL, FULL, DONE),
-            st.tuples(do(Do.OPEN_PRODUCER, 0), do(Do.HOLD_STORE), LARGE, FULL, call(Do.SEND_BY_ALL), LONG),
+            st.tuples(FULL, LARGE, DONE, do(Operation.HOLD_STORE), LARGE, FULL, FULL, SHORT, DONE),
+            st.tuples(LARGE, LARGE, DONE, SHORT, do(Operation.HOLD_STORE), FULL, FULL, FULL, FULL, DONE),
+            st.tuples(
+                do(Operation.OPEN_PRODUCER, 0), do(Operation.HOLD_STORE), LARGE, FULL, call(Operation.SEND_BY_ALL), LONG
+            ),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
         more=st.tuples(FULL),
     ),
-    "refuses at a rate": Kind(
-        Surroundings(
+    "refuses at a rate": WorkloadKind(
+        Environment(
             terms={
                 "rates": (SIX_A_SECOND,),
                 "backlog": ("plain",),
@@ -185,13 +187,13 @@ LIMITS: Mapping[str, Kind] = {
         harms=UNHARMED,
         more=st.tuples(LONGEST),
     ),
-    "publishes at a rate": Kind(
-        Surroundings(
+    "publishes at a rate": WorkloadKind(
+        Environment(
             terms={
                 "rates": tuple(PUBLISHED),
                 "sizes": (LARGEST,),
                 "partitions": (0,),
-                "max_message_bytes": (Terms().max_message_bytes,),
+                "max_message_bytes": (Parameters().max_message_bytes,),
                 "compression": ("NONE",),
                 "batching": (False,),
                 "chunking": (False,),
@@ -206,8 +208,8 @@ LIMITS: Mapping[str, Kind] = {
         harms=UNHARMED,
         more=st.tuples(LONGEST),
     ),
-    "reads at once or never": Kind(
-        Surroundings(
+    "reads at once or never": WorkloadKind(
+        Environment(
             terms={
                 "persistent": (False,),
                 "rates": tuple(NOT_KEPT),

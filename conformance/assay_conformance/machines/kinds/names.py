@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import MODES, WAITS, Act, Do
-from assay_conformance.machines.harm import at
+from assay_conformance.machines.drawn_faults import at
+from assay_conformance.machines.environment import Environment
 from assay_conformance.machines.kinds.kind import (
     DONE,
     FEW_TOLD,
@@ -16,21 +16,21 @@ from assay_conformance.machines.kinds.kind import (
     MAY_BE_HARMED,
     ONE,
     SHORT,
-    Kind,
+    WorkloadKind,
     beside_any,
     do,
 )
-from assay_conformance.machines.network_harm import NO_RECEIPTS
+from assay_conformance.machines.network_faults import NO_RECEIPTS
+from assay_conformance.machines.operations import MODES, WAITS, Act, Operation
 from assay_conformance.machines.policies import FEW_NAMES, LIVENESS, PLAIN, SNAPSHOTS
-from assay_conformance.machines.scenes import FEW, NUMBERS, call
-from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.machines.scenarios import FEW, NUMBERS, call
 from assay_conformance.model.fault import AnswerError, Cut, CutHow
 
 _ONE_BY_ONE = (FEW_TOLD, DONE)
-_OTHER_SENDS = call(Do.SEND, who=st.just(1), number=FEW)
-_ANOTHER = do(Do.OPEN_PRODUCER, 0)
-_THIRD_SENDS_MUCH = (st.just(Act(Do.SEND, 2, 1)), DONE) * 4
-_ASKS_FOR_ITS_TURN = st.just(Act(Do.OPEN_PRODUCER, number=0, size=MODES.index(WAITS)))
+_OTHER_SENDS = call(Operation.SEND, who=st.just(1), number=FEW)
+_ANOTHER = do(Operation.OPEN_PRODUCER, 0)
+_THIRD_SENDS_MUCH = (st.just(Act(Operation.SEND, 2, 1)), DONE) * 4
+_ASKS_FOR_ITS_TURN = st.just(Act(Operation.OPEN_PRODUCER, number=0, size=MODES.index(WAITS)))
 
 _PASSING = ("ServiceNotReady", "ProducerBusy", "ProducerBlockedQuotaExceededError")
 _LOST = at(("SEND", "SEND_RECEIPT"), st.sampled_from((Cut(), Cut(before=True))), st.integers(1, 3))
@@ -62,9 +62,9 @@ _FALLS_SILENT = at(
 _KNOWN = {"deduplication": (True,), "named": (True,), "partitions": (0,), "chunking": (False,)}
 """A broker keeps the last id of each name."""
 
-NAMES: Mapping[str, Kind] = {
-    "is refused when it is back": Kind(
-        Surroundings(
+NAMES: Mapping[str, WorkloadKind] = {
+    "is refused when it is back": WorkloadKind(
+        Environment(
             terms={"send_timeout_ms": (2_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
         ),
         # Some clients wait for seconds before they ask again.
@@ -72,14 +72,14 @@ NAMES: Mapping[str, Kind] = {
         harms=_REFUSED_AGAIN,
         more=st.tuples(*_ONE_BY_ONE),
     ),
-    "finds its topic full": Kind(
-        Surroundings(terms={"partitions": (0,), "chunking": (False,), "claims": (False,)}),
+    "finds its topic full": WorkloadKind(
+        Environment(terms={"partitions": (0,), "chunking": (False,), "claims": (False,)}),
         st.tuples(ONE, ONE, ONE, LONG),
         harms=_OVER_QUOTA,
     ),
-    "leaves without receipts": Kind(
+    "leaves without receipts": WorkloadKind(
         # Without a time-out of its own a send ends with its producer or not at all; so none may wait for room.
-        Surroundings(
+        Environment(
             terms={
                 "partitions": (0,),
                 "claims": (False,),
@@ -88,24 +88,24 @@ NAMES: Mapping[str, Kind] = {
                 "max_pending_messages": (1_000,),
             }
         ),
-        st.tuples(FEW_TOLD, SHORT, do(Do.CLOSE_PRODUCER), LONG),
+        st.tuples(FEW_TOLD, SHORT, do(Operation.CLOSE_PRODUCER), LONG),
         harms=NO_RECEIPTS,
         more=st.tuples(LONG),
     ),
-    "waits for its turn": Kind(
-        Surroundings(
+    "waits for its turn": WorkloadKind(
+        Environment(
             needs=frozenset({"access_modes"}),
             terms={"claims": (True,), "partitions": (0,), "protocol_version": (21,), "clients": (1, 2)},
         ),
         st.one_of(
-            st.tuples(ONE, _ASKS_FOR_ITS_TURN, LONGEST, do(Do.CLOSE_PRODUCER), ONE),
-            st.tuples(ONE, _ASKS_FOR_ITS_TURN, SHORT, ONE, LONG, do(Do.CLOSE_PRODUCER), ONE),
+            st.tuples(ONE, _ASKS_FOR_ITS_TURN, LONGEST, do(Operation.CLOSE_PRODUCER), ONE),
+            st.tuples(ONE, _ASKS_FOR_ITS_TURN, SHORT, ONE, LONG, do(Operation.CLOSE_PRODUCER), ONE),
         ),
         harms=MAY_BE_HARMED,
         more=st.tuples(ONE),
     ),
-    "shares its name": Kind(
-        Surroundings(
+    "shares its name": WorkloadKind(
+        Environment(
             terms={
                 "clients": (2,),
                 "named": (True,),
@@ -115,13 +115,13 @@ NAMES: Mapping[str, Kind] = {
             }
         ),
         st.one_of(
-            st.tuples(ONE, SHORT, do(Do.OPEN_NAMESAKE), ONE, LONG, call(Do.SEND, who=st.just(1)), LONG),
-            st.tuples(ONE, ONE, do(Do.OPEN_NAMESAKE), call(Do.CLOSE_PRODUCER, who=NUMBERS), ONE, LONG),
+            st.tuples(ONE, SHORT, do(Operation.OPEN_NAMESAKE), ONE, LONG, call(Operation.SEND, who=st.just(1)), LONG),
+            st.tuples(ONE, ONE, do(Operation.OPEN_NAMESAKE), call(Operation.CLOSE_PRODUCER, who=NUMBERS), ONE, LONG),
         ),
         harms=beside_any(_FALLS_SILENT),
     ),
-    "comes back to a topic loaded anew": Kind(
-        Surroundings(
+    "comes back to a topic loaded anew": WorkloadKind(
+        Environment(
             terms={
                 **_KNOWN,
                 "settings": (SNAPSHOTS, SNAPSHOTS, PLAIN),
@@ -132,14 +132,14 @@ NAMES: Mapping[str, Kind] = {
             _ANOTHER,
             _OTHER_SENDS,
             DONE,
-            call(Do.RESTART, number=FEW),
-            st.one_of(do(Do.REOPEN_PRODUCER), SHORT),
-            do(Do.SEND_AGAIN, 2),
+            call(Operation.RESTART, number=FEW),
+            st.one_of(do(Operation.REOPEN_PRODUCER), SHORT),
+            do(Operation.SEND_AGAIN, 2),
             ONE,
         ),
     ),
-    "has one name of many": Kind(
-        Surroundings(
+    "has one name of many": WorkloadKind(
+        Environment(
             terms={
                 **_KNOWN,
                 "claims": (False,),
@@ -154,7 +154,7 @@ NAMES: Mapping[str, Kind] = {
             DONE,
             _ANOTHER,
             *_THIRD_SENDS_MUCH,
-            call(Do.RESTART, number=FEW),
+            call(Operation.RESTART, number=FEW),
             ONE,
             _OTHER_SENDS,
         ),

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Do
-from assay_conformance.machines.harm import at
+from assay_conformance.machines.drawn_faults import at
+from assay_conformance.machines.environment import Environment
 from assay_conformance.machines.kinds.kind import (
     DONE,
     FIRST,
@@ -19,23 +19,23 @@ from assay_conformance.machines.kinds.kind import (
     ONE,
     SHORT,
     TOLD,
-    Kind,
+    WorkloadKind,
     beside_any,
     do,
 )
-from assay_conformance.machines.network_harm import UNHARMED
-from assay_conformance.machines.scenes import FEW, call, sends
-from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.machines.network_faults import UNHARMED
+from assay_conformance.machines.operations import Operation
+from assay_conformance.machines.scenarios import FEW, call, sends
 from assay_conformance.model.fault import Hold
 
 _ONE_ALONE = sends(FIRST, st.just(1), TOLD)
-_BREATH = do(Do.PAUSE, 0)
+_BREATH = do(Operation.PAUSE, 0)
 _STAYS_AWAY = at(("PRODUCER_SUCCESS",), st.just(Hold(overtake=True)), st.sampled_from((3, 4, 4, 5)), st.just(1_500))
 _SPREADS = {"routing": ("round_robin",), "router": ("",), "chunking": (False,), "small_queue": (False,)}
 
-PARTITIONS: Mapping[str, Kind] = {
-    "goes round its partitions": Kind(
-        Surroundings(
+PARTITIONS: Mapping[str, WorkloadKind] = {
+    "goes round its partitions": WorkloadKind(
+        Environment(
             needs=frozenset({"partitioned_topics"}),
             terms={
                 **_SPREADS,
@@ -49,24 +49,24 @@ PARTITIONS: Mapping[str, Kind] = {
         st.one_of(st.tuples(*(_ONE_ALONE, SHORT) * 10), st.tuples(*(_ONE_ALONE, _BREATH, _BREATH) * 12)),
         harms=MAY_BE_HARMED,
     ),
-    "has one partition away": Kind(
-        Surroundings(
+    "has one partition away": WorkloadKind(
+        Environment(
             needs=frozenset({"partitioned_topics"}),
             terms={**_SPREADS, "partitions": (3,), "batching": (False, False, True)},
         ),
-        st.tuples(ONE, call(Do.UNLOAD_ONE, who=FEW), FIVE, LONG, FIVE),
+        st.tuples(ONE, call(Operation.UNLOAD_ONE, who=FEW), FIVE, LONG, FIVE),
         harms=beside_any(_STAYS_AWAY),
     ),
-    "gets more partitions": Kind(
-        Surroundings(
+    "gets more partitions": WorkloadKind(
+        Environment(
             needs=frozenset({"partitioned_topics"}),
             terms={**_SPREADS, "partitions": (2, 3), "router": ("", "by_number"), "batching": (False, False, True)},
         ),
-        st.tuples(FULL, do(Do.GROW), LONGEST, FULL, FIVE, FIVE, DONE, FIVE),
+        st.tuples(FULL, do(Operation.GROW), LONGEST, FULL, FIVE, FIVE, DONE, FIVE),
         harms=MAY_BE_HARMED,
     ),
-    "comes and goes": Kind(
-        Surroundings(
+    "comes and goes": WorkloadKind(
+        Environment(
             needs=frozenset({"partitioned_topics"}),
             terms={
                 **_SPREADS,
@@ -76,7 +76,7 @@ PARTITIONS: Mapping[str, Kind] = {
                 "claims": (False,),
             },
         ),
-        st.tuples(*(_ONE_ALONE, do(Do.CLOSE_PRODUCER), do(Do.OPEN_PRODUCER, 0)) * 20),
+        st.tuples(*(_ONE_ALONE, do(Operation.CLOSE_PRODUCER), do(Operation.OPEN_PRODUCER, 0)) * 20),
         harms=UNHARMED,
         more=st.tuples(_ONE_ALONE),
     ),

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Act, Do
+from assay_conformance.machines.environment import TOPIC, Environment, Way
+from assay_conformance.machines.initial_backlog import STOCK
 from assay_conformance.machines.kinds.kind import (
     ACK,
     ALL,
@@ -22,14 +23,13 @@ from assay_conformance.machines.kinds.kind import (
     SHORT,
     SOME,
     WHILE_BACK,
-    Kind,
+    WorkloadKind,
     beside_any,
     do,
     hits,
 )
-from assay_conformance.machines.scenes import FEW, NUMBERS, TIMES, call
-from assay_conformance.machines.stock import STOCK
-from assay_conformance.machines.surroundings import TOPIC, Surroundings, Way
+from assay_conformance.machines.operations import Act, Operation
+from assay_conformance.machines.scenarios import FEW, NUMBERS, TIMES, call
 from assay_conformance.model.case import ConfigValue, Topic
 from assay_conformance.model.fault import Cut, Delay, Duplicate
 
@@ -42,31 +42,42 @@ def _reader(words: str, **config: ConfigValue) -> Way:
 
 _A_BATCH = ("a batch",)
 
-READING: Mapping[str, Kind] = {
-    "reads several topics": Kind(
-        Surroundings(
+READING: Mapping[str, WorkloadKind] = {
+    "reads several topics": WorkloadKind(
+        Environment(
             topics=(Topic(name="u"), Topic(name="v")),
             written=(TOPIC, "u", "v"),
             ways=(Way((TOPIC, "u"), "both"), Way(), Way(("u",)), Way(("v",))),
             terms={"partitions": (0,), "receiver_queue_size": (1_000, 1, 3)},
         ),
         st.one_of(
-            st.tuples(do(Do.OPEN_PRODUCER, 1), FULL, do(Do.SEND, 5), st.just(Act(Do.SEND, 1, 3)), *(SOME,) * 2, ALL),
-            st.tuples(do(Do.OPEN_PRODUCER, 1), FULL, FULL, st.just(Act(Do.SEND, 1, 3)), PAUSE, *(NEXT,) * 8),
             st.tuples(
-                do(Do.OPEN_CONSUMER, 3),
-                do(Do.OPEN_PRODUCER, 2),
-                st.just(Act(Do.SEND, 1, 3)),
+                do(Operation.OPEN_PRODUCER, 1),
+                FULL,
+                do(Operation.SEND, 5),
+                st.just(Act(Operation.SEND, 1, 3)),
+                *(SOME,) * 2,
+                ALL,
+            ),
+            st.tuples(
+                do(Operation.OPEN_PRODUCER, 1), FULL, FULL, st.just(Act(Operation.SEND, 1, 3)), PAUSE, *(NEXT,) * 8
+            ),
+            st.tuples(
+                do(Operation.OPEN_CONSUMER, 3),
+                do(Operation.OPEN_PRODUCER, 2),
+                st.just(Act(Operation.SEND, 1, 3)),
                 ONE,
                 SECOND,
                 ALL,
-                call(st.sampled_from((Do.ACK_OF_ANOTHER, Do.ACK_UP_TO_ANOTHER)), who=st.just(0), number=FEW),
+                call(
+                    st.sampled_from((Operation.ACK_OF_ANOTHER, Operation.ACK_UP_TO_ANOTHER)), who=st.just(0), number=FEW
+                ),
                 ACK,
             ),
         ),
     ),
-    "follows a pattern": Kind(
-        Surroundings(
+    "follows a pattern": WorkloadKind(
+        Environment(
             needs=frozenset({"topic_patterns"}),
             settings={"consumer.pattern_update_ms": (1_000, 60_000)},
             topics=tuple(Topic(name=name) for name in ("ta", "tb", "u")),
@@ -76,14 +87,19 @@ READING: Mapping[str, Kind] = {
             terms={"partitions": (0,), **KNOWS_TOPICS},
         ),
         st.one_of(
-            st.tuples(FULL, do(Do.OPEN_PRODUCER, 1), st.just(Act(Do.SEND, 1, 2)), LONG, ALL, LONG, ALL),
+            st.tuples(FULL, do(Operation.OPEN_PRODUCER, 1), st.just(Act(Operation.SEND, 1, 2)), LONG, ALL, LONG, ALL),
             st.tuples(
-                do(Do.OPEN_PRODUCER, 3), st.just(Act(Do.SEND, 1, 2)), FULL, do(Do.OPEN_CONSUMER, 1), SECOND, LONG
+                do(Operation.OPEN_PRODUCER, 3),
+                st.just(Act(Operation.SEND, 1, 2)),
+                FULL,
+                do(Operation.OPEN_CONSUMER, 1),
+                SECOND,
+                LONG,
             ),
         ),
     ),
-    "reads what is there": Kind(
-        Surroundings(
+    "reads what is there": WorkloadKind(
+        Environment(
             needs=frozenset({"reader", "has_message_available", "seek"}),
             terms={
                 "partitions": (0,),
@@ -101,29 +117,29 @@ READING: Mapping[str, Kind] = {
         ),
         st.one_of(
             st.tuples(
-                do(Do.ASK_FOR_MORE),
+                do(Operation.ASK_FOR_MORE),
                 SOME,
-                do(Do.ASK_FOR_MORE),
-                call(st.sampled_from((Do.SEEK, Do.SEEK_TIME)), who=st.just(0), number=TIMES),
-                do(Do.ASK_FOR_MORE),
+                do(Operation.ASK_FOR_MORE),
+                call(st.sampled_from((Operation.SEEK, Operation.SEEK_TIME)), who=st.just(0), number=TIMES),
+                do(Operation.ASK_FOR_MORE),
                 SOME,
-                do(Do.ASK_FOR_MORE),
+                do(Operation.ASK_FOR_MORE),
             ),
             st.tuples(
-                call(Do.OPEN_CONSUMER, number=st.integers(1, 2)),
-                call(Do.SEEK_TIME, who=st.just(1), number=st.integers(0, 3)),
-                do(Do.ASK_FOR_MORE, who=1),
+                call(Operation.OPEN_CONSUMER, number=st.integers(1, 2)),
+                call(Operation.SEEK_TIME, who=st.just(1), number=st.integers(0, 3)),
+                do(Operation.ASK_FOR_MORE, who=1),
                 SECOND,
-                do(Do.ASK_FOR_MORE, who=1),
+                do(Operation.ASK_FOR_MORE, who=1),
             ),
-            st.tuples(SOME, st.one_of(AWAY, do(Do.CLOSE_CONSUMER)), do(Do.OPEN_CONSUMER, 0), SOME, ALL),
+            st.tuples(SOME, st.one_of(AWAY, do(Operation.CLOSE_CONSUMER)), do(Operation.OPEN_CONSUMER, 0), SOME, ALL),
         ),
         stock=st.lists(st.sampled_from(("single messages", "old messages", "a batch"))).map(
             lambda names: tuple(names[:3])
         ),
     ),
-    "reads on": Kind(
-        Surroundings(
+    "reads on": WorkloadKind(
+        Environment(
             needs=frozenset({"reader"}),
             terms={"partitions": (0,), "deduplication": (False,), "receiver_queue_size": (1_000, 1), **AT_ONCE},
             ways=(_reader("r"), _reader("with", start_inclusive=True)),
@@ -133,8 +149,8 @@ READING: Mapping[str, Kind] = {
         harms=beside_any(hits(("MESSAGE",), Cut(), Cut(before=True), latest=3)),
         stock=st.lists(st.sampled_from(("single messages", "a batch"))).map(lambda names: tuple(names[:3]) or _A_BATCH),
     ),
-    "finds much of a kind": Kind(
-        Surroundings(
+    "finds much of a kind": WorkloadKind(
+        Environment(
             needs=frozenset({"chunking_consumer"}),
             settings={"consumer.expire_incomplete_chunked_ms": (None, 300)},
             terms={
@@ -145,12 +161,14 @@ READING: Mapping[str, Kind] = {
                 **AT_ONCE,
             },
         ),
-        st.one_of(st.tuples(*(ALL,) * 4, LONG, ALL), st.tuples(ALL, SHORT, do(Do.NACK_FIRST, 1), LONG, ALL, ALL, ALL)),
+        st.one_of(
+            st.tuples(*(ALL,) * 4, LONG, ALL), st.tuples(ALL, SHORT, do(Operation.NACK_FIRST, 1), LONG, ALL, ALL, ALL)
+        ),
         harms=beside_any(hits(("MESSAGE",), Duplicate(), Duplicate(), Delay(600), latest=4)),
         stock=st.sampled_from(tuple(STOCK)).map(lambda name: (name,) * 5),
     ),
-    "finds anything": Kind(
-        Surroundings(
+    "finds anything": WorkloadKind(
+        Environment(
             needs=frozenset({"chunking_consumer"}),
             settings={
                 "consumer.max_pending_chunked_messages": (None, None, None, 1, 2),
@@ -173,18 +191,20 @@ READING: Mapping[str, Kind] = {
     ),
 }
 
-SEEKING: Mapping[str, Kind] = {
-    "seeks": Kind(
-        Surroundings(
+SEEKING: Mapping[str, WorkloadKind] = {
+    "seeks": WorkloadKind(
+        Environment(
             needs=frozenset({"seek"}),
             settings={"consumer.start_inclusive": (None, None, True)},
             terms={"partitions": (0,), "chunking": (False,), "receiver_queue_size": (1_000, 3), **AT_ONCE},
         ),
         st.one_of(
-            st.tuples(FULL, FULL, SOME, call(Do.SEEK, who=st.just(0), number=TIMES), ALL, ALL),
-            st.tuples(FULL, SOME, ACK, call(Do.SEEK, who=st.just(0), number=TIMES), ALL, ACK),
-            st.tuples(FULL, FULL, SOME, call(Do.SEEK_TWICE, number=TIMES, size=TIMES), do(Do.LISTEN), LONG, ALL),
-            st.tuples(FULL, SOME, call(Do.SEEK_TIME, who=st.just(0), number=NUMBERS), ALL),
+            st.tuples(FULL, FULL, SOME, call(Operation.SEEK, who=st.just(0), number=TIMES), ALL, ALL),
+            st.tuples(FULL, SOME, ACK, call(Operation.SEEK, who=st.just(0), number=TIMES), ALL, ACK),
+            st.tuples(
+                FULL, FULL, SOME, call(Operation.SEEK_TWICE, number=TIMES, size=TIMES), do(Operation.LISTEN), LONG, ALL
+            ),
+            st.tuples(FULL, SOME, call(Operation.SEEK_TIME, who=st.just(0), number=NUMBERS), ALL),
         ),
         harms=beside_any(st.one_of(WHILE_BACK, hits(("CLOSE_CONSUMER", "MESSAGE", "SUCCESS"), Delay(200), Cut()))),
         stock=st.sampled_from(((), (), ("old messages",), ("old messages", "single messages"))),

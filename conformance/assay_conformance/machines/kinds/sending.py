@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Act, Do
-from assay_conformance.machines.harm import at
+from assay_conformance.machines.drawn_faults import at
+from assay_conformance.machines.environment import Environment
 from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
@@ -25,20 +25,20 @@ from assay_conformance.machines.kinds.kind import (
     PAUSE,
     SHORT,
     TOLD,
-    Kind,
+    WorkloadKind,
     beside_any,
     do,
 )
-from assay_conformance.machines.network_harm import UNHARMED
+from assay_conformance.machines.network_faults import UNHARMED
+from assay_conformance.machines.operations import Act, Operation
+from assay_conformance.machines.parameters import CHUNKING_LIMIT_BYTES, LARGEST, Parameters
 from assay_conformance.machines.policies import QUICK_TICK, SMALL_BUFFER
-from assay_conformance.machines.scenes import FEW, TIMES, call, sends
-from assay_conformance.machines.surroundings import Surroundings
-from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES, LARGEST, Terms
+from assay_conformance.machines.scenarios import FEW, TIMES, call, sends
 from assay_conformance.model.fault import Drop, Rewrite
 
-_HOLD, _RELEASE, _FLUSH = map(do, (Do.HOLD_STORE, Do.RELEASE_STORE, Do.FLUSH))
+_HOLD, _RELEASE, _FLUSH = map(do, (Operation.HOLD_STORE, Operation.RELEASE_STORE, Operation.FLUSH))
 _MANY = sends(FIRST, st.just(12), st.integers(2, 4))
-_SENT_BY_ALL = call(Do.SEND_BY_ALL)
+_SENT_BY_ALL = call(Operation.SEND_BY_ALL)
 _FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
 
 _IN_CHUNKS = {"chunking": (True,), "batching": (False,), "partitions": (0,), **AT_ONCE}
@@ -48,14 +48,14 @@ _LARGE_SCENES = (
     st.tuples(LARGE, DONE, LARGE, DONE, PAUSE, _HOLD, _MANY, SHORT, DONE),
 )
 
-_BACK_TO_IT = st.tuples(LARGE, ONE, LARGE, ALL, call(Do.SEEK, who=FIRST, number=FEW), ALL)
+_BACK_TO_IT = st.tuples(LARGE, ONE, LARGE, ALL, call(Operation.SEEK, who=FIRST, number=FEW), ALL)
 
 _FIRST_LIMIT = st.tuples(at(("CONNECTED",), st.just(Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES})), st.just(1)))
 _NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Drop()), TIMES, st.just(500), st.just(0))
 
-WRITING: Mapping[str, Kind] = {
-    "sends what is large": Kind(
-        Surroundings(
+WRITING: Mapping[str, WorkloadKind] = {
+    "sends what is large": WorkloadKind(
+        Environment(
             needs=frozenset({"chunking_producer", "chunking_consumer"}),
             settings={
                 "producer.block_if_queue_full": (None, False),
@@ -65,8 +65,8 @@ WRITING: Mapping[str, Kind] = {
         ),
         st.one_of(*_LARGE_SCENES, _BACK_TO_IT),
     ),
-    "dies with what it sends": Kind(
-        Surroundings(
+    "dies with what it sends": WorkloadKind(
+        Environment(
             terms={"named": (True, True, False), "deduplication": (True, False), "small_queue": (False,)},
         ),
         st.one_of(
@@ -78,23 +78,23 @@ WRITING: Mapping[str, Kind] = {
         harms=MAY_BE_HARMED,
         more=st.tuples(FULL),
     ),
-    "has little memory for what is large": Kind(
-        Surroundings(
+    "has little memory for what is large": WorkloadKind(
+        Environment(
             needs=frozenset({"chunking_producer", "chunking_consumer", "memory_limit"}),
             settings={"producer.block_if_queue_full": (None, False), "client.memory_limit_bytes": (5_000, 10_000)},
             terms={"own_client": (True, True, False), **_IN_CHUNKS},
         ),
         st.one_of(_LARGE_SCENES),
     ),
-    "has little memory": Kind(
-        Surroundings(
+    "has little memory": WorkloadKind(
+        Environment(
             needs=frozenset({"memory_limit"}),
             settings={"client.memory_limit_bytes": (3_000, 5_000), "producer.block_if_queue_full": (False,)},
             terms={
                 "chunking": (False,),
                 "batching": (False,),
                 "partitions": (0,),
-                "max_message_bytes": (Terms().max_message_bytes,),
+                "max_message_bytes": (Parameters().max_message_bytes,),
                 "send_timeout_ms": (500, 1_000),
                 "small_queue": (False,),
                 "max_pending_messages": (1_000,),
@@ -103,21 +103,23 @@ WRITING: Mapping[str, Kind] = {
             },
         ),
         st.one_of(
-            st.tuples(LARGE, SHORT, do(Do.CLOSE_PRODUCER), do(Do.OPEN_PRODUCER, 0), PAUSE, _HOLD, _MANY, DONE),
+            st.tuples(
+                LARGE, SHORT, do(Operation.CLOSE_PRODUCER), do(Operation.OPEN_PRODUCER, 0), PAUSE, _HOLD, _MANY, DONE
+            ),
             st.tuples(_HOLD, LARGE, LONG, PAUSE, _MANY, DONE),
             st.tuples(_MANY, DONE, _MANY, DONE, _MANY, DONE),
-            st.tuples(do(Do.OPEN_PRODUCER, 0), _HOLD, _SENT_BY_ALL, SHORT, DONE),
+            st.tuples(do(Operation.OPEN_PRODUCER, 0), _HOLD, _SENT_BY_ALL, SHORT, DONE),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
     ),
-    "is told limits that differ": Kind(
-        Surroundings(
+    "is told limits that differ": WorkloadKind(
+        Environment(
             terms={
                 "brokers": (2,),
                 "spread": (True,),
                 "proxied": (False,),
                 "partitions": (0, 3),
-                "max_message_bytes": (Terms().max_message_bytes,),
+                "max_message_bytes": (Parameters().max_message_bytes,),
                 "chunking": (False,),
                 "batching": (False,),
                 "compression": ("NONE",),
@@ -126,26 +128,26 @@ WRITING: Mapping[str, Kind] = {
         st.tuples(FIVE, LARGE, FIVE, LARGE, LARGE),
         harms=_FIRST_LIMIT,
     ),
-    "fills a broker's buffer": Kind(
-        Surroundings(
+    "fills a broker's buffer": WorkloadKind(
+        Environment(
             terms={
                 "settings": (SMALL_BUFFER,),
                 "clients": (2,),
                 "named": (True,),
                 "sizes": (LARGEST,),
                 "partitions": (0,),
-                "max_message_bytes": (Terms().max_message_bytes,),
+                "max_message_bytes": (Parameters().max_message_bytes,),
                 "compression": ("NONE",),
                 "small_queue": (False,),
                 "chunking": (False,),
             }
         ),
-        st.tuples(st.just(Act(Do.OPEN_PRODUCER, 1, 0)), _HOLD, _SENT_BY_ALL, _SENT_BY_ALL, PAUSE),
+        st.tuples(st.just(Act(Operation.OPEN_PRODUCER, 1, 0)), _HOLD, _SENT_BY_ALL, _SENT_BY_ALL, PAUSE),
         harms=MAY_BE_HARMED,
         more=st.tuples(ONE),
     ),
-    "fills batches": Kind(
-        Surroundings(
+    "fills batches": WorkloadKind(
+        Environment(
             settings={"producer.block_if_queue_full": (None, True, True)},
             terms={
                 "batching": (True,),
@@ -164,12 +166,12 @@ WRITING: Mapping[str, Kind] = {
             st.tuples(ONE, _FLUSH, PAUSE, ONE, _FLUSH, DONE),
             st.tuples(_HOLD, _MANY, PAUSE, PAUSE, _RELEASE, DONE),
             st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, DONE),
-            st.tuples(*(FEW_TOLD, do(Do.PAUSE, 0)) * 8, DONE),
+            st.tuples(*(FEW_TOLD, do(Operation.PAUSE, 0)) * 8, DONE),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
     ),
-    "sends for later": Kind(
-        Surroundings(
+    "sends for later": WorkloadKind(
+        Environment(
             needs=frozenset({"delayed_delivery"}),
             terms={
                 "delays": (QUICK_TICK,),
@@ -181,7 +183,7 @@ WRITING: Mapping[str, Kind] = {
         ),
         st.one_of(
             st.tuples(_FOR_LATER, FEW_TOLD, ALL, LONGEST, ALL),
-            st.tuples(_FOR_LATER, FEW_TOLD, DONE, call(Do.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
+            st.tuples(_FOR_LATER, FEW_TOLD, DONE, call(Operation.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
         ),
     ),
 }

@@ -1,0 +1,131 @@
+"""Consumers that wait for something, or for somebody: impatient ones, some among others, some that are away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.drawn_faults import at
+from assay_conformance.machines.environment import Environment, Way
+from assay_conformance.machines.kinds.kind import (
+    ACK,
+    ALL,
+    AT_ONCE,
+    AWAY,
+    BESIDE,
+    FULL,
+    LONG,
+    LONGEST,
+    ONE,
+    PAUSE,
+    SECOND,
+    SENT,
+    SETTLE,
+    SHORT,
+    SOME,
+    WHILE_BACK,
+    WorkloadKind,
+    beside_any,
+    do,
+    hits,
+)
+from assay_conformance.machines.network_faults import any_of
+from assay_conformance.machines.operations import Operation
+from assay_conformance.machines.scenarios import FEW, call
+from assay_conformance.model.fault import AnswerError, Cut, Hold
+from assay_conformance.model.policy import Retention
+
+_FINAL = ("TopicNotFound", "TopicNotFound", "ServiceNotReady")
+
+_SLOW_TO_TAKE_BACK = at(("SUCCESS",), st.just(Hold(overtake=True)), st.just(2), st.just(500))
+_UNTIL_IT_ASKS = call(Operation.PAUSE, number=st.sampled_from((2, 2, 3)))
+
+COMPANY: Mapping[str, WorkloadKind] = {
+    "is impatient": WorkloadKind(
+        Environment(
+            needs=frozenset({"short_ack_timeout"}),
+            settings={"consumer.ack_timeout_tick_ms": (None, 300, 300, 3_000)},
+            terms={
+                "ack_timeout_ms": (200, 400, 500, 500),
+                "subscription_type": ("shared", "exclusive"),
+                "partitions": (0,),
+            },
+        ),
+        st.tuples(FULL, ALL, st.one_of(ACK, SHORT), LONG, ALL),
+    ),
+    "has no queue": WorkloadKind(
+        Environment(
+            needs=frozenset({"zero_queue"}),
+            terms={
+                "receiver_queue_size": (0,),
+                "partitions": (0,),
+                "batching": (False,),
+                "chunking": (False,),
+                "nack_delay_ms": (4_000,),
+                **AT_ONCE,
+            },
+        ),
+        st.one_of(
+            st.tuples(FULL, SOME, SHORT, SOME),
+            st.tuples(do(Operation.LISTEN, 1), st.one_of(AWAY, SHORT), LONG, LONGEST, ONE, ALL),
+        ),
+        harms=beside_any(st.one_of(hits(("FLOW", "MESSAGE", "SUBSCRIBE"), Cut(), Cut(before=True)), WHILE_BACK)),
+    ),
+    "is one of several subscriptions": WorkloadKind(
+        Environment(
+            settings={"topic.retention": (None, Retention())},
+            terms={"partitions": (0,), "subscription_type": ("exclusive", "exclusive", "failover"), **AT_ONCE},
+            ways=(Way(), Way(subscription="slow"), Way(subscription="late")),
+        ),
+        st.one_of(
+            st.tuples(
+                do(Operation.OPEN_CONSUMER, 1),
+                FULL,
+                ALL,
+                do(Operation.ACK),
+                call(Operation.RECEIVE, who=st.just(1), number=FEW),
+                do(Operation.ACK, who=1),
+                LONG,
+                do(Operation.UNLOAD),
+                LONG,
+                do(Operation.SEND, 1),
+                do(Operation.OPEN_CONSUMER, 2),
+                do(Operation.RECEIVE, who=2),
+            ),
+            st.tuples(FULL, ALL, ACK, SHORT, do(Operation.OPEN_BESIDE), ONE, ALL),
+        ),
+    ),
+    "is one of a crowd": WorkloadKind(
+        Environment(terms={"subscription_type": ("shared", "key_shared", "failover"), "partitions": (0,)}),
+        st.one_of(
+            st.tuples(BESIDE, FULL, FULL, FULL, ALL, SECOND, ACK),
+            st.tuples(FULL, ALL, BESIDE, do(Operation.CLOSE_CONSUMER), ALL, LONG),
+            st.tuples(FULL, FULL, ALL, BESIDE, FULL, ACK, PAUSE, do(Operation.CLOSE_CONSUMER), ALL),
+        ),
+    ),
+    "is away": WorkloadKind(
+        Environment(terms={"partitions": (0,)}),
+        st.one_of(
+            st.tuples(FULL, ALL, AWAY, SETTLE, SETTLE, PAUSE, ALL),
+            st.tuples(SENT, SOME, AWAY, do(Operation.CLOSE_CONSUMER), LONG),
+            st.tuples(
+                SENT, AWAY, call(Operation.PAUSE, who=st.just(0), number=FEW), do(Operation.CLOSE_CONSUMER), LONG
+            ),
+            st.tuples(SENT, ALL, do(Operation.UNLOAD), _UNTIL_IT_ASKS, do(Operation.CLOSE_CONSUMER), LONG, LONG),
+        ),
+        harms=st.one_of(beside_any(WHILE_BACK), any_of(_SLOW_TO_TAKE_BACK)),
+    ),
+    "loses its topic": WorkloadKind(
+        Environment(terms={"partitions": (0,), **AT_ONCE}),
+        st.tuples(ONE, SHORT, st.one_of(AWAY, SHORT), FULL, do(Operation.LISTEN), LONGEST, LONGEST),
+        harms=st.one_of(
+            st.tuples(
+                at(("SEND", "MESSAGE"), st.just(Cut()), FEW),
+                at(("SUBSCRIBE",), st.sampled_from(_FINAL).map(AnswerError), st.just(2), st.just(4_000), st.just(0)),
+            ),
+            st.tuples(at(("SEND_RECEIPT", "MESSAGE", "FLOW"), st.just(Cut()), FEW)),
+        ),
+        more=st.tuples(ONE, ALL),
+    ),
+}

@@ -1,0 +1,128 @@
+"""Whom a frame is about: topic, producer name and subscription, as far as one connection's frames have told.
+
+Clients choose producer and consumer ids anew for each connection; PRODUCER and SUBSCRIBE say what they stand for, and
+PRODUCER_SUCCESS names a producer that let the broker choose. An answer is about whatever its request was about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from assay_conformance.model.fault import Scope
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.wire import BODY_FIELDS, CommandType, Frame
+from assay_faults.answers import ANSWERS
+from assay_faults.fields import body_of
+
+
+@dataclass(slots=True)
+class FrameOwner:
+    """A producer, a consumer, or a topic asked about. `topic`, or partition: its name in the topology, else the full
+    one."""
+
+    topic: str
+    producer_name: str | None = None
+    subscription: str | None = None
+
+    def within(self, scope: Scope) -> bool:
+        return (
+            scope.topic in (None, self.topic, base_topic(self.topic))
+            and scope.producer_name in (None, self.producer_name)
+            and scope.subscription in (None, self.subscription)
+        )
+
+
+class _Key(Enum):
+    PRODUCER = auto()
+    CONSUMER = auto()
+    TOPIC = auto()
+    REQUEST = auto()
+
+
+# The first of these that a command has names its party.
+_KEY_FIELDS: Final = {
+    "producer_id": _Key.PRODUCER,
+    "consumer_id": _Key.CONSUMER,
+    "topic": _Key.TOPIC,
+    "request_id": _Key.REQUEST,
+}
+
+
+def _key(kind: CommandType) -> _Key | None:
+    body = body_of(kind)
+    # Who names several topics is about none of them.
+    names = {} if body is None else {name for name, field in body.fields_by_name.items() if not field.is_repeated}
+    order = {
+        "producer_id": _Key.PRODUCER,
+        "consumer_id": _Key.CONSUMER,
+        "topic": _Key.TOPIC,
+        "request_id": _Key.REQUEST,
+    }
+    return next((key for name, key in order.items() if name in names), None)
+
+
+_KEYS: Final = {int(kind): key for kind in map(CommandType, BODY_FIELDS) if (key := _key(kind)) is not None}
+# What tells a request id's party. An ACK is left out, for there are many and ACK_RESPONSE names its consumer.
+_ASKING: Final = frozenset(
+    int(kind)
+    for kind in map(CommandType, BODY_FIELDS)
+    if kind is not CommandType.ACK and (body := body_of(kind)) is not None and "request_id" in body.fields_by_name
+)
+
+
+# Whoever asks, and is answered by the request's id; the rest of _ASKING are the answers.
+REQUESTS: Final = frozenset(int(kind) for kind, answer in ANSWERS.items() if "request_id" in answer.copied)
+
+
+class FrameOwners:
+    """The parties of one connection, and what its client asked for.
+
+    `local` turns a full topic name into the topology's, where that has one.
+    """
+
+    __slots__ = ("_asked", "_consumers", "_local", "_producers", "_requests")
+
+    def __init__(self, local: Callable[[str], str]) -> None:
+        self._local = local
+        self._producers: dict[int, FrameOwner] = {}
+        self._consumers: dict[int, FrameOwner] = {}
+        self._requests: dict[int, FrameOwner] = {}
+        self._asked: dict[int, int] = {}
+
+    def learn(self, frame: Frame) -> None:
+        """Take in what this frame says about ids; before `of` is asked about it."""
+        kind, body = frame.type, frame.body
+        if kind in REQUESTS:
+            self._asked[body.request_id] = kind
+        if kind == CommandType.PRODUCER:
+            self._producers[body.producer_id] = FrameOwner(
+                self._local(body.topic), producer_name=body.producer_name or None
+            )
+        elif kind == CommandType.SUBSCRIBE:
+            self._consumers[body.consumer_id] = FrameOwner(self._local(body.topic), subscription=body.subscription)
+        elif kind == CommandType.PRODUCER_SUCCESS and (party := self._requests.get(body.request_id)) is not None:
+            party.producer_name = body.producer_name
+        if kind in _ASKING and (party := self.of(frame)) is not None:
+            self._requests[body.request_id] = party
+
+    def of(self, frame: Frame) -> FrameOwner | None:
+        """None for a frame that is about the connection itself, or about an id nobody announced."""
+        key, body = _KEYS.get(frame.type), frame.body
+        if key is _Key.PRODUCER:
+            return self._producers.get(body.producer_id)
+        if key is _Key.CONSUMER:
+            return self._consumers.get(body.consumer_id)
+        if key is _Key.REQUEST:
+            return self._requests.get(body.request_id)
+        return FrameOwner(self._local(body.topic)) if key is _Key.TOPIC else None
+
+    def answers(self, frame: Frame) -> int | None:
+        """The command of the request that a frame with a request id answers; None when nobody asked."""
+        return self._asked.get(frame.body.request_id)
+
+    def any_within(self, scope: Scope) -> bool:
+        """Whether this connection carries a producer or consumer that the scope selects."""
+        return any(party.within(scope) for party in (*self._producers.values(), *self._consumers.values()))
