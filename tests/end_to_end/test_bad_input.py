@@ -439,7 +439,8 @@ def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, lis
         (400, ALONE, "plan.jsonl"),
         (2_000, ALONE, "run.json"),
         (8_000, ALONE, f"history/{ALONE}/1.jsonl"),
-        (62_000, "throttling/dispatch-rate", "history/throttling/dispatch-rate/1.jsonl"),
+        # Its history has 100,000 bytes; those of its permutations, which come along, have 62,000 at most.
+        (80_000, "throttling/dispatch-rate", "history/throttling/dispatch-rate/1.jsonl"),
         (30_000, ALONE, "report.html"),
     ],
 )

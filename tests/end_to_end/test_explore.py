@@ -47,18 +47,33 @@ class Explored:
         return next(found for found in self.told["found"] if found["requirement"] == BROKEN)
 
 
-def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command_line(*arguments), capture_output=True, text=True, check=False, timeout=600)
+def assay(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command_line(*arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env={**os.environ, **environment},
+    )
+
+
+_PATIENT = """
+from assay_fixtures.exploration import investigation
+investigation.REDUCED_S = 300.0
+"""
 
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Explored:
-    """A client that gives up what it has sent when its connection ends, explored for a while."""
+    """A client that gives up what it has sent when its connection ends, explored for a while. A cause is reduced to
+    the end, which takes as long as the machine does: what an exploration shows in its time is another matter."""
     base = tmp_path_factory.mktemp("explored")
     agent, runs = mutant(base, PLANTED), base / "runs"
+    (base / "sitecustomize.py").write_text(_PATIENT, "utf-8")
     told = assay(
         "explore", str(agent), "--area", "resend", "--cases", str(RUN), "--for", "5m", "--seed", str(SEED), "--json",
-        "--jobs", "8", "--run-dir", str(runs),
+        "--jobs", "8", "--run-dir", str(runs), PYTHONPATH=str(base),
     )  # fmt: skip
     (folder,) = runs.iterdir()
     return Explored(told.returncode, json.loads(told.stdout), folder)
@@ -157,10 +172,8 @@ areas.lives = lambda area, able=None: st.nothing() if area == "dedup" else lives
 def without_dedup(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """An exploration whose processes that draw have a strategy of nothing for that area."""
     (folder / "sitecustomize.py").write_text(_EMPTY, "utf-8")
-    command = command_line("explore", "reference", "--seed", "4", "--run-dir", str(folder / "runs"), *arguments)
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=600, env={**os.environ, "PYTHONPATH": str(folder)}
-    )
+    runs = str(folder / "runs")
+    return assay("explore", "reference", "--seed", "4", "--run-dir", runs, *arguments, PYTHONPATH=str(folder))
 
 
 def test_an_area_of_which_nothing_can_be_drawn_is_one_sentence(tmp_path: Path) -> None:

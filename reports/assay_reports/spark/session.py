@@ -80,6 +80,7 @@ def spark_session(programs: Programs, settings: Settings, name: str = "assay") -
             jvm = gateway.start(programs, java, settings.memory, folder, _conf(settings, name, folder))
             try:
                 session = _connected(jvm, settings)
+                _hear_by(interrupt)
                 try:
                     _await_workers(session, settings.master)
                     with _told_in_time(folder):
@@ -90,10 +91,14 @@ def spark_session(programs: Programs, settings: Settings, name: str = "assay") -
                 _forget()
                 jvm.close()
     finally:
-        if threading.current_thread() is threading.main_thread():
-            # PySpark puts its own there and leaves it.
-            signal.signal(signal.SIGINT, interrupt)
+        _hear_by(interrupt)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _hear_by(handler: Any) -> None:
+    """PySpark puts one for SIGINT of its own there, which asks the JVM first, and leaves it."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager
