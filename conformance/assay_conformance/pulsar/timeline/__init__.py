@@ -37,6 +37,7 @@ from assay_conformance.pulsar.timeline.producers import (
     Unit,
 )
 from assay_conformance.pulsar.timeline.requests import Registration, Request
+from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed
 from assay_conformance.pulsar.timeline.sends import (
     DEFAULT_SEND_TIMEOUT_MS,
     IN_FLIGHT_NS,
@@ -77,12 +78,14 @@ __all__ = [
     "Member",
     "NotJudged",
     "Parting",
+    "PartitionedProducer",
     "PermitAccount",
     "Producer",
     "ProducerSession",
     "Registration",
     "Request",
     "Resent",
+    "Routed",
     "Says",
     "Send",
     "Subscription",

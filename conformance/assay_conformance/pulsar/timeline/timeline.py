@@ -11,14 +11,14 @@ from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.model.event import Closed, Completion, Fate, Frame, Identity, Invoke, Outcome, Stored
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
-from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
+from assay_conformance.pulsar.timeline.producing import Producing
 from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 
-class Timeline(Consuming):
+class Timeline(Producing):
     """What an attempt was. Made when its events have been seen; asked by checks, which it knows nothing of."""
 
     def __init__(self, view: View) -> None:

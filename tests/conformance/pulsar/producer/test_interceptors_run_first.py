@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conformance.pulsar._hooks import Hooked
 
-from assay_conformance.pulsar.checks.producer.interceptors_run_first import InterceptorsRunFirst
+from assay_conformance.pulsar.checks.producer.interceptors_run_first import interceptors_run_first
 
 
 def _intercepted(*ahead: str, behind: tuple[str, ...] = ()) -> Hooked:
@@ -18,7 +18,7 @@ def _intercepted(*ahead: str, behind: tuple[str, ...] = ()) -> Hooked:
 
 
 def test_interceptor_is_called_first_and_told_first() -> None:
-    assert _intercepted("before-send", "router", "acknowledged").judged(InterceptorsRunFirst) == ([], 1)
+    assert _intercepted("before-send", "router", "acknowledged").judged(interceptors_run_first) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_interceptor_is_called_first_and_told_first() -> None:
     ids=["behind-the-router", "told-late", "twice", "not-told"],
 )
 def test_interceptor_that_is_called_otherwise_is_found(story: Hooked, code: str) -> None:
-    assert story.judged(InterceptorsRunFirst)[0] == [code]
+    assert story.judged(interceptors_run_first)[0] == [code]
 
 
 def test_messages_too_small_to_say_their_number_are_not_judged() -> None:
@@ -40,4 +40,4 @@ def test_messages_too_small_to_say_their_number_are_not_judged() -> None:
     story.send(0, size=2)
     story.tells(0, "before-send", "before-send", "acknowledged")
     story.ok(0)
-    assert story.judged(InterceptorsRunFirst) == ([], 0)
+    assert story.judged(interceptors_run_first) == ([], 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conformance.pulsar._hooks import Hooked
 
-from assay_conformance.pulsar.checks.routing.custom_router_called_once import CustomRouterCalledOnce
+from assay_conformance.pulsar.checks.routing.custom_router_called_once import custom_router_called_once
 
 
 def _routed(*answers: int, partitions: int = 5, went: int = 3) -> Hooked:
@@ -17,7 +17,7 @@ def _routed(*answers: int, partitions: int = 5, went: int = 3) -> Hooked:
 
 
 def test_router_that_is_asked_once_and_heard() -> None:
-    assert _routed(3).judged(CustomRouterCalledOnce) == ([], 1)
+    assert _routed(3).judged(custom_router_called_once) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_router_that_is_asked_once_and_heard() -> None:
     ids=["never", "twice", "of-four", "elsewhere"],
 )
 def test_router_that_is_asked_otherwise_is_found(story: Hooked, code: str) -> None:
-    assert story.judged(CustomRouterCalledOnce)[0] == [code]
+    assert story.judged(custom_router_called_once)[0] == [code]

@@ -7,7 +7,7 @@ from tests.conformance.pulsar._routing import FIVE, OTHER, Story
 
 from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER
-from assay_conformance.pulsar.checks.routing.declared_default_hash import DeclaredDefaultHash
+from assay_conformance.pulsar.checks.routing.declared_default_hash import declared_default_hash
 
 
 def _declared(scheme: str, *partitions: int) -> tuple[list[str], int]:
@@ -17,7 +17,7 @@ def _declared(scheme: str, *partitions: int) -> tuple[list[str], int]:
     for number, partition in enumerate(partitions):
         story.goes(number, partition, "a", handle=OTHER if number else PRODUCER)
     facts = msgspec.structs.replace(ANY_CLIENT, defaults={"hashing_scheme": scheme})
-    said = trial(DeclaredDefaultHash, story.done(), FIVE, facts)
+    said = trial(declared_default_hash, story.done(), FIVE, facts)
     return [finding.code for finding in said.findings], said.exercised
 
 

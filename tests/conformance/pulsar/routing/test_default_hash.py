@@ -6,13 +6,13 @@ from typing import Any
 
 from tests.conformance.pulsar._routing import Story
 
-from assay_conformance.pulsar.checks.routing.default_hash import DefaultHash
+from assay_conformance.pulsar.checks.routing.default_hash import default_hash
 
 
 def _default(partition: int, **config: Any) -> tuple[list[str], int]:
     story = Story(**config)
     story.goes(0, partition, "key1")
-    return story.judged(DefaultHash)
+    return story.judged(default_hash)
 
 
 def test_keys_of_an_unconfigured_producer_by_java_string_hash_are_accepted() -> None:

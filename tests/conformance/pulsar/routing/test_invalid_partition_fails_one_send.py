@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar._hooks import Hooked
 
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.routing.invalid_partition_fails_one_send import InvalidPartitionFailsOneSend
+from assay_conformance.pulsar.checks.routing.invalid_partition_fails_one_send import invalid_partition_fails_one_send
 
 
 def _bad_answer() -> Hooked:
@@ -21,14 +21,14 @@ def test_bad_answer_fails_its_send_alone() -> None:
     story.routes(1, 1)
     story.goes(1, 1)
     story.ok(1)
-    assert story.judged(InvalidPartitionFailsOneSend) == ([], 1)
+    assert story.judged(invalid_partition_fails_one_send) == ([], 1)
 
 
 def test_message_sent_in_spite_of_a_bad_answer_is_found() -> None:
     story = _bad_answer()
     story.goes(0, 0)
     story.ok(0)
-    assert story.judged(InvalidPartitionFailsOneSend)[0] == ["sent-anyway"]
+    assert story.judged(invalid_partition_fails_one_send)[0] == ["sent-anyway"]
 
 
 def test_send_that_fails_with_anothers_bad_answer_is_found() -> None:
@@ -38,7 +38,7 @@ def test_send_that_fails_with_anothers_bad_answer_is_found() -> None:
     story.routes(1, 1)
     story.send(1)
     story.fail(1, ErrorClass.INVALID_CONFIG)
-    assert story.judged(InvalidPartitionFailsOneSend)[0] == ["others-fail"]
+    assert story.judged(invalid_partition_fails_one_send)[0] == ["others-fail"]
 
 
 def test_send_that_fails_by_its_size_has_nothing_to_do_with_anothers_bad_answer() -> None:
@@ -48,4 +48,4 @@ def test_send_that_fails_by_its_size_has_nothing_to_do_with_anothers_bad_answer(
     story.routes(1, 1)
     story.send(1)
     story.fail(1, ErrorClass.TOO_LARGE)
-    assert story.judged(InvalidPartitionFailsOneSend)[0] == []
+    assert story.judged(invalid_partition_fails_one_send)[0] == []

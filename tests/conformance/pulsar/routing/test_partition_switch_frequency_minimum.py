@@ -8,7 +8,9 @@ from tests.conformance.pulsar.routing._partitions import FIVE
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
-from assay_conformance.pulsar.checks.routing.partition_switch_frequency_minimum import PartitionSwitchFrequencyMinimum
+from assay_conformance.pulsar.checks.routing.partition_switch_frequency_minimum import (
+    partition_switch_frequency_minimum,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,5 +24,5 @@ def test_no_window_is_to_be_refused(
     config = {"batching_partition_switch_frequency": 0}
     opening = story.invoke("open_producer", PRODUCER, args={"topic": "t", "config": config})
     story.complete(opening, outcome, error=error)
-    said = trial(PartitionSwitchFrequencyMinimum, story.done(), FIVE)
+    said = trial(partition_switch_frequency_minimum, story.done(), FIVE)
     assert ([finding.code for finding in said.findings], said.exercised) == (codes, exercised)

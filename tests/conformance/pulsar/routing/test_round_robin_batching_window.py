@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.conformance.pulsar.routing._partitions import Story
 
-from assay_conformance.pulsar.checks.routing.round_robin_batching_window import RoundRobinBatchingWindow
+from assay_conformance.pulsar.checks.routing.round_robin_batching_window import round_robin_batching_window
 
 WINDOWS: dict[str, Any] = {
     "routing": "round_robin",
@@ -23,7 +23,7 @@ def _every_50_ms(*partitions: int, **config: Any) -> tuple[list[str], int]:
     for number, partition in enumerate(partitions):
         story.at(100 + 50 * number)
         story.goes(number, partition)
-    return story.judged(RoundRobinBatchingWindow)
+    return story.judged(round_robin_batching_window)
 
 
 def test_windows_are_accepted() -> None:

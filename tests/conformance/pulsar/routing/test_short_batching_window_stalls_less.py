@@ -9,7 +9,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.fault import Direction, Fault, Hold, OnFrame
-from assay_conformance.pulsar.checks.routing.short_batching_window_stalls_less import ShortBatchingWindowStallsLess
+from assay_conformance.pulsar.checks.routing.short_batching_window_stalls_less import short_batching_window_stalls_less
 
 OTHER = 3
 ALONE_MS = 150
@@ -38,7 +38,9 @@ def _waits(
     facts = client(routing="round_robin", batching=True)
     settable = frozenset({"batching_partition_switch_frequency", *apart})
     case = msgspec.structs.replace(ANY_CASE, faults=faults)
-    said = trial(ShortBatchingWindowStallsLess, story.done(), case, msgspec.structs.replace(facts, settable=settable))
+    said = trial(
+        short_batching_window_stalls_less, story.done(), case, msgspec.structs.replace(facts, settable=settable)
+    )
     return [finding.code for finding in said.findings], said.exercised
 
 

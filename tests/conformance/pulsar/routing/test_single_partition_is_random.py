@@ -6,10 +6,13 @@ import pytest
 from tests.conformance.pulsar.routing._first_partition import MANY, judged
 
 from assay_conformance.checks.base import Check
-from assay_conformance.pulsar.checks.routing.round_robin_random_start import RoundRobinRandomStart
-from assay_conformance.pulsar.checks.routing.single_partition_is_random import SinglePartitionIsRandom
+from assay_conformance.pulsar.checks.routing.round_robin_random_start import round_robin_random_start
+from assay_conformance.pulsar.checks.routing.single_partition_is_random import single_partition_is_random
 
-CHECKS: list[tuple[type[Check], str]] = [(SinglePartitionIsRandom, "single"), (RoundRobinRandomStart, "round_robin")]
+CHECKS: list[tuple[type[Check], str]] = [
+    (single_partition_is_random, "single"),
+    (round_robin_random_start, "round_robin"),
+]
 
 
 @pytest.mark.parametrize(("check", "routing"), CHECKS)

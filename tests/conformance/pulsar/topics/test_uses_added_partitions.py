@@ -15,7 +15,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Step, Topic, Topology, Who
 from assay_conformance.model.event import Note
-from assay_conformance.pulsar.checks.topics.uses_added_partitions import UsesAddedPartitions
+from assay_conformance.pulsar.checks.topics.uses_added_partitions import uses_added_partitions
 
 GROWN = msgspec.structs.replace(
     ANY_CASE,
@@ -55,7 +55,7 @@ class Story(Script):
         return self.turns(0)
 
     def judged(self) -> tuple[list[str], int]:
-        said = trial(UsesAddedPartitions, self.at(5_000).done(), GROWN)
+        said = trial(uses_added_partitions, self.at(5_000).done(), GROWN)
         return [finding.code for finding in said.findings], said.exercised
 
 

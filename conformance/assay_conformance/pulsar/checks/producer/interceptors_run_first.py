@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, Note, Outcome
+from assay_conformance.model.event import Note, Outcome
 from assay_conformance.model.hooks import ACKNOWLEDGED, BEFORE_SEND, ROUTER
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._hooks import Message, all_known
+from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, breach, check, ms
 
 
-class InterceptorsRunFirst(Check):
-    """Messages of producers with an interceptor whose sends ended well."""
-
-    requirement = RequirementId("producer.interceptors-run-first")
-    needs = (Setting("producer", "interceptor"),)
-
-    def start(self) -> None:
-        self._notes: dict[Message, list[Note]] = {}
-
-    @on(Note)
-    def noted(self, event: Note) -> None:
-        if event.handle is not None and "number" in event.values:
-            self._notes.setdefault((event.handle, int(event.values["number"])), []).append(event)
-
-    def finish(self) -> None:
-        for handle, sends in self.tracker.sends.items():
-            if self.view.producer_setting(handle, "interceptor") is None or not all_known(sends):
-                continue
-            for send in sends:
-                if send.completion is not None and send.completion.outcome is Outcome.OK:
-                    notes = self._notes.get((handle, send.invoke.number or 0), [])
-                    self._judge(handle, send, send.completion, notes)
-
-    def _judge(self, handle: int, send: Operation, end: Completion, notes: list[Note]) -> None:
-        ahead = [note.text for note in notes if note.seq < end.seq]
-        if sorted(note.text for note in notes if note.text != ROUTER) != sorted((BEFORE_SEND, ACKNOWLEDGED)):
-            found = "not-once", "expected one call before it was sent and one at its end"
-        elif ahead[0] != BEFORE_SEND:
-            found = "behind-router", "expected the interceptor's call ahead of the router's"
-        elif ahead[-1] != ACKNOWLEDGED:
-            found = "told-late", "expected the interceptor to hear of its end before the application did"
-        else:
-            self.exercise(end)
-            return
-        code, expected = found
-        self.breach(
-            code,
-            f"message {send.invoke.number} of producer {handle}, whose send ended at {ms(end.t_ns)}, had "
-            f"{', '.join(_told(notes)) or 'no calls'}; {expected}",
-            send.invoke,
-            *notes[:2],
-            end,
-        )
+def _intercepted(timeline: Timeline) -> Iterator[Send]:
+    for handle in timeline.openings:
+        if timeline.view.producer_setting(handle, "interceptor") is not None:
+            yield from (send for send in timeline.sends_of(handle) if send.outcome is Outcome.OK)
 
 
-def _told(notes: list[Note]) -> Iterator[str]:
-    for note in notes:
-        yield f"{note.text} at {ms(note.t_ns)}"
+@check("producer.interceptors-run-first", of=_intercepted)
+def interceptors_run_first(timeline: Timeline, send: Send) -> Says:
+    """producer.interceptors-run-first: the interceptor of a message whose send ends well is called once ahead of the
+    router and once at its end, before the application hears of that."""
+    handle, number, end = send.invoke.handle or 0, send.invoke.number or 0, send.completion
+    timeline.check_numbered(handle)
+    notes = timeline.notes.get((handle, number), [])
+    wrong = None if end is None else _wrong(notes, [note.text for note in notes if note.seq < end.seq])
+    if end is None or wrong is None:
+        yield Exercised(end or send.invoke)
+        return
+    code, expected = wrong
+    calls = ", ".join(f"{note.text} at {ms(note.t_ns)}" for note in notes) or "no calls"
+    yield breach(
+        code,
+        f"message {number} of producer {handle}, whose send ended at {ms(end.t_ns)}, had {calls}; {expected}",
+        send.invoke,
+        *notes[:2],
+        end,
+    )
+
+
+def _wrong(notes: Sequence[Note], ahead: Sequence[str]) -> tuple[str, str] | None:
+    """A code and what was expected. `ahead`: what was called before the application heard of the end."""
+    if sorted(note.text for note in notes if note.text != ROUTER) != sorted((BEFORE_SEND, ACKNOWLEDGED)):
+        return "not-once", "expected one call before it was sent and one at its end"
+    if ahead[0] != BEFORE_SEND:
+        return "behind-router", "expected the interceptor's call ahead of the router's"
+    return None if ahead[-1] == ACKNOWLEDGED else ("told-late", "expected the call at its end before the application's")

@@ -1,13 +1,10 @@
-"""How keys are hashed: under the schemes that are the same in every language, and without a word about it."""
+"""How keys are hashed: under the schemes that are the same in every language, and where none was configured."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Mapping
 
-from assay_conformance.checks.base import ms
-from assay_conformance.pulsar.checks.routing._routed import Routed, RoutingCheck
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, ms
 from assay_conformance.wire import java_string_hash, murmur3_32, sign_safe_mod
 
 HASHES: Mapping[str, Callable[[str], int]] = {
@@ -17,36 +14,29 @@ HASHES: Mapping[str, Callable[[str], int]] = {
 """What hashes a key, by the word for its scheme."""
 
 
-class HashCheck(RoutingCheck):
-    """Keys under one hashing scheme, against the scheme itself."""
-
-    scheme: ClassVar[str]
-
-    def routed(self, message: Routed) -> None:
-        key = message.key
-        if key is None or self.view.producer_setting(message.handle, "hashing_scheme") != self.scheme:
-            return
-        self.exercise(message.frame)
-        hashed = HASHES[self.scheme](key)
-        expected = sign_safe_mod(hashed, message.partitions)
-        if message.partition != expected:
-            self.breach(
-                "wrong-partition",
-                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; its hash is {hashed}, "
-                f"which makes partition {expected} of {message.partitions}",
-                message.send.invoke,
-                message.frame,
-            )
+def keyed_under(timeline: Timeline, scheme: str) -> Iterator[Routed]:
+    """Messages with a key, of producers of one hashing scheme."""
+    keyed = (message for message in timeline.routed if message.key is not None)
+    return (message for message in keyed if message.producer.setting("hashing_scheme") == scheme)
 
 
-class Unconfigured(RoutingCheck):
-    """Keys of producers that nobody told how to hash."""
+def keyed_by_default(timeline: Timeline) -> Iterator[Routed]:
+    """Messages with a key, of producers for which no hashing scheme was configured."""
+    for message in timeline.routed:
+        configured = {**timeline.view.case.config.producer, **(message.producer.opening.args.get("config") or {})}
+        if message.key is not None and "hashing_scheme" not in configured:
+            yield message
 
-    def routed(self, message: Routed) -> None:
-        opening = self.tracker.lines.openings[message.handle]
-        told = {**self.view.case.config.producer, **(opening.args.get("config") or {})}
-        if message.key is not None and "hashing_scheme" not in told:
-            self.by_default(message, message.key)
 
-    @abstractmethod
-    def by_default(self, message: Routed, key: str) -> None: ...
+def goes_by(message: Routed, scheme: str, code: str, why: str) -> Says:
+    """A message goes to the partition that a scheme makes of its key; `why` it is expected to."""
+    yield Exercised(message.frame)
+    partitions = message.producer.partitions
+    expected = sign_safe_mod(HASHES[scheme](message.key or ""), partitions)
+    if message.partition != expected:
+        yield breach(
+            code,
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; {why} makes partition "
+            f"{expected} of {partitions}",
+            *(message.send.invoke, message.frame),
+        )

@@ -1,51 +1,50 @@
-"""What becomes of messages whose turn is at a partition with a full queue: told of each client, and not judged."""
+"""routing.avoids-full-partition"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
+from collections.abc import Iterator
+from itertools import pairwise
+
 from assay_conformance.model.event import Completion, ErrorClass, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._routed import Queues, Routed, RoutingCheck
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each, ms
 
 
-class AvoidsFullPartition(RoutingCheck):
-    """Under round robin without batching, where the message before it is known and so its turn. A message with a key
-    has none, nor has what follows it."""
+@check("routing.avoids-full-partition")
+def avoids_full_partition(timeline: Timeline) -> Says:
+    """routing.avoids-full-partition: what becomes of messages whose turn is at a partition with a full queue. Reported
+    of each client, and not judged: under round robin without batching, where the message before it is known."""
+    yield from each(_neighbours(timeline), _steers, timeline)
+    yield from each(timeline.failed_sends, _is_refused, timeline)
 
-    requirement = RequirementId("routing.avoids-full-partition")
 
-    def start(self) -> None:
-        super().start()
-        self._queues = Queues(self.view)
-        self._last: dict[int, Routed] = {}
+def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
+    """A message with a key has no turn, nor has what follows it."""
+    for messages in timeline.routed_by_producer.values():
+        for before, message in pairwise(messages):
+            known = before.number == message.number - 1 and before.key is message.key is None
+            if known and message.producer.takes_turns(batching=False):
+                yield before, message
 
-    def routed(self, message: Routed) -> None:
-        before = self._last.get(message.handle)
-        self._last[message.handle] = message
-        known = before is not None and before.number == message.number - 1 and before.key is message.key is None
-        if before is not None and known and self._takes_turns(message.handle):
-            turn = (before.partition + 1) % message.partitions
-            if message.partition != turn and self._queues.is_full(message, turn):
-                self.breach(
-                    "steers",
-                    f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, past partition "
-                    f"{turn}, whose turn it was and whose queue was full",
-                    before.frame,
-                    message.frame,
-                )
-        self._queues.left(message)
 
-    @on(Completion, "send")
-    def ended(self, event: Completion) -> None:
-        self._queues.ended(event)
-        last = self._last.get(event.handle or 0)
-        refused = event.outcome is Outcome.FAIL and event.error is ErrorClass.QUEUE_FULL
-        if last is None or not refused or not self._takes_turns(last.handle):
-            return
-        key = self.tracker.operations[event.op].invoke.args.get("key")
-        if key is None and not all(self._queues.is_full(last, place) for place in range(last.partitions)):
-            self.exercise(event)
+def _steers(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
+    before, message = messages
+    turn, seq = (before.partition + 1) % message.producer.partitions, message.frame.seq
+    if message.partition != turn and timeline.partition_queues.is_full(message.producer, turn, seq):
+        yield breach(
+            "steers",
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, past partition {turn}, "
+            "whose turn it was and whose queue was full",
+            *(before.frame, message.frame),
+        )
 
-    def _takes_turns(self, handle: int) -> bool:
-        setting = self.view.producer_setting
-        return setting(handle, "routing") == "round_robin" and setting(handle, "batching") is False
+
+def _is_refused(timeline: Timeline, end: Completion) -> Says:
+    """A send fails as its queue is full, and another partition has room."""
+    messages = timeline.routed_by_producer.get(end.handle or 0)
+    refused = end.outcome is Outcome.FAIL and end.error is ErrorClass.QUEUE_FULL
+    if not refused or not messages or messages[0].frame.seq > end.seq or timeline.call(end).args.get("key") is not None:
+        return
+    producer, is_full = messages[0].producer, timeline.partition_queues.is_full
+    full = all(is_full(producer, partition, end.seq) for partition in range(producer.partitions))
+    if producer.takes_turns(batching=False) and not full:
+        yield Exercised(end)

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.event import Note
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._hooks import RouterCheck, all_known
-from assay_conformance.pulsar.checks.routing._routed import Routed
+from collections.abc import Sequence
+
+from assay_conformance.model.event import AgentEnded, Note
+from assay_conformance.model.hooks import ROUTER
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, UnknownError, breach, check, ms
 
 
-class CustomRouterCalledOnce(RouterCheck):
-    """Each message that left, with what the router had been asked."""
+@check("routing.custom-router-called-once", of=lambda timeline: timeline.routed_by_application.values())
+def custom_router_called_once(timeline: Timeline, message: Routed) -> Says:
+    """routing.custom-router-called-once: the application's router is called once for a message, with the number of
+    partitions, and its answer is where the message goes."""
+    if timeline.events.of(AgentEnded):
+        raise UnknownError("an agent ended, and calls of its routers may not have been reported")
+    timeline.check_numbered(message.producer.handle)
+    calls = timeline.notes_of(message.producer.handle, message.number, ROUTER)
+    wrong = _wrong(message, calls)
+    if wrong is None:
+        yield Exercised(message.frame)
+        return
+    code, what = wrong
+    yield breach(
+        code,
+        f"{message} went to partition {message.partition} of {message.producer.partitions} at "
+        f"{ms(message.frame.t_ns)}; its router {what}",
+        *calls[:2],
+        message.frame,
+    )
 
-    requirement = RequirementId("routing.custom-router-called-once")
 
-    def finish(self) -> None:
-        for key, message in self.left.items() if self.told_all else ():
-            if not all_known(self.tracker.sends.get(message.handle, ())):
-                continue
-            said = self.answers.get(key, [])
-            found = self._wrong(message, said)
-            if found is None:
-                self.exercise(message.frame)
-            else:
-                code, what = found
-                self.breach(
-                    code,
-                    f"{message} went to partition {message.partition} of {message.partitions} at "
-                    f"{ms(message.frame.t_ns)}; its router {what}",
-                    *said[:2],
-                    message.frame,
-                )
-
-    def _wrong(self, message: Routed, said: list[Note]) -> tuple[str, str] | None:
-        if len(said) != 1:
-            return ("asked-again", f"was asked {len(said)} times") if said else ("not-asked", "was not asked")
-        partitions, answer = said[0].values["partitions"], said[0].values["answer"]
-        if partitions != message.partitions:
-            return "wrong-count", f"was told of {partitions} partitions"
-        return None if answer == message.partition else ("not-heard", f"had answered {answer}")
+def _wrong(message: Routed, calls: Sequence[Note]) -> tuple[str, str] | None:
+    """A code, and what the router of the application says against it."""
+    if len(calls) != 1:
+        return ("asked-again", f"was called {len(calls)} times") if calls else ("not-asked", "was not called")
+    partitions, answer = calls[0].values["partitions"], calls[0].values["answer"]
+    if partitions != message.producer.partitions:
+        return "wrong-count", f"was given {partitions} partitions"
+    return None if answer == message.partition else ("not-heard", f"had answered {answer}")

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._hashes import HASHES, Unconfigured
-from assay_conformance.pulsar.checks.routing._routed import Routed
-from assay_conformance.wire import sign_safe_mod
+from assay_conformance.pulsar.checks.routing._firsts import beside_first
+from assay_conformance.pulsar.checks.routing._hashes import HASHES, goes_by, keyed_by_default
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each, ms
 
 
-class DeclaredDefaultHash(Unconfigured):
-    """The scheme that the client's agent declares, where it is known how that hashes; and one scheme for all."""
+@check("routing.declared-default-hash")
+def declared_default_hash(timeline: Timeline) -> Says:
+    """routing.declared-default-hash: where none is configured, keys are hashed as the client declares. Where it is not
+    known how that hashes, all its producers do it alike."""
+    keyed = list(keyed_by_default(timeline))
+    yield from each(keyed, _goes_as_declared)
+    unknown = (message for message in keyed if str(message.producer.setting("hashing_scheme")) not in HASHES)
+    yield from each(beside_first(unknown, lambda one: (one.producer.topic, one.key)), _goes_alike)
 
-    requirement = RequirementId("routing.declared-default-hash")
 
-    def start(self) -> None:
-        super().start()
-        self._places: dict[tuple[str, str], Routed] = {}
+def _goes_as_declared(message: Routed) -> Says:
+    scheme = str(message.producer.setting("hashing_scheme"))
+    if scheme in HASHES:
+        why = f"no hashing scheme was configured, and {scheme}, which the client declares,"
+        yield from goes_by(message, scheme, "not-as-declared", why)
 
-    def by_default(self, message: Routed, key: str) -> None:
-        topic = str(self.tracker.lines.openings[message.handle].args.get("topic", ""))
-        before = self._places.setdefault((topic, key), message)
-        scheme = self.view.producer_setting(message.handle, "hashing_scheme")
-        hashed = HASHES.get(str(scheme))
-        if hashed is not None:
-            self.exercise(message.frame)
-            expected = sign_safe_mod(hashed(key), message.partitions)
-            if message.partition != expected:
-                self.breach(
-                    "not-as-declared",
-                    f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; no hashing scheme "
-                    f"was configured, and {scheme}, which the client declares, makes partition {expected} of "
-                    f"{message.partitions}",
-                    message.send.invoke,
-                    message.frame,
-                )
-        elif before.handle != message.handle:
-            self.exercise(message.frame)
-            if before.partition != message.partition:
-                self.breach(
-                    "defaults-differ",
-                    f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {before} to "
-                    f"partition {before.partition}; no hashing scheme was configured for either producer",
-                    before.frame,
-                    message.frame,
-                )
+
+def _goes_alike(messages: tuple[Routed, Routed]) -> Says:
+    first, message = messages
+    if first.producer is message.producer:
+        return
+    yield Exercised(message.frame)
+    if message.partition != first.partition:
+        yield breach(
+            "defaults-differ",
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
+            f"{first.partition}; no hashing scheme was configured for either producer",
+            *(first.frame, message.frame),
+        )

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._hashes import Unconfigured
-from assay_conformance.pulsar.checks.routing._routed import Routed
-from assay_conformance.wire import java_string_hash, sign_safe_mod
+from assay_conformance.pulsar.checks.routing._hashes import goes_by, keyed_by_default
+from assay_conformance.pulsar.timeline import Routed, Says, Timeline, check
 
 
-class DefaultHash(Unconfigured):
-    """Without a word about it, keys are hashed as the Java and Go clients do it by default."""
-
-    requirement = RequirementId("routing.default-hash")
-
-    def by_default(self, message: Routed, key: str) -> None:
-        self.exercise(message.frame)
-        expected = sign_safe_mod(java_string_hash(key), message.partitions)
-        if message.partition != expected:
-            self.breach(
-                "other-default",
-                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; no hashing scheme was "
-                f"configured, and JavaStringHash makes partition {expected} of {message.partitions}",
-                message.send.invoke,
-                message.frame,
-            )
+@check("routing.default-hash", of=keyed_by_default)
+def default_hash(timeline: Timeline, message: Routed) -> Says:
+    """routing.default-hash: where none is configured, keys are hashed as the Java and Go clients do it by default."""
+    why = "no hashing scheme was configured, and JavaStringHash"
+    yield from goes_by(message, "java_string", "other-default", why)

@@ -2,57 +2,63 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, ErrorClass, Note, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._hooks import RouterCheck, all_known
+from collections.abc import Iterator
+from typing import NamedTuple
 
-_OWN_ENDS = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL, ErrorClass.TIMEOUT, ErrorClass.CLOSED)
+from assay_conformance.model.event import Completion, ErrorClass, Note, Outcome
+from assay_conformance.model.hooks import ROUTER
+from assay_conformance.pulsar.timeline import OWN_ENDS, Exercised, Says, Timeline, breach, check, ms
+
+_OWN_ENDS = (*OWN_ENDS, ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL)
 """How a send may end by its size, or by what its producer is set to."""
 
 
-class InvalidPartitionFailsOneSend(RouterCheck):
-    """Answers that name no partition; and the sends of the same producer behind the first of them."""
+class _Routing(NamedTuple):
+    """A router's first answer for a message, and how its send ended. `bad`: the first answer to its producer that
+    named no partition."""
 
-    requirement = RequirementId("routing.invalid-partition-fails-one-send")
+    handle: int
+    number: int
+    answer: Note
+    end: Completion
+    bad: Note | None
 
-    def finish(self) -> None:
-        bad: dict[int, Note] = {}
-        for (handle, number), said in self.answers.items():
-            send, note = self.tracker.send_of(handle, number), said[0]
-            known = all_known(self.tracker.sends.get(handle, ()))
-            if send is None or send.completion is None or not known:
-                continue
-            if not 0 <= note.values["answer"] < note.values["partitions"]:
-                bad.setdefault(handle, note)
-                self._refused(handle, number, note, send, send.completion)
-            elif handle in bad:
-                self._others(handle, number, bad[handle], send.completion)
 
-    def _refused(self, handle: int, number: int, note: Note, send: Operation, end: Completion) -> None:
-        left = self.left.get((handle, number))
+def _routings(timeline: Timeline) -> Iterator[_Routing]:
+    bad: dict[int, Note] = {}
+    for handle, number in timeline.notes:
+        send, answers = timeline.send(handle, number), timeline.notes_of(handle, number, ROUTER)
+        if not answers or send is None or send.completion is None:
+            continue
+        if not 0 <= answers[0].values["answer"] < answers[0].values["partitions"]:
+            bad.setdefault(handle, answers[0])
+        yield _Routing(handle, number, answers[0], send.completion, bad.get(handle))
+
+
+@check("routing.invalid-partition-fails-one-send", of=_routings)
+def invalid_partition_fails_one_send(timeline: Timeline, routing: _Routing) -> Says:
+    """routing.invalid-partition-fails-one-send: where a router's answer is no partition, that send fails, and without a
+    fault the sends behind it end well, or by what is wrong with themselves."""
+    handle, number, answer, end, bad = routing
+    timeline.check_numbered(handle)
+    chosen, partitions = answer.values["answer"], answer.values["partitions"]
+    message = f"message {number} of producer {handle}"
+    if not 0 <= chosen < partitions:
+        left = timeline.routed_by_application.get((handle, number))
         if left is None and end.outcome is not Outcome.OK:
-            self.exercise(end)
+            yield Exercised(end)
             return
-        self.breach(
+        yield breach(
             "sent-anyway",
-            f"message {number} of producer {handle} was routed to partition {note.values['answer']} of "
-            f"{note.values['partitions']}; its send was to fail, and ended {end.outcome} at {ms(end.t_ns)}"
+            f"{message} was routed to partition {chosen} of {partitions}; its send was to fail, and ended "
+            f"{end.outcome} at {ms(end.t_ns)}"
             + ("" if left is None else f", having left for partition {left.partition}"),
-            note,
-            *([] if left is None else [left.frame]),
-            end,
+            *(answer, None if left is None else left.frame, end),
         )
-        del send
-
-    def _others(self, handle: int, number: int, bad: Note, end: Completion) -> None:
-        """Without a fault they end well, or by what is wrong with themselves."""
-        if end.outcome is not Outcome.OK and end.error not in _OWN_ENDS and not self.view.case.faults:
-            self.breach(
-                "others-fail",
-                f"message {number} of producer {handle} had a partition, and its send ended {end.outcome} at "
-                f"{ms(end.t_ns)}; the router had answered {bad.values['answer']} for another one before",
-                bad,
-                end,
-            )
+    elif bad and end.outcome is not Outcome.OK and end.error not in _OWN_ENDS and not timeline.view.case.faults:
+        yield breach(
+            "others-fail",
+            f"{message} had a partition, and its send ended {end.outcome} at {ms(end.t_ns)}; the router had answered "
+            f"{bad.values['answer']} for another one before",
+            *(bad, end),
+        )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._hashes import HashCheck
+from assay_conformance.pulsar.checks.routing._hashes import goes_by, keyed_under
+from assay_conformance.pulsar.timeline import Routed, Says, Timeline, check
 
 
-class JavaStringHash(HashCheck):
-    """String.hashCode over UTF-16 code units, without its sign bit."""
-
-    requirement = RequirementId("routing.java-string-hash")
-    scheme = "java_string"
+@check("routing.java-string-hash", of=lambda timeline: keyed_under(timeline, "java_string"))
+def java_string_hash(timeline: Timeline, message: Routed) -> Says:
+    """routing.java-string-hash: String.hashCode over UTF-16 code units, without its sign bit."""
+    yield from goes_by(message, "java_string", "wrong-partition", "its hash, as configured,")

@@ -2,84 +2,100 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, late
-from assay_conformance.checks.lines import Line
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Completion, Event, Frame, Invoke
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+from math import inf
+from typing import NamedTuple
+
+from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.topic_names import is_partition
+from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Send, Timeline, Unit, breach, check, ms
 
 
-class PartitionsAreIndependent(TimedCheck):
-    """While one partition is away or gives no receipts, a message to another leaves at once.
+class _Beside(NamedTuple):
+    """A message to a partition that was ready when it was asked for, while another one stood still, since `still`."""
 
-    Judged are producers that neither batch nor block when their queue is full: that would stop their caller. So does a
-    synchronous send, and what is asked for meanwhile comes to the client behind it.
-    """
-
-    requirement = RequirementId("routing.partitions-are-independent")
-    needs = (Trait.PARTITION,)
-
-    def start(self) -> None:
-        self._still: dict[int, list[tuple[Line, Event]]] = {}
-        """Send -> partitions that stood still when it was asked for, and since when."""
-        self._waited_for: dict[int, set[int]] = {}
-        """Producer handle -> its synchronous sends that have not ended."""
-
-    @on(Completion, "send")
-    def ended(self, event: Completion) -> None:
-        self._waited_for.get(event.handle or 0, set()).discard(event.op)
-
-    @on(Invoke, "send")
-    def asked(self, event: Invoke) -> None:
-        waited_for = self._waited_for.setdefault(event.handle or 0, set())
-        behind = bool(waited_for)
-        if event.args.get("mode") == "sync":
-            waited_for.add(event.op)
-        if behind:
-            return
-        lines = self.tracker.lines.of_handle(event.handle or 0)
-        self._still[event.op] = [(line, since) for line in lines if (since := _still_since(line)) is not None]
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit, setting = self.tracker.lines.first(event), self.view.producer_setting
-        handle = 0 if unit is None else unit.line.handle or 0
-        if unit is None or not is_partition(unit.line.topic) or not unit.numbers:
-            return
-        if setting(handle, "batching") or setting(handle, "block_if_queue_full") or unit.session.ready is None:
-            return
-        send = self.tracker.send_of(handle, unit.numbers[0])
-        # A broker that stops reading stops for all partitions that share a connection.
-        still = [] if send is None or not self.view.is_read_at_once() else self._still.get(send.invoke.op, [])
-        sick = next((since for line, since in still if line is not unit.line), None)
-        own = any(line is unit.line for line, _ in still)
-        if send is None or sick is None or own or unit.session.ready.seq > send.invoke.seq:
-            return
-        self.exercise(event)
-        if late("answer", send.invoke.t_ns, event.t_ns):
-            self.overdue(
-                "answer",
-                send.invoke.t_ns,
-                event.t_ns,
-                "held-up",
-                f"{unit.line}: message {unit.numbers[0]} was asked for at {ms(send.invoke.t_ns)}, and left for "
-                f"{unit.line.topic} at {ms(event.t_ns)}; that was ready all the time, and another partition had stood "
-                f"still since {ms(sick.t_ns)}",
-                sick,
-                send.invoke,
-                event,
-            )
+    send: Send
+    unit: Unit
+    still: Event
 
 
-def _still_since(line: Line) -> Event | None:
-    """Since when a partition stands still: its producer was sent away, or has a SEND without an answer."""
-    last = line.sessions[-1] if line.sessions else None
-    if last is None:
-        return None
-    away = next((session.sent_away for session in reversed(line.sessions) if session.sent_away), None)
-    if away is not None and (last.ready is None or last.sent_away is not None):
-        return away
-    head = last.queue.head
-    return None if head is None else head.first
+def _beside(timeline: Timeline) -> Iterator[_Beside]:
+    """Of producers that neither batch nor block when their queue is full: that would stop their caller. A broker that
+    stops reading stops for all partitions that share a connection."""
+    setting, lines = timeline.view.producer_setting, dict[int, list[_Line]]()
+    for producer in timeline.producers if timeline.view.is_read_at_once() else ():
+        handle = producer.handle
+        if handle is None or not is_partition(producer.topic) or setting(handle, "batching"):
+            continue
+        if not setting(handle, "block_if_queue_full"):
+            lines.setdefault(handle, []).append(_Line(producer))
+    for handle, its in lines.items():
+        for send in _asked_in_time(timeline, handle):
+            unit, seq = timeline.unit_with(send), send.invoke.seq
+            ready = None if unit is None else unit.sends[0][0].admitted
+            if unit is None or ready is None or ready.seq > seq or unit.numbers[0] != send.invoke.number:
+                continue
+            still = {line.producer: since for line in its if (since := line.still_since(seq)) is not None}
+            if still and unit.line not in still:
+                yield _Beside(send, unit, next(iter(still.values())))
+
+
+def _asked_in_time(timeline: Timeline, handle: int) -> Iterator[Send]:
+    """Sends that come to the client when they are asked for: those behind a synchronous one wait until it has ended."""
+    waits_until: float = 0
+    for send in timeline.sends_of(handle):
+        if waits_until < send.invoke.seq:
+            yield send
+        if send.invoke.args.get("mode") == "sync":
+            waits_until = max(waits_until, inf if send.completion is None else send.completion.seq)
+
+
+class _Line:
+    """A producer on one partition. It is asked from event to event, never about an earlier one."""
+
+    def __init__(self, producer: Producer) -> None:
+        self.producer = producer
+        self._sent: dict[int, list[tuple[Frame, Unit]]] = {}
+        """PRODUCER -> what it sent on that session, the oldest last, until it has its answer."""
+        for unit in producer.units:
+            for session, frame in unit.sends:
+                self._sent.setdefault(session.request.seq, []).append((frame, unit))
+        for sent in self._sent.values():
+            sent.sort(key=lambda one: -one[0].seq)
+
+    def still_since(self, seq: int) -> Event | None:
+        """Since when it stands still at event `seq`: it was sent away, or has a SEND without an answer."""
+        sessions = [session for session in self.producer.sessions if session.request.seq < seq]
+        closes = [one.sent_away for one in sessions if one.sent_away is not None and one.sent_away.seq < seq]
+        if not sessions:
+            return None
+        last = sessions[-1]
+        if closes and (last.admitted is None or last.admitted.seq > seq or closes[-1] is last.sent_away):
+            return closes[-1]
+        sent = self._sent.get(last.request.seq, [])
+        while sent and _is_answered(*sent[-1], seq):
+            sent.pop()
+        return sent[-1][1].first if sent and sent[-1][0].seq < seq else None
+
+
+def _is_answered(frame: Frame, unit: Unit, seq: int) -> bool:
+    """On its own connection, by event `seq`."""
+    answers = (*unit.receipts, *unit.errors)
+    return any(answer.conn == frame.conn and frame.seq < answer.seq < seq for answer in answers)
+
+
+@check("routing.partitions-are-independent", of=_beside)
+def partitions_are_independent(timeline: Timeline, beside: _Beside) -> Says:
+    """routing.partitions-are-independent: while one partition is away or gives no receipts, a message to another leaves
+    at once."""
+    called, unit, still = beside.send.invoke, beside.unit, beside.still
+    left = unit.first
+    yield Exercised(left)
+    if timeline.bounds.is_missing("answer", called.t_ns, left.t_ns, what="a message"):
+        yield breach(
+            "held-up",
+            f"{unit.line}: message {called.number} was asked for at {ms(called.t_ns)}, and left for {unit.line.topic} "
+            f"at {ms(left.t_ns)}; that was ready all the time, and another partition had stood still since "
+            f"{ms(still.t_ns)}",
+            *(still, called, left),
+        )

@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import TimedCheck
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._routed import Routed, TurnsCheck
+from assay_conformance.pulsar.checks.routing._turns import in_call_order
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Exercised,
+    PartitionedProducer,
+    Routed,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
 
 WHOLE_MS = 5
 """Clients count whole milliseconds, and not at the moment of the call."""
 
 
-@dataclass(slots=True)
+@check("routing.round-robin-batching-window")
+def round_robin_batching_window(timeline: Timeline) -> Says:
+    """routing.round-robin-batching-window: under round robin with batching a producer stays on a partition for a
+    window, and then goes to the next.
+
+    A window lasts `batching_partition_switch_frequency` publish delays. Between two changes there is a window, or as
+    much as fills a batch; messages that come without a pause stay no longer than one and a publish delay. Of delays
+    below the tolerance, the machine's own pauses may take more than one.
+    """
+    stretches = list(_stretches(timeline))
+    between = [stays for stretch in stretches for stays in zip(stretch, stretch[1:], stretch[2:], strict=False)]
+    yield from each((stay for stretch in stretches for stay in stretch), _not_too_long, timeline)
+    yield from each(between, _goes_to_next)
+    yield from each(between, _not_too_short, timeline)
+
+
+@dataclass(frozen=True, slots=True)
 class _Stay:
-    """Messages in a row to one partition, by the time of their calls."""
+    """Messages in a row to one partition, by the order of their calls."""
 
     messages: list[Routed]
-    called_ns: list[int]
+
+    @property
+    def producer(self) -> PartitionedProducer:
+        return self.messages[0].producer
 
     @property
     def partition(self) -> int:
@@ -29,99 +58,84 @@ class _Stay:
     def size(self) -> int:
         return sum(message.send.invoke.size or 0 for message in self.messages)
 
+    @property
+    def first_ns(self) -> int:
+        return _called_ns(self.messages[0])
 
-class RoundRobinBatchingWindow(TurnsCheck, TimedCheck):
-    """Under round robin with batching a producer stays on a partition for a window, and then goes to the next.
+    @property
+    def last_ns(self) -> int:
+        return _called_ns(self.messages[-1])
 
-    A window lasts `batching_partition_switch_frequency` publish delays. Between two changes there is a window, or as
-    much as fills a batch; messages that come without a pause stay no longer than one and a publish delay. Of delays
-    below the tolerance, the machine's own pauses may take more than one.
-    """
 
-    requirement = RequirementId("routing.round-robin-batching-window")
-    batching = True
+def _called_ns(message: Routed) -> int:
+    end = message.send.completion
+    return message.send.invoke.t_ns if end is None or end.called_ns is None else end.called_ns
 
-    def routed(self, message: Routed) -> None:
-        if message.key is None and self._window_ns(message.handle):
-            super().routed(message)
 
-    def finish(self) -> None:
-        for handle, seen in self.seen.items():
-            window_ns = self._window_ns(handle)
-            for stays in self._stretches(seen, window_ns):
-                for stay in stays:
-                    self._upper(stay, window_ns)
-                for before, stay, after in zip(stays, stays[1:], stays[2:], strict=False):
-                    self._between(before, stay, after, window_ns)
-        TimedCheck.finish(self)
+def _delay_ns(producer: PartitionedProducer) -> int:
+    return int(producer.setting("batching_max_publish_delay_ms") or 0) * MS
 
-    def _window_ns(self, handle: int) -> int:
-        setting = self.view.producer_setting
-        delays = setting(handle, "batching_partition_switch_frequency")
-        delay_ms = setting(handle, "batching_max_publish_delay_ms")
-        return int(delays or 0) * int(delay_ms or 0) * MS
 
-    def _stretches(self, seen: dict[int, Routed], window_ns: int) -> list[list[_Stay]]:
-        """Stays one behind the other, without a pause: over one the partition may have changed unseen."""
-        stretches: list[list[_Stay]] = []
-        last_ns = 0
-        for number in sorted(seen):
-            message = seen[number]
-            end = message.send.completion
-            told_ns = None if end is None else end.called_ns
-            called_ns = message.send.invoke.t_ns if told_ns is None else told_ns
-            if not stretches or called_ns - last_ns > window_ns // 2 or number - 1 not in seen:
-                stretches.append([])
-            last_ns, stays = called_ns, stretches[-1]
-            if stays and stays[-1].partition == message.partition:
-                stays[-1].messages.append(message)
-                stays[-1].called_ns.append(called_ns)
-            else:
-                stays.append(_Stay([message], [called_ns]))
-        return stretches
+def _window_ns(producer: PartitionedProducer) -> int:
+    return int(producer.setting("batching_partition_switch_frequency") or 0) * _delay_ns(producer)
 
-    def _upper(self, stay: _Stay, window_ns: int) -> None:
-        first_ns, last_ns = stay.called_ns[0], stay.called_ns[-1]
-        delay_ms = int(self.view.producer_setting(stay.messages[0].handle, "batching_max_publish_delay_ms") or 0)
-        if last_ns - first_ns > window_ns + max(delay_ms * MS, TOLERANCES["notice"].slack_ns):
-            self.suspect(
-                "notice",
-                first_ns,
-                last_ns,
-                "stayed-too-long",
-                f"{stay.messages[-1]} went to partition {stay.partition} at {ms(last_ns)}, as all since "
-                f"{ms(first_ns)}; a window lasts {window_ns // MS} ms",
-                stay.messages[0].frame,
-                stay.messages[-1].frame,
-            )
 
-    def _between(self, before: _Stay, stay: _Stay, after: _Stay, window_ns: int) -> None:
-        first, last = stay.messages[0], stay.messages[-1]
-        self.exercise(first.frame)
-        expected = (stay.partition + 1) % last.partitions
-        if after.partition != expected:
-            self.breach(
-                "out-of-turn",
-                f"{after.messages[0]} went to partition {after.partition} behind partition {stay.partition}; "
-                f"{expected} of {last.partitions} was next",
-                last.frame,
-                after.messages[0].frame,
-            )
-        setting, following = self.view.producer_setting, after.messages[0].send.invoke.size or 0
-        full = (
-            len(stay.messages) >= int(setting(first.handle, "batching_max_messages") or 1),
-            stay.size + following >= int(setting(first.handle, "batching_max_bytes") or 1),
+def _stretches(timeline: Timeline) -> Iterator[list[_Stay]]:
+    """Stays one behind the other, without a pause: over one the partition may have changed unseen."""
+    for messages in timeline.routed_by_producer.values():
+        window_ns = _window_ns(messages[0].producer)
+        if window_ns and messages[0].producer.takes_turns(batching=True):
+            for stretch in in_call_order(message for message in messages if message.key is None):
+                yield from _without_pause(stretch, window_ns // 2)
+
+
+def _without_pause(messages: list[Routed], pause_ns: int) -> Iterator[list[_Stay]]:
+    pairs = enumerate(pairwise(messages), 1)
+    pauses = [place for place, (before, after) in pairs if _called_ns(after) - _called_ns(before) > pause_ns]
+    for begin, end in pairwise([0, *pauses, len(messages)]):
+        yield [_Stay(list(stay)) for _, stay in groupby(messages[begin:end], lambda message: message.partition)]
+
+
+def _not_too_long(timeline: Timeline, stay: _Stay) -> Says:
+    first_ns, last_ns, due_ns = stay.first_ns, stay.last_ns, stay.first_ns + _window_ns(stay.producer)
+    stays = last_ns > due_ns + _delay_ns(stay.producer)
+    if stays and timeline.bounds.is_overdue("notice", first_ns, last_ns, due_ns=due_ns, what="the next partition"):
+        yield breach(
+            "stayed-too-long",
+            f"{stay.messages[-1]} went to partition {stay.partition} at {ms(last_ns)}, as all since {ms(first_ns)}; a "
+            f"window lasts {_window_ns(stay.producer) // MS} ms",
+            *(stay.messages[0].frame, stay.messages[-1].frame),
         )
-        since_ns, until_ns = before.called_ns[-1], after.called_ns[0]
-        if not any(full) and until_ns - since_ns < window_ns - WHOLE_MS * MS:
-            self.suspect(
-                "notice",
-                since_ns,
-                until_ns,
-                "left-early",
-                f"{after.messages[0]} went to partition {after.partition} at {ms(until_ns)}, and partition "
-                f"{stay.partition} was gone to after {ms(since_ns)}: {len(stay.messages)} messages of {stay.size} "
-                f"bytes fill no batch, and a window lasts {window_ns // MS} ms",
-                first.frame,
-                after.messages[0].frame,
-            )
+
+
+def _goes_to_next(stays: tuple[_Stay, _Stay, _Stay]) -> Says:
+    _, stay, after = stays
+    yield Exercised(stay.messages[0].frame)
+    partitions = stay.producer.partitions
+    expected = (stay.partition + 1) % partitions
+    if after.partition != expected:
+        yield breach(
+            "out-of-turn",
+            f"{after.messages[0]} went to partition {after.partition} behind partition {stay.partition}; {expected} of "
+            f"{partitions} was next",
+            *(stay.messages[-1].frame, after.messages[0].frame),
+        )
+
+
+def _not_too_short(timeline: Timeline, stays: tuple[_Stay, _Stay, _Stay]) -> Says:
+    before, stay, after = stays
+    setting, window_ns, next_one = stay.producer.setting, _window_ns(stay.producer), after.messages[0]
+    is_full = len(stay.messages) >= int(setting("batching_max_messages") or 1)
+    size_with_next = stay.size + (next_one.send.invoke.size or 0)
+    if is_full or size_with_next >= int(setting("batching_max_bytes") or 1):
+        return
+    since_ns, until_ns = before.last_ns, after.first_ns
+    if until_ns - since_ns < window_ns - WHOLE_MS * MS:
+        timeline.bounds.check_fair("notice", since_ns, until_ns, what="whether a partition was left before its time")
+        yield breach(
+            "left-early",
+            f"{next_one} went to partition {after.partition} at {ms(until_ns)}, and partition {stay.partition} was "
+            f"gone to after {ms(since_ns)}: {len(stay.messages)} messages of {stay.size} bytes fill no batch, and a "
+            f"window lasts {window_ns // MS} ms",
+            *(stay.messages[0].frame, next_one.frame),
+        )

@@ -3,64 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.model.event import Completion
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._routed import Queues, Routed, TurnsCheck
-
-
-class RoundRobinCycle(TurnsCheck):
-    """Without batching, each message without a key goes to the partition after that of the one before.
-
-    Messages are taken in the order they were asked for. One that never left had its turn too, where nobody saw it: of
-    what follows, the first shows nothing.
-    """
-
-    requirement = RequirementId("routing.round-robin-cycle")
-    batching = False
-
-    def start(self) -> None:
-        super().start()
-        self._queues = Queues(self.view)
-        self._passed_over: set[tuple[int, int]] = set()
-        """Messages that left while the queue of the partition before theirs was full."""
-
-    def routed(self, message: Routed) -> None:
-        super().routed(message)
-        if self._queues.is_full(message, (message.partition - 1) % message.partitions):
-            self._passed_over.add((message.handle, message.number))
-        self._queues.left(message)
-
-    @on(Completion, "send")
-    def ended(self, event: Completion) -> None:
-        self._queues.ended(event)
-
-    def finish(self) -> None:
-        for seen in self.seen.values():
-            for before, message in _neighbours(seen):
-                self.exercise(message.frame)
-                expected = (before.partition + 1) % message.partitions
-                steered = (message.handle, message.number) in self._passed_over
-                if message.partition != expected and not steered:
-                    self.breach(
-                        "out-of-turn",
-                        f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; {before} went "
-                        f"to {before.partition}, so partition {expected} of {message.partitions} was next",
-                        before.frame,
-                        message.frame,
-                    )
+from assay_conformance.pulsar.checks.routing._turns import in_call_order
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, ms
 
 
-def _neighbours(seen: dict[int, Routed]) -> Iterator[tuple[Routed, Routed]]:
-    """Messages without a key, each with the one before it, where all between them are known."""
-    before: Routed | None = None
-    for number in sorted(seen):
-        message = seen[number]
-        if number - 1 not in seen:
-            before = None
-        if message.key is not None:
-            continue
-        if before is not None:
-            yield before, message
-        before = message
+def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
+    """Messages without a key, in the order of their calls, each with the one before it, where all between them are
+    known: one that never left may have had its turn, too."""
+    for messages in timeline.routed_by_producer.values():
+        if messages[0].producer.takes_turns(batching=False):
+            for stretch in in_call_order(messages):
+                yield from pairwise(message for message in stretch if message.key is None)
+
+
+@check("routing.round-robin-cycle", of=_neighbours)
+def round_robin_cycle(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
+    """routing.round-robin-cycle: without batching, each message without a key goes to the partition after that of the
+    one before. A partition whose queue was full may have been passed over."""
+    before, message = messages
+    yield Exercised(message.frame)
+    partitions, seq = message.producer.partitions, message.frame.seq
+    expected, passed = (before.partition + 1) % partitions, (message.partition - 1) % partitions
+    if message.partition != expected and not timeline.partition_queues.is_full(message.producer, passed, seq):
+        yield breach(
+            "out-of-turn",
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; {before} went to "
+            f"{before.partition}, so partition {expected} of {partitions} was next",
+            *(before.frame, message.frame),
+        )

@@ -1,87 +1,74 @@
-"""What the length of a window costs: producers under one load that differ in it alone.
-
-A load is one only where both are asked for each message at about the same time, and whatever goes wrong does so for
-both of them.
-"""
+"""routing.short-batching-window-stalls-less"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, late
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.case import Config
-from assay_conformance.model.event import Completion, Fired, Outcome
+from assay_conformance.model.event import Fired, Outcome
 from assay_conformance.model.fault import OnFrame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Send, Timeline, breach, check, ms
 
 _FREQUENCY = "batching_partition_switch_frequency"
 
-
-class ShortBatchingWindowStallsLess(TimedCheck):
-    """The longest wait of each, from the call to its end. Where no send of the longer windows had to wait for
-    others, nothing is shown."""
-
-    requirement = RequirementId("routing.short-batching-window-stalls-less")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._one_sided = False
-        """Something went wrong with single frames, of one producer or the other."""
-
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        faults = self.view.case.faults
-        trigger = faults[event.fault].trigger if event.fault < len(faults) else None
-        self._one_sided |= not isinstance(trigger, OnFrame) or trigger.times != 0
-
-    def finish(self) -> None:
-        groups: dict[tuple[object, ...], list[tuple[int, int]]] = {}
-        for handle, sends in self.tracker.sends.items():
-            own: Config = dict(self.tracker.lines.openings[handle].args.get("config") or {})
-            frequency = self.view.producer_setting(handle, _FREQUENCY)
-            in_turn = self.view.producer_setting(handle, "routing") == "round_robin"
-            if frequency and in_turn and self.view.producer_setting(handle, "batching") is True and _all_went(sends):
-                own.pop(_FREQUENCY, None)
-                load = (len(sends), self.tracker.lines.openings[handle].args.get("topic"), *sorted(own.items()))
-                groups.setdefault(load, []).append((int(frequency), handle))
-        for group in groups.values() if not self._one_sided else ():
-            for (_, shorter), (_, longer) in pairwise(sorted(group)):
-                if self._side_by_side(shorter, longer):
-                    self._compare(shorter, longer)
-        super().finish()
-
-    def _compare(self, shorter: int, longer: int) -> None:
-        (wait_ns, slow), (other_ns, other) = self._slowest(shorter), self._slowest(longer)
-        if late("notice", other_ns, wait_ns):
-            self.suspect(
-                "notice",
-                slow.t_ns - wait_ns,
-                slow.t_ns,
-                "stalls-more",
-                f"a send of producer {shorter} waited {wait_ns // MS} ms, until {ms(slow.t_ns)}, for its receipt; none "
-                f"of producer {longer}, whose windows are longer, waited more than {other_ns // MS} ms",
-                slow,
-                other,
-            )
-        elif late("notice", min(map(_wait_ns, self.tracker.sends[longer])), other_ns):
-            self.exercise(other)
-
-    def _side_by_side(self, one: int, other: int) -> bool:
-        pairs = zip(self.tracker.sends[one], self.tracker.sends[other], strict=True)
-        apart_ns = max(abs(mine.invoke.t_ns - theirs.invoke.t_ns) for mine, theirs in pairs)
-        return apart_ns <= TOLERANCES["notice"].slack_ns
-
-    def _slowest(self, handle: int) -> tuple[int, Completion]:
-        waits = [(_wait_ns(send), send.completion) for send in self.tracker.sends[handle] if send.completion]
-        return max(waits, key=lambda wait: wait[0])
+Load = tuple[int, Sequence[Send]]
+"""A producer by its handle, and its sends."""
 
 
-def _all_went(sends: list[Operation]) -> bool:
-    return all(send.outcome is Outcome.OK and send.invoke.args.get("key") is None for send in sends)
+def _pairs(timeline: Timeline) -> Iterator[tuple[Load, Load]]:
+    """Producers under one load that differ in the length of their windows alone, the one of shorter windows first. A
+    load is one only where both are asked for each message at about the same time, and whatever goes wrong does so for
+    both."""
+    setting, groups = timeline.view.producer_setting, dict[object, list[tuple[int, int]]]()
+    for handle, opening in timeline.openings.items() if not _is_one_sided(timeline) else ():
+        frequency, sends = setting(handle, _FREQUENCY), timeline.sends_of(handle)
+        in_turn = setting(handle, "routing") == "round_robin" and setting(handle, "batching") is True
+        if frequency and in_turn and sends and all(_went(send) for send in sends):
+            own: Config = {**(opening.args.get("config") or {}), _FREQUENCY: 0}
+            load = (len(sends), opening.args.get("topic"), *sorted(own.items()))
+            groups.setdefault(load, []).append((int(frequency), handle))
+    for group in groups.values():
+        for (_, shorter), (_, longer) in pairwise(sorted(group)):
+            ones, others = timeline.sends_of(shorter), timeline.sends_of(longer)
+            pairs = zip(ones, others, strict=True)
+            apart_ns = max(abs(one.invoke.t_ns - other.invoke.t_ns) for one, other in pairs)
+            if not timeline.bounds.is_past("notice", 0, apart_ns):
+                yield (shorter, ones), (longer, others)
 
 
-def _wait_ns(send: Operation) -> int:
+def _is_one_sided(timeline: Timeline) -> bool:
+    """Something went wrong with single frames, of one producer or the other."""
+    faults = timeline.view.case.faults
+    triggers = (
+        faults[fired.fault].trigger if fired.fault < len(faults) else None for fired in timeline.events.of(Fired)
+    )
+    return any(not isinstance(trigger, OnFrame) or trigger.times != 0 for trigger in triggers)
+
+
+def _went(send: Send) -> bool:
+    return send.outcome is Outcome.OK and send.invoke.args.get("key") is None
+
+
+@check("routing.short-batching-window-stalls-less", of=_pairs)
+def short_batching_window_stalls_less(timeline: Timeline, loads: tuple[Load, Load]) -> Says:
+    """routing.short-batching-window-stalls-less: of two producers under one load, the longest wait from a call to its
+    end is no longer with shorter windows. Where no send of the longer windows had to wait for others, nothing is
+    shown."""
+    (shorter, ones), (longer, others) = loads
+    slow, other = max(ones, key=_wait_ns), max(others, key=_wait_ns)
+    wait_ns, other_ns, end = _wait_ns(slow), _wait_ns(other), slow.completion
+    if timeline.bounds.is_past("notice", other_ns, wait_ns) and end is not None:
+        timeline.bounds.check_fair("notice", end.t_ns - wait_ns, end.t_ns, what="whether shorter windows stall more")
+        yield breach(
+            "stalls-more",
+            f"a send of producer {shorter} waited {wait_ns // MS} ms, until {ms(end.t_ns)}, for its receipt; none of "
+            f"producer {longer}, whose windows are longer, waited more than {other_ns // MS} ms",
+            *(end, other.completion),
+        )
+    elif timeline.bounds.is_past("notice", min(map(_wait_ns, others)), other_ns) and other.completion is not None:
+        yield Exercised(other.completion)
+
+
+def _wait_ns(send: Send) -> int:
     return 0 if send.completion is None else send.completion.t_ns - send.invoke.t_ns

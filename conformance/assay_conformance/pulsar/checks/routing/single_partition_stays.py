@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.routing._routed import Routed, RoutingCheck
+from collections.abc import Iterator
+
+from assay_conformance.pulsar.checks.routing._firsts import beside_first
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, ms
 
 
-class SinglePartitionStays(RoutingCheck):
-    """Under routing to a single partition all messages without a key go to one."""
+def _keyless(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
+    keyless = (one for one in timeline.routed if one.key is None and one.producer.setting("routing") == "single")
+    return beside_first(keyless, lambda message: message.producer)
 
-    requirement = RequirementId("routing.single-partition-stays")
 
-    def start(self) -> None:
-        super().start()
-        self._first: dict[int, Routed] = {}
-
-    def routed(self, message: Routed) -> None:
-        single = self.view.producer_setting(message.handle, "routing") == "single"
-        if message.key is not None or not single:
-            return
-        first = self._first.setdefault(message.handle, message)
-        if first is message:
-            return
-        self.exercise(message.frame)
-        if message.partition != first.partition:
-            self.breach(
-                "moved",
-                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to "
-                f"partition {first.partition}; expected one for all",
-                first.frame,
-                message.frame,
-            )
+@check("routing.single-partition-stays", of=_keyless)
+def single_partition_stays(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
+    """routing.single-partition-stays: under routing to a single partition all messages without a key go to one."""
+    first, message = messages
+    yield Exercised(message.frame)
+    if message.partition != first.partition:
+        yield breach(
+            "moved",
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
+            f"{first.partition}; expected one for all",
+            *(first.frame, message.frame),
+        )

@@ -1,174 +1,132 @@
-"""Partitions that a producer has found: what it is asked to send from then on is spread over them, too."""
+"""topics.uses-added-partitions"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, is_torn, late
-from assay_conformance.checks.routes import CAME, LEFT
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import AgentEnded, Closed, Frame, Note
+from assay_conformance.checks.consumption import is_torn
+from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
 from assay_conformance.model.hooks import ROUTER
 from assay_conformance.model.payload import is_identified
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic, partition_number
-from assay_conformance.pulsar.checks.routing._routed import Routed, RoutingCheck
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Send, Timeline, breach, check, each, ms
 
 BY_CHANCE = 1e-9
 """How seldom keys that are spread over all partitions may be taken for keys that are not."""
 
 
-class UsesAddedPartitions(RoutingCheck, TimedCheck):
-    """Keys and turns reach them, and a router is told of them.
+@check("topics.uses-added-partitions")
+def uses_added_partitions(timeline: Timeline) -> Says:
+    """topics.uses-added-partitions: keys and turns reach partitions that a producer has found, and its router is given
+    their number.
 
     A producer knows of them a while after the last of them has let it in; judged is what it is asked to send later. One
     that lost its connection meanwhile may not have read that it is in. Messages are taken in the order they were asked
-    for, up to the first that never left: where that was to go nobody saw.
+    for, up to the first that never left: it may have gone to any of them.
     """
+    found = [one for one in _finders(timeline) if one.handle not in timeline.burst]
+    routers = {one.handle for one in found if timeline.view.producer_setting(one.handle, "router") is not None}
+    yield from each((one for one in found if one.handle in routers), _router_is_given_all, timeline)
+    yield from each((one for one in found if one.handle not in routers), _keys_reach_all, timeline)
+    yield from each((one for one in found if one.handle not in routers), _turns_reach_all, timeline)
 
-    requirement = RequirementId("topics.uses-added-partitions")
 
-    def start(self) -> None:
-        steps, topics = self.view.case.steps, self.view.case.topology.topics
-        deleted = {step.args.get("topic") for step in steps if step.verb == "delete"}
-        counts = [(step.args["topic"], int(step.args["partitions"])) for step in steps if step.verb == "grow"]
-        self._before = {
-            topic.name: topic.partitions for topic in topics if topic.partitions and topic.name not in deleted
-        }
-        self._partitions = {
-            name: max(count for grown, count in counts if grown == name)
-            for name in self._before
-            if any(grown == name for grown, _ in counts)
-        }
-        self._asking: dict[tuple[int, int], tuple[int, str]] = {}
-        self._found: dict[int, set[int]] = {}
-        self._known: dict[int, tuple[Frame, str]] = {}
-        """Producer -> the answer with which it has all partitions, and its topic."""
-        self._went: dict[tuple[int, int], Routed] = {}
-        self._told: dict[tuple[int, int], Note] = {}
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """A producer that has all partitions: `before` there were, `count` there are, and the last one answered so."""
 
-    def is_own(self, handle: int) -> bool:
-        del handle
-        return True
+    handle: int
+    before: int
+    count: int
+    answer: Frame
 
-    def routed(self, message: Routed) -> None:
-        self._went.setdefault((message.handle, message.number), message)
 
-    @on(Frame, "PRODUCER", seen=LEFT)
-    def registers(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if session is not None and session.line is not None and session.line.handle is not None:
-            self._asking[event.conn, event.request_id or 0] = session.line.handle, session.topic
+def _finders(timeline: Timeline) -> Iterator[_Finder]:
+    answers = {one.answer.seq: one for one in timeline.registrations if one.answer is not None}
+    if any(one.to_receiver and one.intact is False for one in timeline.events.frames("PARTITIONED_METADATA_RESPONSE")):
+        return
+    frames = (one.answer for one in answers.values() if one.answer is not None)
+    steps: list[Event] = [*frames, *timeline.events.of(Closed), *timeline.events.of(AgentEnded)]
+    known, found = dict[int, _Finder](), dict[int, set[int]]()
+    for event in sorted(steps if timeline.grown_topics else (), key=lambda event: event.seq):
+        if isinstance(event, AgentEnded):
+            known, found = {}, {}
+        elif isinstance(event, Closed):
+            since_ns, found = event.t_ns, {}
+            known = {
+                handle: one
+                for handle, one in known.items()
+                if timeline.bounds.is_past("answer", one.answer.t_ns, since_ns)
+            }
+        elif isinstance(event, Frame):
+            session = answers[event.seq].session
+            topic, handle = base_topic(session.topic), None if session.line is None else session.line.handle
+            refused = event.command != "PRODUCER_SUCCESS" or event.fields.get("producer_ready") is False
+            if handle is None or refused or is_torn(event) or topic not in timeline.grown_topics:
+                continue
+            before, count = timeline.grown_topics[topic]
+            its = found.setdefault(handle, set())
+            its.add(partition_number(session.topic))
+            if its >= set(range(before, count)):
+                known.setdefault(handle, _Finder(handle, before, count, event))
+    yield from known.values()
 
-    @on(Frame, "PRODUCER_SUCCESS", seen=CAME)
-    def registered(self, event: Frame) -> None:
-        handle, partition = self._asking.pop((event.conn, event.request_id or 0), (0, ""))
-        topic = base_topic(partition)
-        if topic not in self._partitions or is_torn(event) or event.fields.get("producer_ready") is False:
+
+def _asked_later(timeline: Timeline, one: _Finder) -> Iterator[Send]:
+    sends = timeline.sends_of(one.handle)
+    return (send for send in sends if timeline.bounds.is_past("answer", one.answer.t_ns, send.invoke.t_ns))
+
+
+def _router_is_given_all(timeline: Timeline, one: _Finder) -> Says:
+    for send in _asked_later(timeline, one):
+        notes = timeline.notes_of(one.handle, send.invoke.number or 0, ROUTER)
+        if not notes or not is_identified(send.invoke.size):
+            continue
+        yield Exercised(notes[0])
+        if notes[0].values["partitions"] != one.count:
+            given = f"for message {send.invoke.number} its router was given {notes[0].values['partitions']}"
+            yield from _blame(timeline, "router-told-otherwise", given, one, send)
             return
-        found = self._found.setdefault(handle, set())
-        found.add(partition_number(partition))
-        if handle not in self._known and found >= set(range(self._before[topic], self._partitions[topic])):
-            self._known[handle] = event, topic
 
-    @on(Frame, "PARTITIONED_METADATA_RESPONSE", seen=CAME)
-    def counted(self, event: Frame) -> None:
-        if event.intact is False:
-            self._partitions.clear()
 
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        self._found.clear()
-        for handle, (frame, _) in list(self._known.items()):
-            if not late("answer", frame.t_ns, event.t_ns):
-                del self._known[handle]
+def _keys_reach_all(timeline: Timeline, one: _Finder) -> Says:
+    messages = _leaving(timeline, one, keyed=True)
+    keys = len({message.key for message in messages})
+    if (one.before / one.count) ** keys < BY_CHANCE:
+        yield from _reach_all(timeline, f"{keys} different keys", messages, one)
 
-    @on(AgentEnded)
-    def died(self, event: AgentEnded) -> None:
-        del event
-        self._found.clear()
-        self._known.clear()
 
-    @on(Note)
-    def noted(self, event: Note) -> None:
-        if event.text == ROUTER and event.handle is not None:
-            self._told.setdefault((event.handle, int(event.values["number"])), event)
+def _turns_reach_all(timeline: Timeline, one: _Finder) -> Says:
+    messages = _leaving(timeline, one, keyed=False)
+    if len(messages) >= one.count and messages[0].producer.takes_turns(batching=False):
+        what = f"{len(messages)} messages without a key, by turns,"
+        yield from _reach_all(timeline, what, messages, one)
 
-    def finish(self) -> None:
-        for handle, (known, topic) in self._known.items():
-            count = self._partitions.get(topic)
-            if count is None or handle in self.tracker.lines.burst:
-                continue
-            if self.view.producer_setting(handle, "router") is not None:
-                self._router(handle, known, count)
-                continue
-            self._keys(handle, known, self._before[topic], count)
-            if self._takes_turns(handle):
-                self._turns(handle, known, self._before[topic], count)
-        super().finish()
 
-    def _takes_turns(self, handle: int) -> bool:
-        setting = self.view.producer_setting
-        return setting(handle, "routing") == "round_robin" and setting(handle, "batching") is False
-
-    def _asked_later(self, handle: int, known: Frame) -> Iterator[Operation]:
-        sends = self.tracker.sends.get(handle, ())
-        return (send for send in sends if late("answer", known.t_ns, send.invoke.t_ns))
-
-    def _router(self, handle: int, known: Frame, count: int) -> None:
-        for send in self._asked_later(handle, known):
-            note = self._told.get((handle, send.invoke.number or 0))
-            if note is None or not is_identified(send.invoke.size):
-                continue
-            self.exercise(note)
-            if note.values["partitions"] != count:
-                self._blame(
-                    "router-told-otherwise",
-                    f"for message {send.invoke.number} its router was told of {note.values['partitions']}",
-                    handle,
-                    known,
-                    send,
-                    count,
-                )
-                return
-
-    def _keys(self, handle: int, known: Frame, before: int, count: int) -> None:
-        seen = self._leaving(handle, known, keyed=True)
-        keys = len({message.key for message in seen})
-        if (before / count) ** keys < BY_CHANCE:
-            self._unused(f"{keys} different keys", seen, handle, known, before)
-
-    def _turns(self, handle: int, known: Frame, before: int, count: int) -> None:
-        seen = self._leaving(handle, known, keyed=False)
-        if len(seen) >= count:
-            self._unused(f"{len(seen)} messages without a key, by turns,", seen, handle, known, before)
-
-    def _leaving(self, handle: int, known: Frame, *, keyed: bool) -> list[Routed]:
-        seen = []
-        for send in self._asked_later(handle, known):
-            if (send.invoke.args.get("key") is not None) is not keyed:
-                continue
-            message = self._went.get((handle, send.invoke.number or 0))
+def _leaving(timeline: Timeline, one: _Finder, *, keyed: bool) -> list[Routed]:
+    found = []
+    for send in _asked_later(timeline, one):
+        if (send.invoke.args.get("key") is not None) is keyed:
+            message = timeline.routed_to_grown.get((one.handle, send.invoke.number or 0))
             if message is None:
                 break
-            seen.append(message)
-        return seen
+            found.append(message)
+    return found
 
-    def _unused(self, what: str, seen: list[Routed], handle: int, known: Frame, before: int) -> None:
-        self.exercise(seen[-1].frame)
-        if all(message.partition < before for message in seen):
-            went = f"{what} all went to the first {before} partitions"
-            self._blame("unused", went, handle, known, seen[0].send, seen[0].partitions)
 
-    def _blame(self, code: str, what: str, handle: int, known: Frame, send: Operation, count: int) -> None:
-        self.overdue(
-            "answer",
-            known.t_ns,
-            send.invoke.t_ns,
+def _reach_all(timeline: Timeline, what: str, messages: list[Routed], one: _Finder) -> Says:
+    yield Exercised(messages[-1].frame)
+    if all(message.partition < one.before for message in messages):
+        went = f"{what} all went to the first {one.before} partitions"
+        yield from _blame(timeline, "unused", went, one, messages[0].send)
+
+
+def _blame(timeline: Timeline, code: str, what: str, one: _Finder, send: Send) -> Says:
+    if timeline.bounds.is_missing("answer", one.answer.t_ns, send.invoke.t_ns, what="a partition"):
+        yield breach(
             code,
-            f"producer {handle} was let in by the last of {count} partitions at {ms(known.t_ns)}; of what it was asked "
-            f"to send from {ms(send.invoke.t_ns)} on, {what}",
-            known,
-            send.invoke,
+            f"producer {one.handle} was let in by the last of {one.count} partitions at {ms(one.answer.t_ns)}; of what "
+            f"it was asked to send from {ms(send.invoke.t_ns)} on, {what}",
+            *(one.answer, send.invoke),
         )

@@ -1,0 +1,99 @@
+"""What a timeline says of where messages went, each relation derived when first asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from assay_conformance.judging.certainty import UnknownError
+from assay_conformance.model.event import Note
+from assay_conformance.model.payload import is_identified
+from assay_conformance.pulsar.timeline.consuming import Consuming
+from assay_conformance.pulsar.timeline.producers import Send
+from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
+
+
+class Producing(Consuming):
+    """The producers' part of a timeline that only some chapters ask for."""
+
+    @property
+    def burst(self) -> frozenset[int]:
+        """Handles of producers with messages that the history only counts."""
+        return frozenset(self._tracker.lines.burst)
+
+    @cached_property
+    def _routed(self) -> list[Routed]:
+        return routed(self.view, fixed_topics(self.view))
+
+    @cached_property
+    def routed(self) -> list[Routed]:
+        """Every message that left for a partition of the client's own choice, in order."""
+        return [message for message in self._routed if message.producer.setting("router") is None]
+
+    @cached_property
+    def routed_by_producer(self) -> dict[int, list[Routed]]:
+        """The same by the handle of the producer."""
+        found: dict[int, list[Routed]] = {}
+        for message in self.routed:
+            found.setdefault(message.producer.handle, []).append(message)
+        return found
+
+    @cached_property
+    def routed_by_application(self) -> dict[tuple[int, int], Routed]:
+        """(handle, number) -> the message, of producers with a router of the application."""
+        return _by_number(one for one in self._routed if one.producer.setting("router") is not None)
+
+    @cached_property
+    def grown_topics(self) -> dict[str, tuple[int, int]]:
+        """Topics that get more partitions while the Case runs -> how many they begin and end with."""
+        return grown_topics(self.view)
+
+    @cached_property
+    def routed_to_grown(self) -> dict[tuple[int, int], Routed]:
+        """(handle, number) -> the message, of those that left for a partition of such a topic."""
+        ends = {topic: count for topic, (_, count) in self.grown_topics.items()}
+        return _by_number(routed(self.view, ends))
+
+    @cached_property
+    def partition_queues(self) -> PartitionQueues:
+        """What waits for its receipt at each partition, of messages that the client routed."""
+        return PartitionQueues(self.routed)
+
+    @cached_property
+    def notes(self) -> dict[tuple[int, int], list[Note]]:
+        """(handle, number) of a message -> what code of the application inside the client (`model.hooks`) noted of it.
+
+        Notes of one agent are in its own order; against the wire they are not ordered.
+        """
+        found: dict[tuple[int, int], list[Note]] = {}
+        for note in self.events.of(Note):
+            if note.handle is not None and "number" in note.values:
+                found.setdefault((note.handle, int(note.values["number"])), []).append(note)
+        return found
+
+    def notes_of(self, handle: int, number: int, text: str) -> list[Note]:
+        """Those with this text (`model.hooks`) about one message."""
+        return [note for note in self.notes.get((handle, number), ()) if note.text == text]
+
+    def send(self, handle: int, number: int) -> Send | None:
+        """What asked for a message of a producer; None for one of a burst."""
+        return self._tracker.send_of(handle, number)
+
+    @cached_property
+    def _unnumbered(self) -> frozenset[int]:
+        sends = self._tracker.sends.items()
+        return frozenset(handle for handle, its in sends if not all(is_identified(send.invoke.size) for send in its))
+
+    def check_numbered(self, handle: int) -> None:
+        """Raise `UnknownError` where code of the application cannot know some messages of this producer: it sees their
+        payloads, and the smallest do not say their number."""
+        if handle in self._unnumbered:
+            raise UnknownError("some payloads are too small to say which message they are")
+
+
+def _by_number(messages: Iterable[Routed]) -> dict[tuple[int, int], Routed]:
+    """Each where it left first."""
+    found: dict[tuple[int, int], Routed] = {}
+    for message in messages:
+        found.setdefault((message.producer.handle, message.number), message)
+    return found
