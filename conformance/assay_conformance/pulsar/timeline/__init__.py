@@ -19,11 +19,19 @@ from assay_conformance.judging.certainty import (
 )
 from assay_conformance.judging.patterns import agreement, precedence
 from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
+from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, session_for
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
 from assay_conformance.pulsar.timeline.connections import Connection, Why
-from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer, known_owner
-from assay_conformance.pulsar.timeline.deliveries import REDELIVER, Delivery
+from assay_conformance.pulsar.timeline.consumers import (
+    Call,
+    Consumer,
+    ConsumerSession,
+    Entry,
+    known_consumer,
+    known_owner,
+)
+from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
 from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
@@ -51,6 +59,7 @@ from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
 __all__ = [
+    "CUMULATIVE",
     "DEFAULT_SEND_TIMEOUT_MS",
     "FINAL_ERRORS",
     "IN_FLIGHT_NS",
@@ -61,9 +70,11 @@ __all__ = [
     "REDELIVER",
     "RESENDS",
     "TOLERANCES",
+    "AckCall",
     "Answer",
     "Balance",
     "Breach",
+    "Call",
     "Connection",
     "Consumer",
     "ConsumerSession",
@@ -95,6 +106,7 @@ __all__ = [
     "Unit",
     "UnknownError",
     "Why",
+    "WrittenAcks",
     "agreement",
     "breach",
     "charged",
@@ -109,4 +121,5 @@ __all__ = [
     "ms",
     "name_of",
     "precedence",
+    "session_for",
 ]

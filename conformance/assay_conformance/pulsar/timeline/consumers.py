@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay_conformance.checks.tracker import ConsumerSession, Entry
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.tracker import OpenedConsumer as Consumer
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import AgentEnded, Ended, Event, Frame
 from assay_conformance.pulsar.timeline.events import Events
 
-__all__ = ["Consumer", "ConsumerSession", "ConsumerSessions", "Entry", "known_consumer", "known_owner"]
+__all__ = ["Call", "Consumer", "ConsumerSession", "ConsumerSessions", "Entry", "known_consumer", "known_owner"]
 
 
 class ConsumerSessions:
@@ -54,10 +54,11 @@ class ConsumerSessions:
         """Moments from which on nothing more can be expected on it, in order: a seek moved it elsewhere, its connection
         or the consumer on it is gone, or everything is over."""
         seeks: list[Event] = [*self.frames(session, "SEEK")]
-        if session.ended is not None:
-            return sorted([*seeks, session.ended], key=lambda end: end.seq)
         over: Iterable[Event] = (*self._events.of(AgentEnded), *self._events.of(Ended))
-        return [*seeks, *(end for end in over if end.seq > session.request.seq)]
+        if session.ended is not None:
+            last = session.ended
+            over = (*(end for end in over if end.seq < last.seq), last)
+        return sorted([*seeks, *(end for end in over if end.seq > session.request.seq)], key=lambda end: end.seq)
 
 
 def known_owner(session: ConsumerSession, event: Event) -> Consumer | None:

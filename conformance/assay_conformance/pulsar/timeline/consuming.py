@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from assay_conformance.checks.base import View
@@ -9,6 +10,7 @@ from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
+from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
@@ -23,6 +25,7 @@ class Consuming:
     def __init__(self, view: View) -> None:
         self.view = view
         self._tracker = view.tracker
+        self._written_acks: dict[int, WrittenAcks] = {}
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -38,6 +41,11 @@ class Consuming:
     def consumer_sessions(self) -> ConsumerSessions:
         """Every consumer on every connection."""
         return ConsumerSessions(self.events, self._tracker.consumer_sessions)
+
+    @property
+    def consumers(self) -> Iterable[Consumer]:
+        """Every consumer that the application asked for, in order."""
+        return self._tracker.opened_consumers.values()
 
     def consumer(self, handle: int | None) -> Consumer | None:
         """The one that the application knows by a handle."""
@@ -142,6 +150,25 @@ class Consuming:
     def calls_about(self, consumer: Consumer, entry: Entry) -> list[Call]:
         """Those that name a message of an entry, and cumulative ones of a later entry."""
         return [call for call in self.calls(consumer) if call.covers(entry)]
+
+    @cached_property
+    def ack_calls(self) -> list[AckCall]:
+        """Every message that the application asked to acknowledge, in order."""
+        return list(ack_calls(self._tracker.calls.values()))
+
+    def written_acks(self, session: ConsumerSession) -> WrittenAcks:
+        """The ACKs that the client wrote on a session."""
+        found = self._written_acks.get(id(session))
+        if found is None:
+            found = self._written_acks[id(session)] = WrittenAcks(self.consumer_sessions, session)
+        return found
+
+    def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
+        """What was over first behind an event: the session, or, by the application, its consumer."""
+        ends: list[Event] = [end for end in self.consumer_sessions.ends(session) if end.seq > event.seq]
+        closing = consumer.closing
+        closes = [closing] if isinstance(closing, Invoke) and closing.seq > event.seq else []
+        return min([*closes, *ends], key=lambda end: end.seq)
 
     def closing_before(self, consumer: Consumer, event: Event) -> bool:
         """Whether what ends a consumer had come by an event."""

@@ -9,7 +9,7 @@ from tests.conformance.pulsar.ack._histories import CLIENT, Story
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.ack.flushed_in_time import FlushedInTime
+from assay_conformance.pulsar.checks.ack.flushed_in_time import flushed_in_time
 
 
 def test_ack_within_interval_is_in_time() -> None:
@@ -17,7 +17,7 @@ def test_ack_within_interval_is_in_time() -> None:
     story.ack(1, 2)
     story.after(90)
     story.ack_frame(0, 1)
-    assert story.judged(FlushedInTime) == ([], 2)
+    assert story.judged(flushed_in_time) == ([], 2)
 
 
 def test_ack_after_interval_is_late() -> None:
@@ -25,7 +25,7 @@ def test_ack_after_interval_is_late() -> None:
     story.ack(1)
     story.after(301)
     story.ack_frame(0)
-    assert story.judged(FlushedInTime)[0] == ["flushed-late"]
+    assert story.judged(flushed_in_time)[0] == ["flushed-late"]
 
 
 def test_late_ack_on_a_busy_machine_is_undecided() -> None:
@@ -34,7 +34,7 @@ def test_late_ack_on_a_busy_machine_is_undecided() -> None:
     story.after(301)
     story.ack_frame(0)
     story.load(300, loop_lag_ms=40)
-    said = trial(FlushedInTime, story.done(), facts=CLIENT)
+    said = trial(flushed_in_time, story.done(), facts=CLIENT)
     assert (said.findings, bool(said.undecided_because)) == ([], True)
 
 
@@ -43,7 +43,7 @@ def test_ack_that_never_leaves_is_found_at_close() -> None:
     story.ack(1)
     story.after(301)
     story.close_consumer()
-    assert story.judged(FlushedInTime)[0] == ["never-flushed"]
+    assert story.judged(flushed_in_time)[0] == ["never-flushed"]
 
 
 def test_close_within_interval_owes_no_flush_in_time() -> None:
@@ -52,7 +52,7 @@ def test_close_within_interval_owes_no_flush_in_time() -> None:
     story.close_consumer()
     story.ack_frame(0)
     story.close_frame()
-    assert story.judged(FlushedInTime)[0] == []
+    assert story.judged(flushed_in_time)[0] == []
 
 
 def test_ack_for_lost_connection_is_not_judged() -> None:
@@ -60,7 +60,7 @@ def test_ack_for_lost_connection_is_not_judged() -> None:
     story.ack(1)
     story.cut()
     story.after(400)
-    assert story.judged(FlushedInTime) == ([], 0)
+    assert story.judged(flushed_in_time) == ([], 0)
 
 
 def test_failed_ack_is_not_owed() -> None:
@@ -68,7 +68,7 @@ def test_failed_ack_is_not_owed() -> None:
     story.ack(1, outcome=Outcome.FAIL)
     story.after(400)
     story.close_consumer()
-    assert story.judged(FlushedInTime) == ([], 0)
+    assert story.judged(flushed_in_time) == ([], 0)
 
 
 def test_cumulative_ack_covers_pending_ones() -> None:
@@ -78,7 +78,7 @@ def test_cumulative_ack_covers_pending_ones() -> None:
     story.ack_frame(1, ack_type="Cumulative")
     story.after(400)
     story.close_consumer()
-    assert story.judged(FlushedInTime)[0] == []
+    assert story.judged(flushed_in_time)[0] == []
 
 
 def test_acks_sent_one_by_one_are_not_grouped() -> None:
@@ -87,7 +87,7 @@ def test_acks_sent_one_by_one_are_not_grouped() -> None:
         story.ack(delivery)
         story.ack_frame(delivery - 1)
         story.after(10)
-    assert story.judged(FlushedInTime)[0] == ["not-grouped"]
+    assert story.judged(flushed_in_time)[0] == ["not-grouped"]
 
 
 def test_full_groups_leave_at_once_one_command_an_id() -> None:
@@ -99,7 +99,7 @@ def test_full_groups_leave_at_once_one_command_an_id() -> None:
             story.ack_frame(each - 1)
         story.after(10)
     pairs = msgspec.structs.replace(CLIENT, fixed={**CLIENT.fixed, "ack_group_max": 2})
-    assert trial(FlushedInTime, story.done(), facts=pairs).findings == []
+    assert trial(flushed_in_time, story.done(), facts=pairs).findings == []
 
 
 def test_one_command_an_id_in_one_flush_is_grouped() -> None:
@@ -108,7 +108,7 @@ def test_one_command_an_id_in_one_flush_is_grouped() -> None:
     story.after(50)
     for entry in range(3):
         story.ack_frame(entry)
-    assert story.judged(FlushedInTime) == ([], 3)
+    assert story.judged(flushed_in_time) == ([], 3)
 
 
 def test_ack_of_batch_member_is_another_requirements_matter() -> None:
@@ -116,7 +116,7 @@ def test_ack_of_batch_member_is_another_requirements_matter() -> None:
     story.ack(1)
     story.after(400)
     story.close_consumer()
-    assert story.judged(FlushedInTime) == ([], 0)
+    assert story.judged(flushed_in_time) == ([], 0)
 
 
 def test_two_consumers_of_one_subscription_are_not_told_apart() -> None:
@@ -131,7 +131,7 @@ def test_two_consumers_of_one_subscription_are_not_told_apart() -> None:
     story.complete(story.invoke("ack", CONSUMER, args={"messages": [1]}))
     story.after(400)
     story.ack_frame(0)
-    said = trial(FlushedInTime, story.done(), facts=CLIENT)
+    said = trial(flushed_in_time, story.done(), facts=CLIENT)
     assert (said.findings, said.exercised) == ([], 0)
 
 
@@ -152,7 +152,7 @@ def test_consumer_that_could_not_be_told_from_another_is_not_judged_later() -> N
     story.after(400)
     story.ack_frame(0, conn=1)
 
-    said = trial(FlushedInTime, story.done(), facts=client())
+    said = trial(flushed_in_time, story.done(), facts=client())
     assert (said.findings, said.exercised) == ([], 0)
 
 
@@ -168,5 +168,5 @@ def test_consumer_that_kept_its_session_is_known_although_two_others_are_not() -
     story.received(0)
     story.complete(story.invoke("ack", CONSUMER, args={"messages": [1]}))
     story.ack_frame(0)
-    said = trial(FlushedInTime, story.done(), facts=client())
+    said = trial(flushed_in_time, story.done(), facts=client())
     assert (said.findings, said.exercised) == ([], 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.ack._histories import Story
 
 from assay_conformance.model.event import ClosedBy
-from assay_conformance.pulsar.checks.ack.flushed_on_close import FlushedOnClose
+from assay_conformance.pulsar.checks.ack.flushed_on_close import flushed_on_close
 
 
 def test_close_sends_pending_acks_first() -> None:
@@ -14,7 +14,7 @@ def test_close_sends_pending_acks_first() -> None:
     story.close_consumer()
     story.ack_frame(0, 1)
     story.close_frame()
-    assert story.judged(FlushedOnClose) == ([], 1)
+    assert story.judged(flushed_on_close) == ([], 1)
 
 
 def test_close_that_forgets_acks_is_found() -> None:
@@ -22,7 +22,7 @@ def test_close_that_forgets_acks_is_found() -> None:
     story.ack(1)
     story.close_consumer()
     story.close_frame()
-    assert story.judged(FlushedOnClose)[0] == ["forgotten-on-close"]
+    assert story.judged(flushed_on_close)[0] == ["forgotten-on-close"]
 
 
 def test_ack_behind_close_consumer_is_too_late() -> None:
@@ -31,7 +31,7 @@ def test_ack_behind_close_consumer_is_too_late() -> None:
     story.close_consumer()
     story.close_frame()
     story.ack_frame(0)
-    assert story.judged(FlushedOnClose)[0] == ["forgotten-on-close"]
+    assert story.judged(flushed_on_close)[0] == ["forgotten-on-close"]
 
 
 def test_ack_asked_for_after_close_is_not_owed() -> None:
@@ -39,7 +39,7 @@ def test_ack_asked_for_after_close_is_not_owed() -> None:
     story.close_consumer()
     story.ack(1)
     story.close_frame()
-    assert story.judged(FlushedOnClose) == ([], 0)
+    assert story.judged(flushed_on_close) == ([], 0)
 
 
 def test_acks_over_lost_connection_are_not_owed_at_close() -> None:
@@ -50,7 +50,7 @@ def test_acks_over_lost_connection_are_not_owed_at_close() -> None:
     story.subscribed(1)
     story.close_consumer()
     story.up("CLOSE_CONSUMER", 1, consumer_id=0, request_id=99)
-    assert story.judged(FlushedOnClose) == ([], 0)
+    assert story.judged(flushed_on_close) == ([], 0)
 
 
 def test_cumulative_ack_forgotten_on_close_is_one_finding() -> None:
@@ -59,4 +59,4 @@ def test_cumulative_ack_forgotten_on_close_is_one_finding() -> None:
     story.ack(3, cumulative=True)
     story.close_consumer()
     story.close_frame()
-    assert story.judged(FlushedOnClose)[0] == ["forgotten-on-close"]
+    assert story.judged(flushed_on_close)[0] == ["forgotten-on-close"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar.ack._urgent import grouped
 
-from assay_conformance.pulsar.checks.ack.zero_group_time_is_immediate import ZeroGroupTimeIsImmediate
+from assay_conformance.pulsar.checks.ack.zero_group_time_is_immediate import zero_group_time_is_immediate
 
 
 def test_ack_without_interval_leaves_at_once() -> None:
@@ -13,7 +13,7 @@ def test_ack_without_interval_leaves_at_once() -> None:
     story.ack_frame(0)
     story.ack(3, cumulative=True)
     story.cumulative_frame(2)
-    assert story.judged(ZeroGroupTimeIsImmediate) == ([], 2)
+    assert story.judged(zero_group_time_is_immediate) == ([], 2)
 
 
 def test_ack_without_interval_that_waits_is_found() -> None:
@@ -21,7 +21,7 @@ def test_ack_without_interval_that_waits_is_found() -> None:
     story.ack(1)
     story.after(95)
     story.ack_frame(0)
-    assert story.judged(ZeroGroupTimeIsImmediate)[0] == ["waited"]
+    assert story.judged(zero_group_time_is_immediate)[0] == ["waited"]
 
 
 def test_ack_without_interval_that_is_never_sent_is_found() -> None:
@@ -29,7 +29,7 @@ def test_ack_without_interval_that_is_never_sent_is_found() -> None:
     story.ack(1)
     story.after(95)
     story.close_consumer()
-    assert story.judged(ZeroGroupTimeIsImmediate)[0] == ["never-sent"]
+    assert story.judged(zero_group_time_is_immediate)[0] == ["never-sent"]
 
 
 def test_cumulative_ack_that_goes_no_further_need_not_be_sent() -> None:
@@ -39,7 +39,7 @@ def test_cumulative_ack_that_goes_no_further_need_not_be_sent() -> None:
     story.ack(2, cumulative=True)
     story.after(95)
     story.close_consumer()
-    assert story.judged(ZeroGroupTimeIsImmediate) == ([], 1)
+    assert story.judged(zero_group_time_is_immediate) == ([], 1)
 
 
 def test_client_with_an_interval_is_not_judged() -> None:
@@ -47,4 +47,4 @@ def test_client_with_an_interval_is_not_judged() -> None:
     story.ack(1)
     story.after(95)
     story.ack_frame(0)
-    assert story.judged(ZeroGroupTimeIsImmediate) == ([], 0)
+    assert story.judged(zero_group_time_is_immediate) == ([], 0)

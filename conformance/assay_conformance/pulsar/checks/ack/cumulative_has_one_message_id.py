@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import from_client
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import CUMULATIVE, Exercised, Says, Timeline, breach, check, ms
 
 
-class CumulativeHasOneMessageId(Check):
-    """A broker takes a cumulative ACK of several ids for a mistake, and none of them for acknowledged."""
+def _cumulative(timeline: Timeline) -> list[Frame]:
+    return [ack for ack in timeline.events.frames("ACK") if ack.ack_type == CUMULATIVE and ack.at_client]
 
-    requirement = RequirementId("ack.cumulative-has-one-message-id")
-    needs = (Trait.CUMULATIVE,)
 
-    @on(Frame, "ACK")
-    def acked(self, event: Frame) -> None:
-        if event.ack_type != "Cumulative" or not from_client(event):
-            return
-        if len(event.ids) == 1:
-            self.exercise(event)
-        else:
-            self.breach(
-                "several-ids",
-                f"connection {event.conn}: the cumulative ACK of consumer {event.consumer_id} at {ms(event.t_ns)} "
-                f"names {len(event.ids)} ids; expected one, the last that is acknowledged",
-                event,
-            )
+@check("ack.cumulative-has-one-message-id", of=_cumulative, sees_plain=True)
+def cumulative_has_one_message_id(_timeline: Timeline, ack: Frame) -> Says:
+    """ack.cumulative-has-one-message-id: a broker takes a cumulative ACK of several ids for a mistake, and none of them
+    for acknowledged."""
+    if len(ack.ids) == 1:
+        yield Exercised(ack)
+    else:
+        yield breach(
+            "several-ids",
+            f"connection {ack.conn}: the cumulative ACK of consumer {ack.consumer_id} at {ms(ack.t_ns)} names "
+            f"{len(ack.ids)} ids; expected one, the last that is acknowledged",
+            ack,
+        )

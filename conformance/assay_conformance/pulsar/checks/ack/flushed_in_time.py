@@ -1,157 +1,139 @@
-"""When acknowledgments leave: gathered, one group interval after the first at the latest.
-
-Acks are judged on the session their message came on, while it lasts: what a client does with acks over a lost
-connection is the matter of `ack.flushed-on-close` and `ack.kept-while-disconnected`.
-"""
+"""ack.flushed-in-time"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import (
-    LEAST_INTERVAL_MS,
-    SessionKey,
-    acked_entries,
-    elapsed,
-    entry_on,
-    late,
-    number_in_force,
-    of_batch,
-    session_key,
-)
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.checks.written import AckCheck, Written
+from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, elapsed, number_in_force
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks.ack._owed import Owed, interval_ns, owed_since
+from assay_conformance.pulsar.timeline import (
+    MS,
+    AckCall,
+    Consumer,
+    ConsumerSession,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
 
-SAME_FLUSH_NS = 5 * MS
+
+class _Bunch(NamedTuple):
+    """ACKs of one session that settled something that was pending."""
+
+    consumer: Consumer
+    frames: list[Frame]
+
+
+SAME_FLUSH_NS: Final = 5 * MS
 """ACK frames closer than this left in one flush: a client may write one command an id."""
 
 
-@dataclass(slots=True)
-class _Flushing:
-    """What one session still owes, and what it has sent."""
-
-    pending: dict[Entry, Call] = field(default_factory=dict)
-    sent: dict[Entry, Frame] = field(default_factory=dict)
-    cumulative: Entry | None = None
-    moments: list[Frame] = field(default_factory=list)
-    """Flushes of groups that were not full, by their first frame."""
-    began: Frame | None = None
-    ids: int = 0
-    """Of the flush that began last."""
+@check("ack.flushed-in-time")
+def flushed_in_time(timeline: Timeline) -> Says:
+    """ack.flushed-in-time: the ACK of a whole entry leaves no later than one interval after the call that asked for it
+    ended, and ACKs of one interval leave together."""
+    pending = [*_pending(timeline)]
+    yield from each(pending, _leaves_in_time, timeline)
+    yield from each(_sent_before_the_end(timeline), _is_exercised)
+    yield from each(_bunches(timeline, pending), _is_grouped, timeline)
 
 
-class FlushedInTime(AckCheck):
-    """Obligation: an individual ack that completed, of a whole entry. Due one interval after the call."""
+def _taken(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event]]:
+    """Individual acks of whole entries that ended well, by when."""
+    calls = [ack for ack in timeline.ack_calls if ack.is_whole and not ack.call.cumulative]
+    found = [(ack, ack.taken_on, ack.taken) for ack in calls if ack.taken_on is not None and ack.taken is not None]
+    return iter(sorted(found, key=lambda one: one[2].seq))
 
-    requirement = RequirementId("ack.flushed-in-time")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._sessions: dict[SessionKey, _Flushing] = {}
+def _is_out(timeline: Timeline, ack: AckCall, session: ConsumerSession, taken: Event) -> Frame | None:
+    """An ACK that named its entry before the call had ended."""
+    return timeline.written_acks(session).individual(ack.entry, taken)
 
-    def called(self, call: Call) -> None:
-        session = self.session_of(call)
-        if call.invoke.verb != "ack" or session is None or of_batch(call.message.message_id):
-            return
-        state = self._of(session)
-        if call.cumulative:
-            state.cumulative = max(state.cumulative or call.entry, call.entry)
-            state.pending = {entry: pending for entry, pending in state.pending.items() if entry > call.entry}
-        elif call.entry in state.sent:
-            if state.sent[call.entry].seq > call.invoke.seq:
-                self.exercise(state.sent[call.entry])
-        elif not (state.cumulative and call.entry <= state.cumulative):
-            state.pending.setdefault(call.entry, call)
 
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        state = self._of(session)
-        if event.ack_type == "Cumulative":
-            settled = [entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])]
-        else:
-            entries = acked_entries(session, event)
-            settled = [entry for entry in entries if entry in state.pending]
-            state.sent.update(dict.fromkeys(entries, event))
-        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
-        for entry in settled:
-            self._flushed(state.pending.pop(entry), interval_ms, consumer, event)
-        if settled:
-            self._grouped(state, consumer, event)
+def _sent_before_the_end(timeline: Timeline) -> Iterator[Frame]:
+    for ack, session, taken in _taken(timeline):
+        sent = _is_out(timeline, ack, session, taken)
+        if sent is not None and sent.seq > ack.call.invoke.seq:
+            yield sent
 
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
-        for session in consumer.sessions:
-            self.over(session, event)
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        state = self._sessions.pop(session_key(session), _Flushing())
-        for call in state.pending.values():
-            interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
-            if interval_ms is not None and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):
-                self.suspect(
-                    "ack-flush",
-                    call.called_ns,
-                    event.t_ns,
-                    "never-flushed",
-                    f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and "
-                    f"had sent no ACK for it by {ms(event.t_ns)}; the group interval is {interval_ms} ms",
-                    call.invoke,
-                    event,
-                )
+def _is_exercised(sent: Frame) -> Says:
+    yield Exercised(sent)
 
-    def _of(self, session: ConsumerSession) -> _Flushing:
-        state = self._sessions.get(session_key(session))
-        if state is None:
-            state = self._sessions[session_key(session)] = _Flushing()
-        return state
 
-    def _flushed(self, call: Call, interval_ms: int | None, consumer: OpenedConsumer, event: Frame) -> None:
-        if interval_ms is None:
-            return
-        if not late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):
-            self.exercise(event)
-        else:
-            self.suspect(
-                "ack-flush",
-                call.called_ns,
-                event.t_ns,
-                "flushed-late",
-                f"consumer {consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}; its ACK "
-                f"left {elapsed(event.t_ns, call.called_ns)} later, expected within the group interval of "
-                f"{interval_ms} ms",
-                call.invoke,
-                event,
-            )
+def _pending(timeline: Timeline) -> Iterator[Owed]:
+    """Those that no cumulative ack which ended well makes superfluous."""
+    reached: dict[int, list[AckCall]] = {}
+    for ack in timeline.ack_calls:
+        if ack.call.cumulative and ack.is_whole and ack.taken_on is not None:
+            reached.setdefault(id(ack.taken_on), []).append(ack)
+    asked = (one for one in _taken(timeline) if _is_out(timeline, *one) is None)
+    for owed in owed_since(timeline, asked):
+        then = owed.left or owed.over
+        covering = (one for one in reached.get(id(owed.session), ()) if one.entry >= owed.ack.entry)
+        if not any(one.taken is not None and one.taken.seq < then.seq for one in covering):
+            yield owed
 
-    def _grouped(self, state: _Flushing, consumer: OpenedConsumer, event: Frame) -> None:
-        """Three flushes in half an interval are no timer's work, unless a full group went at once."""
-        interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
-        largest = number_in_force(self.view, consumer, "ack_group_max")
-        if interval_ms < LEAST_INTERVAL_MS:
-            return
-        moments = state.moments
-        began = state.began is None or event.t_ns - state.began.t_ns >= SAME_FLUSH_NS
-        if began:
-            state.began, state.ids = event, 0
-            moments.append(event)
-            del moments[:-3]
-        state.ids += len(event.ids)
-        if largest is not None and state.ids >= largest:
+
+def _leaves_in_time(timeline: Timeline, owed: Owed) -> Says:
+    ack, session, since, left, _ = owed
+    interval, called_ns = interval_ns(timeline, ack), ack.call.called_ns
+    over = timeline.over_after(session, ack.call.consumer, since)
+    then = left if left is not None and left.seq < over.seq else over
+    if interval is None:
+        return
+    if not timeline.bounds.is_overdue("ack-flush", called_ns, then.t_ns, due_ns=called_ns + interval, what="an ACK"):
+        if then is left:
+            yield Exercised(left)
+        return
+    asked = f"consumer {ack.handle} was asked at {ms(called_ns)} to acknowledge {ack.entry}"
+    if then is left:
+        said = f"{asked}; its ACK left {elapsed(then.t_ns, called_ns)} later, expected within the group interval of "
+        yield breach("flushed-late", f"{said}{interval // MS} ms", ack.call.invoke, then)
+    else:
+        said = f"{asked} and had sent no ACK for it by {ms(then.t_ns)}; the group interval is {interval // MS} ms"
+        yield breach("never-flushed", said, ack.call.invoke, then)
+
+
+def _bunches(timeline: Timeline, pending: list[Owed]) -> Iterator[_Bunch]:
+    found: dict[tuple[int, int], tuple[Consumer, dict[int, Frame]]] = {}
+    for owed in pending:
+        consumer = owed.ack.call.consumer
+        over = timeline.over_after(owed.session, consumer, owed.since)
+        if owed.left is not None and owed.left.seq < over.seq:
+            frames = found.setdefault((id(owed.session), over.seq), (consumer, {}))[1]
+            frames[owed.left.seq] = owed.left
+    for consumer, frames in found.values():
+        yield _Bunch(consumer, [frames[seq] for seq in sorted(frames)])
+
+
+def _is_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
+    """Three flushes in half an interval are no timer's work, unless a full group went at once."""
+    interval_ms = number_in_force(timeline.view, bunch.consumer, "ack_group_ms") or 0
+    largest = number_in_force(timeline.view, bunch.consumer, "ack_group_max")
+    moments, began, ids = list[Frame](), None, 0
+    for frame in bunch.frames if interval_ms >= LEAST_INTERVAL_MS else ():
+        begins = began is None or frame.t_ns - began.t_ns >= SAME_FLUSH_NS
+        if begins:
+            began, ids = frame, 0
+            moments = [*moments[-2:], frame]
+        ids += len(frame.ids)
+        if largest is not None and ids >= largest:
             # To an old broker a group goes one command an id.
-            if moments and moments[-1] is state.began:
-                moments.pop()
-            return
-        if began and len(moments) == 3 and event.t_ns - moments[0].t_ns < interval_ms * MS / 2:
-            self.suspect(
-                "ack-flush",
-                moments[0].t_ns - interval_ms * MS,
-                event.t_ns,
+            moments = moments[:-1] if moments and moments[-1] is began else moments
+        elif begins and len(moments) == 3 and frame.t_ns - moments[0].t_ns < interval_ms * MS / 2:
+            since_ns = moments[0].t_ns - interval_ms * MS
+            timeline.bounds.check_fair("ack-flush", since_ns, frame.t_ns, what="whether acknowledgments are grouped")
+            yield breach(
                 "not-grouped",
-                f"consumer {consumer.handle} sent acknowledgments at {', '.join(ms(frame.t_ns) for frame in moments)}; "
-                f"a group interval of {interval_ms} ms collects them into one or two",
+                f"consumer {bunch.consumer.handle} sent acknowledgments at {', '.join(ms(one.t_ns) for one in moments)}"
+                f"; a group interval of {interval_ms} ms collects them into one or two",
                 *moments,
             )
-            moments.clear()
+            moments = []

@@ -2,61 +2,65 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, SessionKey, from_client, session_key
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import Call, ConsumerSession
-from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Outcome
+from assay_conformance.pulsar.timeline import (
+    CUMULATIVE,
+    Call,
+    ConsumerSession,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
 
 
-class NoCumulativeOnShared(ConsumerCheck):
-    """Judged by how the call ended, and by what was sent."""
+class _Asked(NamedTuple):
+    """A cumulative ack that the application asked of a consumer with a shared subscription."""
 
-    requirement = RequirementId("ack.no-cumulative-on-shared")
-    needs = (Trait.CUMULATIVE,)
+    call: Call
+    session: ConsumerSession
 
-    def start(self) -> None:
-        self._asked: dict[SessionKey, Call] = {}
 
-    @on(Invoke, "ack")
-    def invoked(self, event: Invoke) -> None:
-        for call in self.tracker.calls.get(event.op, ()):
-            session = call.consumer.live_on(call.entry.topic)
-            if call.cumulative and session is not None and _is_shared(session):
-                self._asked[session_key(session)] = call
+def _asked(timeline: Timeline) -> Iterator[_Asked]:
+    """The last of several that one call names on a session."""
+    found: dict[tuple[int, int], _Asked] = {}
+    for consumer in timeline.consumers:
+        for call in timeline.calls(consumer):
+            if call.cumulative and call.invoke.verb == "ack":
+                session = timeline.session_at(consumer, call.entry.topic, call.invoke)
+                if session is not None and session.request.fields.get("subType") in ("Shared", "Key_Shared"):
+                    found[call.invoke.op, id(session)] = _Asked(call, session)
+    return iter(found.values())
 
-    @on(Completion, "ack")
-    def completed(self, event: Completion) -> None:
-        call = next((call for call in self._asked.values() if call.invoke.op == event.op), None)
-        if call is None:
-            return
-        if event.outcome is Outcome.FAIL:
-            self.exercise(event)
-        elif event.outcome is Outcome.OK:
-            self.breach(
-                "accepted",
-                f"consumer {call.consumer.handle} has a shared subscription and took a cumulative acknowledgment of "
-                f"{call.entry} at {ms(event.t_ns)}, expected an error: the broker ignores it",
-                call.invoke,
-                event,
-            )
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or event.ack_type != "Cumulative" or not from_client(event) or not _is_shared(session):
-            return
-        call = self._asked.get(session_key(session))
-        if call is not None:
-            self.breach(
+@check("ack.no-cumulative-on-shared", of=_asked, sees_plain=True)
+def no_cumulative_on_shared(timeline: Timeline, asked: _Asked) -> Says:
+    """ack.no-cumulative-on-shared: a client refuses a cumulative acknowledgment on a shared subscription, and sends
+    none. Judged by how the call ended, and by what was sent."""
+    call, session = asked
+    end, handle = call.operation.completion, call.consumer.handle
+    if end is not None and end.outcome is Outcome.FAIL:
+        yield Exercised(end)
+    elif end is not None and end.outcome is Outcome.OK:
+        yield breach(
+            "accepted",
+            f"consumer {handle} has a shared subscription and took a cumulative acknowledgment of {call.entry} at "
+            f"{ms(end.t_ns)}, expected an error: the broker ignores it",
+            *(call.invoke, end),
+        )
+    later = (one.call.invoke.seq for one in _asked(timeline) if one.session is session)
+    until = min((seq for seq in later if seq > call.invoke.seq), default=None)
+    for ack in timeline.consumer_sessions.frames(session, "ACK"):
+        is_next = ack.seq > call.invoke.seq and (until is None or ack.seq < until)
+        if is_next and ack.ack_type == CUMULATIVE and ack.at_client:
+            yield breach(
                 "sent",
-                f"consumer {call.consumer.handle} has a shared subscription and sent a cumulative ACK at "
-                f"{ms(event.t_ns)}, expected none: the broker ignores it",
-                call.invoke,
-                event,
+                f"consumer {handle} has a shared subscription and sent a cumulative ACK at {ms(ack.t_ns)}, expected "
+                "none: the broker ignores it",
+                *(call.invoke, ack),
             )
-
-
-def _is_shared(session: ConsumerSession) -> bool:
-    return session.request.fields.get("subType") in ("Shared", "Key_Shared")

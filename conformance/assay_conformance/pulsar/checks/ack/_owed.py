@@ -1,0 +1,40 @@
+"""Acknowledgments of whole entries that a client owes, and the ACKs that settle them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import number_in_force
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.timeline import MS, AckCall, ConsumerSession, Timeline
+
+
+class Owed(NamedTuple):
+    """`since`: the call, or its end, from which on an ACK is owed; `left`: the first ACK behind it that settles its
+    entry; `over`: what was over first."""
+
+    ack: AckCall
+    session: ConsumerSession
+    since: Event
+    left: Frame | None
+    over: Event
+
+
+def owed_since(timeline: Timeline, asked: Iterator[tuple[AckCall, ConsumerSession, Event]]) -> Iterator[Owed]:
+    """What is owed from these moments on, in order; not twice while the same entry is owed already."""
+    until: dict[tuple[int, object], int] = {}
+    for ack, session, since in asked:
+        if until.get((id(session), ack.entry), -1) > since.seq:
+            continue
+        over = next(end for end in timeline.consumer_sessions.ends(session) if end.seq > since.seq)
+        first = timeline.written_acks(session).first(ack.entry, since)
+        left = first if first is not None and first.seq < over.seq else None
+        until[id(session), ack.entry] = (left or over).seq
+        yield Owed(ack, session, since, left, over)
+
+
+def interval_ns(timeline: Timeline, ack: AckCall) -> int | None:
+    """The group interval of its consumer; None where it is not told."""
+    interval_ms = number_in_force(timeline.view, ack.call.consumer, "ack_group_ms")
+    return None if interval_ms is None else interval_ms * MS

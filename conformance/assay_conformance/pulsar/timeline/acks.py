@@ -1,0 +1,101 @@
+"""Acknowledgments: what the application asked for, on which session it could leave, and the ACKs that clients wrote."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay_conformance.checks.consumption import REFUSED, acked_entries, of_batch, plain_acks
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.pulsar.timeline.consumers import ConsumerSessions
+from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AckCall:
+    """One message that the application asked to acknowledge, by a call that was not refused. `asked_on`, `taken_on`:
+    the session on which it could be settled when the call was made, and when it ended well; None where there was
+    none."""
+
+    call: Call
+    asked_on: ConsumerSession | None
+    taken_on: ConsumerSession | None
+
+    @property
+    def entry(self) -> Entry:
+        """Of its message."""
+        return self.call.entry
+
+    @property
+    def handle(self) -> int:
+        """Of its consumer."""
+        return self.call.consumer.handle
+
+    @property
+    def is_whole(self) -> bool:
+        """It is about all of its entry."""
+        return not of_batch(self.call.message.message_id)
+
+    @property
+    def taken(self) -> Completion | None:
+        """How it ended, where it ended well."""
+        end = self.call.operation.completion
+        return end if end is not None and end.outcome is Outcome.OK else None
+
+
+def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
+    """All of the attempt, in order. A call of several messages that failed may have been taken for some of them."""
+    for together in calls:
+        named = [call for call in together if call.invoke.verb == "ack"]
+        end = named[0].operation.completion if named else None
+        if len(named) == 1 and end is not None and end.outcome in REFUSED:
+            continue
+        for call in named:
+            taken_on = session_for(call, end) if end is not None and end.outcome is Outcome.OK else None
+            yield AckCall(call, session_for(call, call.invoke), taken_on)
+
+
+def session_for(call: Call, at: Event) -> ConsumerSession | None:
+    """The session on which the message of a call came and could still be settled at an event."""
+    before = [one for one in call.consumer.sessions if one.topic == call.entry.topic and one.request.seq < at.seq]
+    session = before[-1] if before else None
+    if session is None or session.admitted is None or session.admitted.seq > at.seq:
+        return None
+    ended = session.ended is not None and session.ended.seq <= at.seq
+    return session if not ended and session.request.seq < call.message.seq else None
+
+
+class WrittenAcks:
+    """The ACKs of one session that its client wrote, and what each settles whole."""
+
+    def __init__(self, sessions: ConsumerSessions, session: ConsumerSession) -> None:
+        written = (frame for frame in sessions.frames(session, "ACK") if frame.at_client and plain_acks(frame))
+        self.frames = list(written)
+        self._whole: dict[Entry, list[Frame]] = {}
+        self._cumulative: list[tuple[int, Entry, Frame]] = []
+        for frame in self.frames:
+            if frame.ack_type != CUMULATIVE:
+                for entry in acked_entries(session, frame):
+                    self._whole.setdefault(entry, []).append(frame)
+            elif frame.ids:
+                reached = Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)
+                self._cumulative.append((frame.seq, reached, frame))
+
+    def individual(self, entry: Entry, before: Event) -> Frame | None:
+        """The last one ahead of an event that names an entry."""
+        return next((one for one in reversed(self._whole.get(entry, ())) if one.seq < before.seq), None)
+
+    def is_settled(self, entry: Entry, before: Event) -> bool:
+        """Whether one ahead of an event named an entry, or a later one cumulatively."""
+        reaching = (reached >= entry for seq, reached, _ in self._cumulative if seq < before.seq)
+        return self.individual(entry, before) is not None or any(reaching)
+
+    def first(self, entry: Entry, after: Event) -> Frame | None:
+        """The first one behind an event that names an entry, or a later one cumulatively."""
+        named = next((one for one in self._whole.get(entry, ()) if one.seq > after.seq), None)
+        place = bisect_right(self._cumulative, after.seq, key=lambda one: one[0])
+        reaching = next((one[2] for one in self._cumulative[place:] if one[1] >= entry), None)
+        found = [one for one in (named, reaching) if one is not None]
+        return min(found, key=lambda one: one.seq, default=None)
