@@ -22,7 +22,7 @@ S = TypeVar("S", bound="FrameStream")
 P = ParamSpec("P")
 
 
-def _told(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+def _reports_errors(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
     """An error that comes out of here goes to whoever runs the link, and the connection ends. Event loops only log
     them and end it: to a client, and to all who watch, that would be the network's doing."""
 
@@ -194,7 +194,7 @@ class FrameStream(asyncio.Protocol):
 
     # --- asyncio.Protocol ---
 
-    @_told
+    @_reports_errors
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports in all but descent.
         self._transport = cast(asyncio.Transport, transport)
@@ -207,7 +207,7 @@ class FrameStream(asyncio.Protocol):
         if self._at_last is not None:
             self._at_last(self._transport)
 
-    @_told
+    @_reports_errors
     def data_received(self, data: bytes) -> None:
         failure: FramingError | None = None
         try:
@@ -220,17 +220,17 @@ class FrameStream(asyncio.Protocol):
             self.garbage(failure)
         self.settled()
 
-    @_told
+    @_reports_errors
     def connection_lost(self, exc: Exception | None) -> None:
         # What was gathered for this turn has nowhere to go any more.
         self._out.clear()
         self.lost(exc)
 
-    @_told
+    @_reports_errors
     def pause_writing(self) -> None:
         self.choked()
 
-    @_told
+    @_reports_errors
     def resume_writing(self) -> None:
         self.freed()
 
@@ -242,7 +242,7 @@ class FrameStream(asyncio.Protocol):
             self.flush()
             how(self._transport)
 
-    @_told
+    @_reports_errors
     def _flush_due(self) -> None:
         self._flush_is_due = False
         self.flush()

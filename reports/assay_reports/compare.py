@@ -61,11 +61,13 @@ _NOT = "no finding"
 def _cells(document: Verdicts) -> Mapping[tuple[str, str], str]:
     # A requirement that a Case was not made for may be exercised in one run and not in another, by timing alone.
     return {
-        (cell.requirement, cell.case): told for cell in document.cells if (told := _told(cell)) != Verdict.PASS.value
+        (cell.requirement, cell.case): told
+        for cell in document.cells
+        if (told := _describe(cell)) != Verdict.PASS.value
     }
 
 
-def _told(cell: Cell) -> str:
+def _describe(cell: Cell) -> str:
     codes = ", ".join(sorted({finding.code for finding in cell.findings}))
     return f"{cell.verdict.value} ({codes})" if codes else cell.verdict.value
 

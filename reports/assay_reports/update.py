@@ -70,7 +70,7 @@ def update(
     version = run.subject.version
     stale = {_key(one.expectation) for one in run.expectations if not one.broker and one.state is EntryState.STALE}
     kept = {one.id: _without(one, stale, version) for one in listed.deviations}
-    done = [line for one in listed.deviations for line in _told(one, stale, version)]
+    done = [line for one in listed.deviations for line in _lines(one, stale, version)]
     unlisted = (one for one in _unlisted(run, listed.entries, version, replays) if one[0] not in not_the_clients)
     new = tuple(_new(list(unlisted), version, reason or _FILLER, impact, {one.id for one in listed.deviations}))
     added = tuple(entry for one in new for entry in places(one))
@@ -95,7 +95,7 @@ def _named(entry: Expectation) -> str:
     return f"{entry.requirement} in {entry.case}: {entry.code}"
 
 
-def _told(deviation: Deviation, stale: Collection[Key], version: str) -> Iterator[str]:
+def _lines(deviation: Deviation, stale: Collection[Key], version: str) -> Iterator[str]:
     for entry in places(deviation):
         if _key(entry) in stale:
             after = _narrowed(entry.versions, version)

@@ -184,8 +184,8 @@ class Difference(msgspec.Struct, frozen=True):
 
 def differences(before: Verdicts, after: Verdicts) -> tuple[Difference, ...]:
     """What changed between two judgements of one history, as with a newer catalogue, by requirement id."""
-    old = {row.requirement: _told(row) for row in before.requirements}
-    new = {row.requirement: _told(row) for row in after.requirements}
+    old = {row.requirement: _sentence(row) for row in before.requirements}
+    new = {row.requirement: _sentence(row) for row in after.requirements}
     return tuple(
         Difference(requirement, old.get(requirement), new.get(requirement))
         for requirement in sorted({*old, *new})
@@ -193,7 +193,7 @@ def differences(before: Verdicts, after: Verdicts) -> tuple[Difference, ...]:
     )
 
 
-def _told(row: RequirementVerdict) -> str:
+def _sentence(row: RequirementVerdict) -> str:
     codes = ", ".join(sorted({finding.code for finding in row.findings}))
     return f"{shown(row)} ({codes})" if codes else shown(row)
 

@@ -27,7 +27,7 @@ from assay_fixtures.cli import _run
 from assay_reports.bounds import LEAST_FREE_SPARK_BYTES
 from assay_reports.ledgers.layout import VERSION_KEY
 from assay_reports.spark import watch
-from assay_reports.spark.session import _told_in_time
+from assay_reports.spark.session import _with_java_message
 from assay_reports.verdicts import read_verdicts
 
 START_S = 240.0
@@ -146,9 +146,9 @@ def verdicts(ledger: Path) -> dict[str, Verdict]:
 
 
 def test_what_java_raises_is_told_as_long_as_there_is_one(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match=r"Spark failed: .*IndexOutOfBounds"), _told_in_time(tmp_path):
+    with pytest.raises(HarnessError, match=r"Spark failed: .*IndexOutOfBounds"), _with_java_message(tmp_path):
         spark.sparkContext._jvm.java.util.ArrayList().get(3)
-    with pytest.raises(HarnessError, match=r"Spark failed: .*TABLE_OR_VIEW_NOT_FOUND"), _told_in_time(tmp_path):
+    with pytest.raises(HarnessError, match=r"Spark failed: .*TABLE_OR_VIEW_NOT_FOUND"), _with_java_message(tmp_path):
         spark.sql("select * from nothing")
 
 

@@ -43,7 +43,7 @@ class Backlog:
         self.compaction: Compaction | None = None
         self.policies = Policies()
         self.limiters: tuple[DispatchLimiter, ...] = ()
-        self.wake: Callable[[], None] = _nobody
+        self.wake: Callable[[], None] = _no_operation
         self._retry: Timer | None = None
         self._members = 0.0
         self._furthest = -1
@@ -127,5 +127,5 @@ class Backlog:
         self.wake()
 
 
-def _nobody() -> None:
+def _no_operation() -> None:
     """Nothing reads this backlog yet."""

@@ -103,7 +103,7 @@ class SingleActive(Dispatcher):
     def add(self, consumer: Consumer) -> None:
         self.consumers.append(consumer)
         if not self._choose() and self._failover:
-            tell_active(consumer, consumer is self.active)
+            notify_active(consumer, consumer is self.active)
 
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
@@ -178,14 +178,14 @@ class SingleActive(Dispatcher):
         self._start_over()
         if self._failover:
             for consumer in self.consumers:
-                tell_active(consumer, consumer is self.active)
+                notify_active(consumer, consumer is self.active)
         self.read()
 
     def _start_over(self) -> None:
         self._backlog.rewind()
 
 
-def tell_active(consumer: Consumer, active: bool) -> None:
+def notify_active(consumer: Consumer, active: bool) -> None:
     """Tell a Failover consumer whether it is the one."""
     consumer.session.notify(
         replies.reply(CommandType.ACTIVE_CONSUMER_CHANGE, consumer_id=consumer.consumer_id, is_active=active)

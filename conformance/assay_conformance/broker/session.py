@@ -228,13 +228,13 @@ class Session:
         """The broker closes a producer: the client is told, with the broker it has to go to where that is known."""
         del self.producers[producer_id]
         self.evicted.add(producer_id)
-        self._tell_close(replies.close_producer(producer_id, url))
+        self._report_close(replies.close_producer(producer_id, url))
 
     def close_consumer(self, consumer_id: int, url: str | None) -> None:
         del self.consumers[consumer_id]
-        self._tell_close(replies.close_consumer(consumer_id, url))
+        self._report_close(replies.close_consumer(consumer_id, url))
 
-    def _tell_close(self, frame: Frame) -> None:
+    def _report_close(self, frame: Frame) -> None:
         if self.version >= CLOSE_VERSION:
             self.send(frame)
         else:

@@ -123,7 +123,7 @@ class Subscription:
     def flow(self, consumer: Consumer, permits: int) -> None:
         consumer.counts.flow_ms = self._host.unix_ms
         self.dispatcher.flow(consumer, permits)
-        self.tell_end()
+        self.notify_end()
 
     def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
         """Serve an ACK. A cumulative one on Shared, or one that does not name exactly one id, changes nothing."""
@@ -140,7 +140,7 @@ class Subscription:
         self._written.changed()
         self.dispatcher.settle()
         if self.terminated:
-            self.tell_end()
+            self.notify_end()
 
     def takes_cumulative(self, ack: CommandAck) -> bool:
         return self._names_one(ack) and not self._is_shared
@@ -232,7 +232,7 @@ class Subscription:
     def _settle(self) -> None:
         self._written.changed()
         self.dispatcher.settle()
-        self.tell_end()
+        self.notify_end()
 
     def close_consumers(self, url: str | None) -> None:
         """Send every consumer away, to the broker at `url` where that is known."""
@@ -266,7 +266,7 @@ class Subscription:
     def _restore(self) -> None:
         self._written.restore(self._store.deleted)
 
-    def tell_end(self) -> None:
+    def notify_end(self) -> None:
         """Tell the consumers that everything of a terminated topic is acknowledged.
 
         Once a load: in recorded traffic one that comes back with nothing to read is not told again.

@@ -49,7 +49,7 @@ class Topic:
         self.persistent = name.domain == "persistent"
         kind: type[Store] = Store if self.persistent else NoStore
         self.store = host.implementation(kind)(new_ledger, host.settings.ledger_entries)
-        self.publishing = host.implementation(Publishing)(host, self.store, self._tell_stored, self._dispatch)
+        self.publishing = host.implementation(Publishing)(host, self.store, self._report_stored, self._dispatch)
         self.admission = host.implementation(Admission)(self)
         self.housekeeping = host.implementation(Housekeeping)(host, self)
         self.subscriptions: dict[str, Subscription] = {}
@@ -72,14 +72,14 @@ class Topic:
 
     # --- entries -----------------------------------------------------------------------------------------------------
 
-    def _tell_stored(self, entry: Entry) -> None:
+    def _report_stored(self, entry: Entry) -> None:
         if self.persistent:
             self._host.sink.stored(self.local, MessageId(entry.ledger, entry.entry, self.partition), entry.payload)
 
     def store_raw(self, payload: Payload) -> None:
         """Append an entry as it is, past deduplication, rates and producers."""
         entry = self.store.add(payload)
-        self._tell_stored(entry)
+        self._report_stored(entry)
         self._dispatch(entry)
 
     def _dispatch(self, entry: Entry) -> None:
@@ -228,7 +228,7 @@ class Topic:
         self.admission.evict(None, ENDED)
         for subscription in self.subscriptions.values():
             subscription.terminated = True
-            subscription.tell_end()
+            subscription.notify_end()
 
     def compact(self) -> None:
         """Keep of what is stored only the newest of each key, for consumers that read compacted."""

@@ -164,7 +164,7 @@ class Topics:
             raise RefusalError(ServerError.NotAllowedError, f"{full} exists already")
         if partitions:
             self._partitions[full] = partitions
-            self._tell(part_names(full, range(partitions)), [])
+            self._notify(part_names(full, range(partitions)), [])
         else:
             self._add(full)
 
@@ -175,7 +175,7 @@ class Topics:
             self._deleted.remove(full)
         else:
             self._created.add(full)
-        self._tell([full], [])
+        self._notify([full], [])
 
     def create_missing(self, full: str) -> None:
         """Make the partitions of a topic again that were deleted by themselves."""
@@ -202,7 +202,7 @@ class Topics:
             for subscription in first.subscriptions.values() if first is not None else ():
                 if subscription.durable:
                     topic.subscribe(subscription.name, 0, durable=True)
-        self._tell(added, [])
+        self._notify(added, [])
 
     def delete(self, full: str) -> None:
         """Send all clients of a topic, or of all its partitions, away and forget what it held."""
@@ -221,9 +221,9 @@ class Topics:
                 self.schemas.delete(full)
         elif full not in self._created and partition_number(full) < self._partitions.get(base_topic(full), 0):
             self._deleted.add(full)
-        self._tell([], gone)
+        self._notify([], gone)
 
-    def _tell(self, added: list[str], gone: list[str]) -> None:
+    def _notify(self, added: list[str], gone: list[str]) -> None:
         for change in tuple(self.changed):
             change(added, gone)
 

@@ -74,7 +74,7 @@ class Consumer(Handler):
         self._acks = shared.implementation(AckGroup)(shared, settings, self)
         self._dead_letters = shared.implementation(DeadLetters)(letters, settings, topic, self._posted)
         self._redelivery: Redelivery[Handed] = shared.implementation(Redelivery)(
-            shared, settings, self, self._all_again, self._dead_letters.bury, self._next_epoch
+            shared, settings, self, self._all_again, self._dead_letters.move_to_dead_letter, self._next_epoch
         )
         self._arrivals = shared.implementation(Arrivals)(
             shared, settings, self, self._acks, self._permits, self._arrived
@@ -253,7 +253,7 @@ class Consumer(Handler):
         wanted = [message for message in unacked if self._is_behind_start(entry, message)]
         self._give_back_spare(entry, opened, self._spare(charged, unacked, wanted))
         if self._dead_letters.keep(entry, wanted, redelivery_count):
-            self._bury_unseen(entry, wanted)
+            self._move_unseen_to_dead_letter(entry, wanted)
             return
         for message in wanted:
             self._enqueue(Inbound(self, self.registrations, entry, message, metadata, redelivery_count))
@@ -279,10 +279,10 @@ class Consumer(Handler):
         del entry, opened
         self._permits.give_back(spare)
 
-    def _bury_unseen(self, entry: Entry, messages: Sequence[Opened]) -> None:
+    def _move_unseen_to_dead_letter(self, entry: Entry, messages: Sequence[Opened]) -> None:
         """It came once too often, and goes to the dead letter topic without being handed over."""
         self._permits.give_back(len(messages))
-        self._dead_letters.bury(entry)
+        self._dead_letters.move_to_dead_letter(entry)
 
     def _enqueue(self, inbound: Inbound) -> None:
         self._queue.arrived(inbound)

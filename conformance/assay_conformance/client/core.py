@@ -158,7 +158,7 @@ class ClientCore:
         made = self._shared.implementation(TopicPattern)
         matches = made(self._shared, self._lookup, pattern, settings.pattern_update_ms)
 
-        def told(names: Sequence[str] | Refusal) -> None:
+        def completed(names: Sequence[str] | Refusal) -> None:
             if slot.abandoned:
                 return
             if isinstance(names, Refusal):
@@ -166,7 +166,7 @@ class ClientCore:
             else:
                 self._open_topics(op, handle, slot, names, subscription, settings, matches)
 
-        matches.look(told)
+        matches.look(completed)
 
     def _open_topics(
         self,
@@ -265,11 +265,11 @@ class ClientCore:
     def stats(self, op: int, handle: int, now_ns: int) -> None:
         """For a producer: the highest sequence id that has its receipt, -1 before the first."""
 
-        def told(held: Publisher | Subscription) -> None:
+        def completed(held: Publisher | Subscription) -> None:
             last = held.last_sequence_id if isinstance(held, Publisher) else None
             self._shared.sink.completed(op, Done(last_sequence_id=last))
 
-        self._any(op, handle, now_ns, told)
+        self._any(op, handle, now_ns, completed)
 
     def close(self, op: int, handle: int, now_ns: int) -> None:
         """Close a producer or consumer; ends when the broker has answered, or cannot."""

@@ -64,7 +64,7 @@ class Letters:
         self._dead_letter_topic = dead_letter_topic(settings, topic, subscription)
         self._producers: dict[str, Producer] = {}
 
-    def bury(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
+    def move_to_dead_letter(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         """To the dead letter topic."""
         self._post(self._dead_letter_topic, letter, posted)
 
@@ -73,7 +73,7 @@ class Letters:
         times = 1 + _number(letter.properties, RECONSUME_TIMES)
         told = {RECONSUME_TIMES: str(times), DELAY_TIME: str(delay_ms)}
         if 0 < self._settings.max_redeliver_count < times:
-            self.bury(letter, posted)
+            self.move_to_dead_letter(letter, posted)
             return
         self._post(self._retry_topic, self._retry_letter(letter, told, delay_ms), posted)
 
@@ -146,7 +146,7 @@ class DeadLetters:
         """The redelivery count with which a message is handed over for the last time."""
         return self._most
 
-    def bury(self, entry: Entry) -> bool:
+    def move_to_dead_letter(self, entry: Entry) -> bool:
         """Post what was redelivered often enough to the dead letter topic; False where it was not."""
         letters = [letter for index, letter in entry.letters.items() if entry.unacked >> index & 1]
         entry.letters = {}
@@ -154,7 +154,7 @@ class DeadLetters:
             return False
         together = AllOf(len(letters), partial(self._posted, entry))
         for letter in letters:
-            self._letters.bury(letter, together.one)
+            self._letters.move_to_dead_letter(letter, together.one)
         return True
 
 

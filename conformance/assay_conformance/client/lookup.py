@@ -105,10 +105,11 @@ class Lookup:
                 counted(connection)
                 return
             connection.request(
-                lambda request_id: command(CommandType.PARTITIONED_METADATA, topic=topic, request_id=request_id), told
+                lambda request_id: command(CommandType.PARTITIONED_METADATA, topic=topic, request_id=request_id),
+                on_answer,
             )
 
-        def told(answer: Frame | Refusal) -> None:
+        def on_answer(answer: Frame | Refusal) -> None:
             if isinstance(answer, Refusal):
                 counted(answer)
             elif answer.body.response == pb.CommandPartitionedTopicMetadataResponse.Failed:
@@ -145,7 +146,7 @@ class Lookup:
                 lambda request_id: command(
                     CommandType.LOOKUP, topic=topic, request_id=request_id, authoritative=authoritative
                 ),
-                partial(self._told, topic, redirects, found),
+                partial(self._looked_up, topic, redirects, found),
             )
 
         if url is None:
@@ -153,7 +154,7 @@ class Lookup:
         else:
             self._pool.use(Way(url), ask)
 
-    def _told(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
+    def _looked_up(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal):
             found(answer)
             return

@@ -122,7 +122,7 @@ class OpBuilder:
 
     def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
         metadata = self._metadata(batch[-1], unix_ms, whole=False)
-        _tell_keys(metadata, batch[0].message)
+        _set_keys(metadata, batch[0].message)
         return metadata
 
     def _batch(self, metadata: MessageMetadata, batch: Sequence[Sent], max_message_bytes: int, created_ns: int) -> Op:
@@ -172,7 +172,7 @@ class OpBuilder:
             return metadata
         message = sent.message
         metadata.properties.extend(_properties(message))
-        _tell_keys(metadata, message)
+        _set_keys(metadata, message)
         if message.event_time_ms is not None:
             metadata.event_time = message.event_time_ms
         if message.deliver_at_ms is not None:
@@ -204,7 +204,7 @@ class OpBuilder:
         return Member(single, message.payload)
 
 
-def _tell_keys(metadata: MessageMetadata, message: Outgoing) -> None:
+def _set_keys(metadata: MessageMetadata, message: Outgoing) -> None:
     if message.key is not None:
         metadata.partition_key = message.key
     if message.ordering_key is not None:

@@ -141,9 +141,9 @@ class Publisher:
         if interceptor is None:
             return op
 
-        return self._shared.private_op(lambda result: self._tell(interceptor, op, message, result))
+        return self._shared.private_op(lambda result: self._call_interceptor(interceptor, op, message, result))
 
-    def _tell(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
+    def _call_interceptor(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
         interceptor.acknowledged(message, result)
         self._shared.completed(op, result)
 

@@ -70,14 +70,14 @@ class Receipts:
     def _complete(self, head: Op, body: pb.CommandSendReceipt) -> None:
         self.last = self._pending.pop_head()
         self._last_position = (body.message_id.ledgerId, body.message_id.entryId)
-        self._succeed(head, self._told(head, body.message_id))
+        self._succeed(head, self._reported_id(head, body.message_id))
         self._pending.settled()
 
     def _is_of_another(self, head: Op, body: pb.CommandSendReceipt) -> bool:
         """Whether it names the highest id of another batch. For a SEND that told none a broker answers NO_ID."""
         return body.sequence_id < body.highest_sequence_id != NO_ID and body.highest_sequence_id != head.highest
 
-    def _told(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
+    def _reported_id(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
         """The id the application gets: a chunked message goes by that of its last chunk."""
         del op
         return message_id

@@ -38,7 +38,7 @@ M = TypeVar("M", bound=Message)
 class Redelivery(Generic[M]):
     """What one consumer will ask for. `all_again` is called with a request for everything.
 
-    `bury` may take an entry instead, when it has been redelivered often enough. `new_epoch` numbers a request for
+    `move_to_dead_letter` may take an entry that was redelivered often enough. `new_epoch` numbers a request for
     everything (PIP-84).
     """
 
@@ -51,14 +51,14 @@ class Redelivery(Generic[M]):
         settings: ConsumerSettings,
         outlet: Outlet,
         all_again: Callable[[], None],
-        bury: Callable[[Entry], bool],
+        move_to_dead_letter: Callable[[Entry], bool],
         new_epoch: Callable[[], int],
     ) -> None:
         self._shared = shared
         self._settings = settings
         self._outlet = outlet
         self._all_again = all_again
-        self._bury = bury
+        self._move_to_dead_letter = move_to_dead_letter
         self._new_epoch = new_epoch
         self._nacks: DueTracker[M] = shared.implementation(DueTracker)(shared, self._nacks_due)
         self._held: TickWheel[M] = shared.implementation(TickWheel)(
@@ -127,7 +127,7 @@ class Redelivery(Generic[M]):
             self._held.clear()
             self._all_again()
             return
-        left = [message for message in due if not self._bury(message.entry)]
+        left = [message for message in due if not self._move_to_dead_letter(message.entry)]
         ids = [named for message in left for named in self._named(message, refused=refused)]
         for start in range(0, len(ids), self.MOST_IDS):
             self._request(ids[start : start + self.MOST_IDS])

@@ -162,7 +162,7 @@ class Subscription:
         found[0].seek(self._place(found[0], message_id), completed)
 
     def has_message_available(self, op: int) -> None:
-        def told(available: bool, result: Result) -> None:
+        def answered(available: bool, result: Result) -> None:
             self._shared.sink.completed(
                 op, Done(values={"available": available}) if isinstance(result, Done) else result
             )
@@ -171,10 +171,10 @@ class Subscription:
             self._shared.sink.completed(op, _CLOSED)
             return
         if self._queue:
-            told(True, Done())
+            answered(True, Done())
             return
         found: list[bool] = []
-        together = AllOf(len(self.consumers), lambda result: told(any(found), result))
+        together = AllOf(len(self.consumers), lambda result: answered(any(found), result))
 
         def one(answer: bool | Failed) -> None:
             if isinstance(answer, Failed):
@@ -259,7 +259,7 @@ class Subscription:
         made, interval_ms = self._shared.implementation(Growth), self._settings.partitions_update_ms
         return made(self._shared, self._lookup, topic, interval_ms, partitions, partial(self._widen, topic))
 
-    def _widen(self, topic: str, partitions: range, told: Callable[[bool], None]) -> None:
+    def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
         """From the beginning of each: what is there was sent after this consumer had come."""
 
         def opened(result: Result) -> None:
@@ -269,22 +269,22 @@ class Subscription:
             else:
                 for consumer in added:
                     consumer.close(lambda: None)
-            told(wanted)
+            answered(wanted)
 
         settings = msgspec.structs.replace(self._settings, initial_position=InitialPosition.EARLIEST)
         added = self._new(parts_of(topic, partitions), settings, opened)
         for consumer in added:
             consumer.start()
 
-    def _add_topic(self, topic: str, told: Callable[[bool], None]) -> None:
+    def _add_topic(self, topic: str, answered: Callable[[bool], None]) -> None:
         """One that came to be and matches."""
 
         def counted(partitions: int | Refusal) -> None:
             if isinstance(partitions, Refusal) or self._closed:
-                told(False)
+                answered(False)
                 return
             self._growths.append(self._growth(topic, partitions))
-            self._widen(topic, range(partitions), told)
+            self._widen(topic, range(partitions), answered)
 
         self._lookup.partitions(topic, counted)
 

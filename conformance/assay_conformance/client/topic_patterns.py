@@ -49,10 +49,11 @@ class TopicPattern:
                 return
             fields = {"namespace": self._namespace, "topics_pattern": self._pattern}
             connection.request(
-                lambda request_id: command(CommandType.GET_TOPICS_OF_NAMESPACE, request_id=request_id, **fields), told
+                lambda request_id: command(CommandType.GET_TOPICS_OF_NAMESPACE, request_id=request_id, **fields),
+                on_answer,
             )
 
-        def told(answer: Frame | Refusal) -> None:
+        def on_answer(answer: Frame | Refusal) -> None:
             named(answer if isinstance(answer, Refusal) else self._matching(answer.body.topics))
 
         self._lookup.entrance(ask)
@@ -137,10 +138,10 @@ class TopicPattern:
                 "topics_pattern": self._pattern,
             }
             connection.request(
-                lambda request_id: command(CommandType.WATCH_TOPIC_LIST, request_id=request_id, **fields), told
+                lambda request_id: command(CommandType.WATCH_TOPIC_LIST, request_id=request_id, **fields), on_answer
             )
 
-        def told(answer: Frame | Refusal) -> None:
+        def on_answer(answer: Frame | Refusal) -> None:
             if not isinstance(answer, Refusal):
                 self._backoff.reset()
                 self._found(self._matching(answer.body.topic))

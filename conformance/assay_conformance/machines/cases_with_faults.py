@@ -43,10 +43,10 @@ OF_ANY_FRAME: Final = (Cut, Delay, Drop, Duplicate, Hold)
 
 def harmed(cases: Sequence[Case]) -> st.SearchStrategy[Case]:
     """One of `cases` with one harm or more. Ids say which Case it was; the plan numbers them."""
-    return st.builds(with_harm, st.sampled_from(cases), some(HARMS, MOST_HARMS))
+    return st.builds(with_faults, st.sampled_from(cases), some(HARMS, MOST_HARMS))
 
 
-def with_harm(case: Case, harms: Iterable[DrawnFault]) -> Case:
+def with_faults(case: Case, harms: Iterable[DrawnFault]) -> Case:
     """The Case in a world that goes wrong in its own way, too. Nothing says any more that its faults are reached."""
     met = [_met(case, harm) for harm in list(harms)[:MAX_FAULTS]]
     faults = (*case.faults, *(fault for harm in met for fault in faults_of(harm)))

@@ -39,7 +39,7 @@ def values(
 
 
 def _value(data: ConjectureData, strategy: st.SearchStrategy[T]) -> T:
-    with _Forgetful(data, wrapped_test=_nobody):
+    with _Forgetful(data, wrapped_test=_no_operation):
         return data.draw(strategy)
 
 
@@ -109,5 +109,5 @@ class _Forgetful(BuildContext):
         del args, kwargs
 
 
-def _nobody() -> None:
+def _no_operation() -> None:
     """There is no test."""

@@ -52,7 +52,7 @@ def _inside_out(first: int) -> list[Entry]:
     return [one[0], two[0], three[0], *three[1:], *two[1:], *one[1:]]
 
 
-def _begun_anew(first: int) -> list[Entry]:
+def _restarted(first: int) -> list[Entry]:
     message = chunks(first, 3)
     return [*message[:2], *message]
 
@@ -75,7 +75,7 @@ STOCK: Mapping[str, Lot] = {
     "chunks": lambda first: chunks(first, 3),
     "chunks by turns": _by_turns,
     "chunks inside out": _inside_out,
-    "chunks begun anew": _begun_anew,
+    "chunks begun anew": _restarted,
     "a chunk sent twice": _sent_twice,
     "no first chunk": _without(0),
     "no middle chunk": _without(1),

@@ -184,7 +184,7 @@ def _lower(case: Case) -> Iterator[Edit]:
             yield from (Edit(after_ms={index: ms}) for ms in _lower_values(fault.until.after_ms))
 
 
-def _told_otherwise(case: Case) -> Iterator[Edit]:
+def _restated(case: Case) -> Iterator[Edit]:
     """What is left, in plainer words and smaller numbers; and each single thing again, for what was in the way of one
     may be gone then."""
     yield from _single(case)
@@ -193,7 +193,7 @@ def _told_otherwise(case: Case) -> Iterator[Edit]:
 
 
 _Stage = Callable[[Case], Iterator[Edit]]
-_STAGES: tuple[_Stage, ...] = (_bold, _single, _told_otherwise)
+_STAGES: tuple[_Stage, ...] = (_bold, _single, _restated)
 _LAST: Final = len(_STAGES) - 1
 
 

@@ -83,10 +83,10 @@ class Steering:
 
     def _new_pairs(self, states: _Shares, traits: Sequence[str], faults: Collection[str]) -> float:
         """How many pairs that are still sought a Case may come to, by the states that its traits have led to."""
-        worth = [sum(self._sought((state, fault)) for fault in faults) for state in states.names]
+        worth = [sum(self._weight((state, fault)) for fault in faults) for state in states.names]
         return sum(chance * sought for chance, sought in zip(states.largest(traits), worth, strict=False))
 
-    def _sought(self, pair: Pair) -> float:
+    def _weight(self, pair: Pair) -> float:
         """1 for a pair nobody has seen, 0 for one that has been seen often."""
         return max(0.0, 1 - self.pairs[pair] / RARE)
 

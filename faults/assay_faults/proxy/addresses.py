@@ -21,7 +21,7 @@ TO_BROKER: Final[Mapping[int, tuple[str, ...]]] = {CommandType.CONNECT: ("proxy_
 _LOOPBACK: Final = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
 
-class StrangeAddressError(PeerError):
+class UnknownAddressError(PeerError):
     """A broker sends its clients to what is no address of a broker: nobody could stand between them."""
 
 
@@ -30,7 +30,7 @@ def address(url: str) -> Address:
     try:
         found = service_urls.address(url)
     except ValueError as error:
-        raise StrangeAddressError(f"a broker sends clients to {error}") from None
+        raise UnknownAddressError(f"a broker sends clients to {error}") from None
     return replace(found, host=_LOOPBACK.get(found.host, found.host))
 
 
@@ -84,7 +84,7 @@ class Addresses:
         """In the form the client chose. What is no address of ours is the broker's to refuse."""
         try:
             wanted = address(url)
-        except StrangeAddressError:
+        except UnknownAddressError:
             return url
         theirs = self._theirs.get((wanted.host, wanted.port))
         if theirs is None:

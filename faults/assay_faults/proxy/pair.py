@@ -17,7 +17,7 @@ from assay_conformance.model.fault import CutHow, Direction
 from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 from assay_faults.bounds import MOST_WAITING_BYTES
-from assay_faults.proxy.addresses import StrangeAddressError
+from assay_faults.proxy.addresses import UnknownAddressError
 from assay_faults.stream import FrameStream
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class Pair:
         """A broker sends the client elsewhere: to an address of ours, which may have to be opened first."""
         try:
             unknown = self._proxy.addresses.unknown(frame)
-        except StrangeAddressError as error:
+        except UnknownAddressError as error:
             self._proxy.broke(error)
             self._give_up()
             return
@@ -257,7 +257,7 @@ class Pair:
     def half_closed(self, sender: End) -> bool:
         """One side writes no more. Whether the other way stays open."""
         self._pass_rest(sender)
-        if not self._told(sender, reset=False):
+        if not self._reports_end(sender, reset=False):
             # A black hole: the other side cannot know.
             return False
         sender.ended = True
@@ -272,7 +272,7 @@ class Pair:
         self._pass_rest(sender)
         if error is not None and sender is self.broker:
             self._proxy.failed(self.client.broker, error)
-        told = self._told(sender, reset=error is not None)
+        told = self._reports_end(sender, reset=error is not None)
         sender.gone = True
         if sender.other.gone:
             self._proxy.over(self)
@@ -306,7 +306,7 @@ class Pair:
             self.stray(sender, rest)
             sender.other.flush()
 
-    def _told(self, sender: End, *, reset: bool) -> bool:
+    def _reports_end(self, sender: End, *, reset: bool) -> bool:
         """Whether the other side may know that this one has ended the connection."""
         if not self.known:
             return True

@@ -62,7 +62,7 @@ def page(report: Report) -> str:
     css, script = _own("report.css"), _own("report.js")
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
-    failures, expected = room.tellings(report.failures, _article)
+    failures, expected = room.sections(report.failures, _article)
     return (
         _environment()
         .get_template("report.html.j2")

@@ -58,7 +58,7 @@ def brief(sentence: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FailureArticle:
     """A failure with its timeline."""
 
     failure: Failure
@@ -66,14 +66,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Tellings:
+class Section:
     """Failures of one section: those with a timeline, in order, and the others, a line each."""
 
-    told: tuple[Told, ...]
+    told: tuple[FailureArticle, ...]
     brief: Part[Failure]
 
 
-def tellings(failures: Sequence[Failure], article: Callable[[Failure], Markup]) -> tuple[Tellings, Tellings]:
+def sections(failures: Sequence[Failure], article: Callable[[Failure], Markup]) -> tuple[Section, Section]:
     """Of those that are not expected, and of those that are. While there is room each gets its timeline: first one of
     each requirement and code, then the others; in both unexpected ones first."""
     left = STORIES_BYTES
@@ -100,10 +100,10 @@ def _by_need(failures: Sequence[Failure]) -> list[int]:
     return [number for _, _, number in sorted(needs)]
 
 
-def _section(failures: Sequence[Failure], articles: dict[int, Markup], *, expected: bool) -> Tellings:
+def _section(failures: Sequence[Failure], articles: dict[int, Markup], *, expected: bool) -> Section:
     mine = [(number, failure) for number, failure in enumerate(failures) if failure.expected is expected]
-    told = tuple(Told(failure, articles[number]) for number, failure in mine if number in articles)
-    return Tellings(told, part([failure for number, failure in mine if number not in articles], MOST_BRIEF))
+    told = tuple(FailureArticle(failure, articles[number]) for number, failure in mine if number in articles)
+    return Section(told, part([failure for number, failure in mine if number not in articles], MOST_BRIEF))
 
 
 @dataclass(frozen=True, slots=True)

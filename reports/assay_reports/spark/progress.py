@@ -38,7 +38,7 @@ class Progress:
             self._stage, self._rows, self._done, self._expected = name, rows, 0, 0
             self._began = time.monotonic()
         over = threading.Event()
-        beside = threading.Thread(target=self._tell, args=(over,), daemon=True)
+        beside = threading.Thread(target=self._report, args=(over,), daemon=True)
         beside.start()
         try:
             yield
@@ -65,7 +65,7 @@ class Progress:
         self._write("", end=True)
         self._write(f"{text}\n")
 
-    def _tell(self, over: threading.Event) -> None:
+    def _report(self, over: threading.Event) -> None:
         every = EVERY_S if self._live else PLAIN_EVERY_S
         while not over.wait(every):
             self._write(self.line(time.monotonic() - self._began) + ("" if self._live else "\n"), over=self._live)

@@ -83,7 +83,7 @@ def spark_session(programs: Programs, settings: Settings, name: str = "assay") -
                 _hear_by(interrupt)
                 try:
                     _await_workers(session, settings.master)
-                    with _told_in_time(folder):
+                    with _with_java_message(folder):
                         yield session
                 finally:
                     _end(session)
@@ -102,7 +102,7 @@ def _hear_by(handler: Any) -> None:
 
 
 @contextlib.contextmanager
-def _told_in_time(folder: Path) -> Iterator[None]:
+def _with_java_message(folder: Path) -> Iterator[None]:
     """What the JVM raised can be asked for its words as long as there is a JVM."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors.exceptions.captured import CapturedException

@@ -94,7 +94,7 @@ class SourceOptions:
     timeout_ms: int
 
 
-def wish(options: Mapping[str, str]) -> SourceOptions:
+def options_of(options: Mapping[str, str]) -> SourceOptions:
     """UsageError names the option and what was expected."""
     given = {**_DEFAULTS, **{key.lower(): value for key, value in options.items()}}
     for key in _NEEDED:
@@ -130,11 +130,11 @@ class PulsarTopic(DataSource):  # type: ignore[misc]  # pyspark is not there whe
         return FORMAT
 
     def schema(self) -> str:
-        return ", ".join(f"{name} {_CELLS[name].type}" for name in _COLUMNS[wish(self.options).columns])
+        return ", ".join(f"{name} {_CELLS[name].type}" for name in _COLUMNS[options_of(self.options).columns])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         del schema
-        return TopicReader(wish(self.options))
+        return TopicReader(options_of(self.options))
 
 
 class TopicReader(DataSourceReader):  # type: ignore[misc]  # pyspark is not there where types are checked

@@ -136,12 +136,12 @@ class Watch:
             given = dict(self._watching.given)
         if looks:
             looked, alarms = self._looked(looks, given)
-            self._told(alarms)
+            self._report(alarms)
             with self._lock:
                 for look in looked:
                     self._watching.looked(look, now_s)
 
-    def _told(self, alarms: Iterable[Alarm]) -> None:
+    def _report(self, alarms: Iterable[Alarm]) -> None:
         for alarm in alarms:
             doubtful = self._shelf.bad and alarm.requirement in OF_WHAT_IS_NOT_THERE
             if alarm.key not in self.said and not doubtful:
@@ -201,7 +201,7 @@ class Watch:
         with self._lock:
             self._rename()
             flows = list(self._flows.alarms(smalls(self._shelf.ledger), now_s))
-        self._told(flows)
+        self._report(flows)
         self._name_bad()
         return self._shelf.ledger.info.ended_unix_ms is not None
 

@@ -37,7 +37,7 @@ def windows(session: Any, ledger: Ledger, small: Small, bad: Iterable[BadPart] =
     session.sql(_inside()).createOrReplaceTempView(_INSIDE)
     session.sql(_messages()).persist().createOrReplaceTempView(_MESSAGES)
     try:
-        found = {row.epoch: row for row in session.sql(_told()).collect()}
+        found = {row.epoch: row for row in session.sql(_bounds()).collect()}
     finally:
         session.table(_MESSAGES).unpersist()
         session.table(_SENT).unpersist()
@@ -99,7 +99,7 @@ def _messages() -> str:
     )
 
 
-def _told() -> str:
+def _bounds() -> str:
     by_message = (
         f"select epoch, stream, seq, max(told) told, sum(whole) having, sum(again) again from {_MESSAGES} "
         "group by epoch, stream, seq"

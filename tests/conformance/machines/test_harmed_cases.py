@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.machines.cases_with_faults import with_harm
+from assay_conformance.machines.cases_with_faults import with_faults
 from assay_conformance.machines.drawn_faults import DrawnFault
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Drop, FieldValue, OnFrame, Rewrite
 
 
 def _commands(case: Case, *harms: DrawnFault) -> list[str]:
-    triggers = (fault.trigger for fault in with_harm(case, harms).faults)
+    triggers = (fault.trigger for fault in with_faults(case, harms).faults)
     return [trigger.command for trigger in triggers if isinstance(trigger, OnFrame)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay_conformance.wire import BODY_FIELDS, CommandType, Frame, command, decode, encode
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 from assay_faults.fields import body_of
-from assay_faults.proxy.addresses import TO_BROKER, Addresses, StrangeAddressError, address
+from assay_faults.proxy.addresses import TO_BROKER, Addresses, UnknownAddressError, address
 
 THEIRS, THEIRS_TLS = "pulsar://broker-1:6650", "pulsar+ssl://broker-1:6651"
 OURS, OURS_TLS = "pulsar://127.0.0.1:40001", "pulsar+ssl://127.0.0.1:40002"
@@ -66,7 +66,7 @@ def test_broker_that_nobody_knew_is_asked_for(kind: CommandType) -> None:
 @pytest.mark.parametrize("kind", list(DIRECTIONS), ids=lambda kind: kind.name)
 @pytest.mark.parametrize("url", ["http://broker-1:8080", "pulsar://a:6650,b:6650", "pulsar://", "pulsar://a:port"])
 def test_what_is_no_address_of_one_broker_is_refused(kind: CommandType, url: str) -> None:
-    with pytest.raises(StrangeAddressError, match=r"a broker sends clients to .*: expected pulsar://HOST:PORT"):
+    with pytest.raises(UnknownAddressError, match=r"a broker sends clients to .*: expected pulsar://HOST:PORT"):
         _addresses().unknown(_directions(kind, url))
 
 

@@ -26,10 +26,10 @@ class DeadLetterWithoutOrigin(Letters):
     breaks = "dead-letter.copy-is-complete"
     stands_for = "pulsar-client-go#1392: REAL_TOPIC and ORIGIN_MESSAGE_ID are lost on the way to the dead letter topic"
 
-    def bury(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
+    def move_to_dead_letter(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         lost = (REAL_TOPIC, ORIGIN_MESSAGE_ID)
         kept = {name: value for name, value in letter.properties.items() if name not in lost}
-        super().bury(replace(letter, properties=kept), posted)
+        super().move_to_dead_letter(replace(letter, properties=kept), posted)
 
 
 class DeadLetterAcksOriginalEarly(Letters):

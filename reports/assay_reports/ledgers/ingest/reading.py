@@ -108,7 +108,7 @@ class SegmentFile:
 
     @property
     def notes(self) -> list[str]:
-        found = [f"{self.path.name}: {_told(one)}" for one in self._damage[:KEPT]]
+        found = [f"{self.path.name}: {_sentence(one)}" for one in self._damage[:KEPT]]
         if more := self._damage[KEPT:]:
             found.append(f"{self.path.name}: so {len(more)} more blocks, {sum(one.skipped for one in more)} bytes")
         if self.torn:
@@ -174,7 +174,7 @@ class SegmentFile:
 _WITHOUT_ROWS = (BlockKind.CLOCKS, BlockKind.END)
 
 
-def _told(damage: Damage) -> str:
+def _sentence(damage: Damage) -> str:
     where = f"the block at byte {damage.at} cannot be read, {damage.skipped} bytes dropped"
     if damage.kind in _WITHOUT_ROWS:
         return f"{where}; there were no rows in it"

@@ -157,7 +157,7 @@ class MessageIdOfFirstChunk(Receipts):
 
     _first_chunk: pb.MessageIdData | None = None
 
-    def _told(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
+    def _reported_id(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
         if op.part_of is not None:
             self._first_chunk = self._first_chunk or message_id
             return message_id

@@ -124,8 +124,8 @@ class DeadLetteredKeepsPermit(Consumer):
     breaks = "flow.dropped-message-returns-permit"
     stands_for = "a second way out of the receiver queue, without what the first one does"
 
-    def _bury_unseen(self, entry: Entry, messages: Sequence[Opened]) -> None:
-        self._dead_letters.bury(entry)
+    def _move_unseen_to_dead_letter(self, entry: Entry, messages: Sequence[Opened]) -> None:
+        self._dead_letters.move_to_dead_letter(entry)
 
 
 class LoneLastChunkKeepsPermit(Arrivals):

@@ -104,7 +104,7 @@ class InterceptorsNotifiedLast(Publisher):
     breaks = "producer.interceptors-run-first"
     stands_for = "what an interceptor measures or frees is asked for before it is there"
 
-    def _tell(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
+    def _call_interceptor(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
         self._shared.completed(op, result)
         interceptor.acknowledged(message, result)
 
