@@ -12,10 +12,11 @@ class checks and function checks are judged side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from assay_conformance.checks.base import Check
+from assay_conformance.checks.occasions import Need
 from assay_conformance.judging.certainty import Breach, Exercised, Judged, NotJudged, each
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -51,12 +52,12 @@ class TimelineCheck(Check):
 
 
 def check(
-    requirement: str, of: Callable[[Timeline], Iterable[Any]] | None = None, *, sees_plain: bool = False
+    requirement: str, of: Callable[[Timeline], Iterable[Any]] | None = None, *, sees_plain: Sequence[Need] = ()
 ) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
     """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
 
-    A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those, unless
-    it `sees_plain` ones.
+    A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those.
+    `sees_plain`: it is, where all of this occurs, and without has nothing to say.
     """
 
     def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:
@@ -67,6 +68,7 @@ def check(
             "asks": staticmethod(function),
             "subjects": None if of is None else staticmethod(of),
             "requirement": RequirementId(requirement),
+            "needs": tuple(sees_plain),
             "skips_plain": not sees_plain,
         }
         return type(function.__name__, (TimelineCheck,), attributes)

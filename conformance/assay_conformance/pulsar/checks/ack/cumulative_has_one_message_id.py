@@ -10,7 +10,7 @@ def _cumulative(timeline: Timeline) -> list[Frame]:
     return [ack for ack in timeline.events.frames("ACK") if ack.ack_type == CUMULATIVE and ack.at_client]
 
 
-@check("ack.cumulative-has-one-message-id", of=_cumulative, sees_plain=True)
+@check("ack.cumulative-has-one-message-id", of=_cumulative)
 def cumulative_has_one_message_id(_timeline: Timeline, ack: Frame) -> Says:
     """ack.cumulative-has-one-message-id: a broker takes a cumulative ACK of several ids for a mistake, and none of them
     for acknowledged."""

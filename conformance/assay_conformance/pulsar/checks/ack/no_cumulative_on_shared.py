@@ -38,7 +38,7 @@ def _asked(timeline: Timeline) -> Iterator[_Asked]:
     return iter(found.values())
 
 
-@check("ack.no-cumulative-on-shared", of=_asked, sees_plain=True)
+@check("ack.no-cumulative-on-shared", of=_asked)
 def no_cumulative_on_shared(timeline: Timeline, asked: _Asked) -> Says:
     """ack.no-cumulative-on-shared: a client refuses a cumulative acknowledgment on a shared subscription, and sends
     none. Judged by how the call ended, and by what was sent."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion
 from assay_conformance.pulsar.checks.flow._full_queue import held, refused_sends, topic_of
 from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, each, ms
 
 
-@check("flow.max-pending-across-partitions", sees_plain=True)
+@check("flow.max-pending-across-partitions", sees_plain=[Setting("producer", "max_pending_across_partitions")])
 def max_pending_across_partitions(timeline: Timeline) -> Says:
     """flow.max-pending-across-partitions: each partition's messages without a receipt are no more than its share of the
     limit, and none is refused with room. A share of none is not judged.

@@ -50,7 +50,7 @@ def _limited(timeline: Timeline) -> Iterator[_Limited]:
             yield _Limited(subscription, *limit)
 
 
-@check("flow.max-unacked-messages", sees_plain=True)
+@check("flow.max-unacked-messages")
 def max_unacked_messages(timeline: Timeline) -> Says:
     """flow.max-unacked-messages: a consumer that has too many unacknowledged messages gets no more, and goes on once
     half of them are acknowledged; a subscription likewise.
