@@ -1,4 +1,5 @@
-"""Opening a file that somebody else may have written: only a regular one, and no more of it than is expected.
+"""Opening a file that somebody else may have written: only a regular one, and no more of it than is expected; and what
+it means that one cannot be read or written.
 
 A FIFO would keep us waiting for ever, a device has no end. Whatever is wrong with a file is a UsageError that names it
 and what was expected; `kind` is what the reader takes it for, such as `a replay file`.
@@ -99,6 +100,19 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         if error.errno in MACHINE_FAILS:
             raise HarnessError(f"{path}: cannot be read: {error.strerror}") from error
         raise UsageError(f"{path}: cannot be read: {error.strerror}; expected {kind}") from error
+
+
+@contextlib.contextmanager
+def writing(path: Path, expected: str = "a place that can be written", more: str = "") -> Iterator[None]:
+    """As `reading`, for what is written; `more` is said behind the sentence. An error that came without a number is
+    not about the path."""
+    try:
+        yield
+    except OSError as error:
+        told = f"{path}: cannot be written: {error.strerror or error}"
+        if error.errno is None or error.errno in MACHINE_FAILS:
+            raise HarnessError(f"{told}{more}") from error
+        raise UsageError(f"{told}; expected {expected}{more}") from error
 
 
 @contextlib.contextmanager

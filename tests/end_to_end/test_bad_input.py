@@ -285,7 +285,8 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "expectations to update where nothing can be written": (
         lambda place: ["expectations", "update", str(place.golden()), "--file", f"{ELSEWHERE}/e.toml"],
-        rf"{ELSEWHERE}/e\.toml: cannot be written: No such file or directory; name another with --file",
+        rf"{ELSEWHERE}/e\.toml: cannot be written: No such file or directory; "
+        "expected a place for the list; name another with --file",
     ),
     "folder that is no run": (
         lambda place: ["check", str(place.base)],

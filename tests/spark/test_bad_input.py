@@ -111,7 +111,7 @@ def test_wrong_certificates_are_an_error_of_ours_and_nothing_is_judged(
         (["--master", "spark:/nowhere"], 2, "--master spark:/nowhere: expected local[*], spark://HOST:PORT, yarn or"),
         (["--spill", "/proc"], 2, "--spill /proc: no folder for what spills can be made there"),
         (["--conf", "spark.x"], 2, "--conf spark.x: expected KEY=VALUE"),
-        (["--report", "/proc/none"], 2, "/proc/none: verdicts and page cannot be written there: No such file"),
+        (["--report", "/proc/none"], 2, "/proc/none: cannot be written: No such file"),
         (["--memory", "banana"], 2, "--memory banana: expected a size with its unit, as 2g or 1500m"),
     ],
 )

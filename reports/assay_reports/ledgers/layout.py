@@ -9,11 +9,12 @@ not plain lie in groups of their own, so that whoever looks for them skips all o
 
 from __future__ import annotations
 
-import os
+import io
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +33,10 @@ from assay_conformance.ledger.tables import (
     Plain,
     Table,
 )
-from assay_conformance.model.errors import HarnessError, UsageError
+from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import CURRENT, FileKind, write_document
+from assay_reports import within
+from assay_reports.files import writing
 
 INFO = "ledger.json"
 GROUP_ROWS = 100_000
@@ -68,16 +71,20 @@ def create(ledger: Path, info: LedgerInfo, resume: bool = False) -> None:
     """An empty ledger. UsageError when something is there already, unless it is to be gone on with."""
     if not resume and ledger.exists() and (not ledger.is_dir() or any(ledger.iterdir())):
         raise UsageError(f"{ledger}: is there already; name a folder that is not, or remove it first")
-    try:
+    with writing(ledger, "a folder that can be written"):
         for table in PARTS:
             (ledger / table.name).mkdir(parents=True, exist_ok=True)
-        write_info(ledger, info)
-    except OSError as error:
-        raise _not_written(ledger, error) from error
+    write_info(ledger, info)
 
 
 def write_info(ledger: Path, info: LedgerInfo) -> None:
-    _replace(ledger / INFO, lambda path: path.write_bytes(write_document(info)))
+    write_file(ledger, INFO, write_document(info))
+
+
+def write_file(ledger: Path, name: str, data: bytes) -> None:
+    """A whole file of a ledger, whatever was there before."""
+    with writing(ledger / name, "a folder that can be written"):
+        within.replace(ledger, name, data)
 
 
 def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -86,7 +93,8 @@ def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> 
     described = schema(table)
     arrays = [pa.array(list(values), field.type) for values, field in zip(columns, described, strict=True)]
     content = pa.Table.from_arrays(arrays, schema=described)
-    _replace(ledger / small_name(table), lambda path: pq.write_table(content, path, write_page_checksum=True))
+    pq.write_table(content, data := io.BytesIO(), write_page_checksum=True)
+    write_file(ledger, small_name(table), data.getvalue())
 
 
 def write_smalls(ledger: Path, rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
@@ -114,7 +122,7 @@ class PartWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._table = table
-        self._folder = ledger / table.name
+        self._ledger = ledger
         self._schema = schema(table)
         self._options = writing_options(table)
         self._writer = writer
@@ -127,6 +135,7 @@ class PartWriter:
         self._apart: list[Columns] = []
         self._held_apart = 0
         self._file: Any = None
+        self._disk: BinaryIO | None = None
         self._opened_at = 0.0
         self.rows = 0
 
@@ -184,31 +193,32 @@ class PartWriter:
     def _group(self, columns: Columns) -> None:
         if not len(columns["seq"]):
             return
-        try:
+        with self._writing():
             if self._file is None:
-                self._file = pq.ParquetWriter(self._path(dot=True), self._schema, **self._options)
+                self._disk = within.create_buffered(self._ledger, self._name(dot=True))
+                self._file = pq.ParquetWriter(self._disk, self._schema, **self._options)
             self._file.write_table(_sorted(columns, self._schema), row_group_size=GROUP_ROWS)
-        except OSError as error:
-            raise _not_written(self._folder, error) from error
 
     def _finish(self) -> None:
         if self._held_apart:
             self._group(_take(self._apart, self._held_apart))
             self._held_apart = 0
-        if self._file is None:
+        if self._file is None or self._disk is None:
             return
-        try:
+        with self._writing():
             self._file.close()
-            self._path(dot=True).rename(self._path())
-        except OSError as error:
-            raise _not_written(self._folder, error) from error
-        self._file = None
+            self._disk.close()
+            (self._ledger / self._name(dot=True)).rename(self._ledger / self._name())
+        self._file = self._disk = None
         self._next += 1
         self._written = 0
         self._opened_at = self._clock()
 
-    def _path(self, dot: bool = False) -> Path:
-        return self._folder / (("." if dot else "") + part_name(self._writer, self._next))
+    def _name(self, dot: bool = False) -> str:
+        return f"{self._table.name}/{'.' if dot else ''}{part_name(self._writer, self._next)}"
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return writing(self._ledger / self._table.name, "a folder that can be written")
 
 
 def _take(pieces: list[Columns], length: int) -> Columns:
@@ -272,16 +282,3 @@ def writing_options(table: Table) -> dict[str, Any]:
         "column_encoding": encodings,
         "write_page_checksum": True,
     }
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    aside = path.with_name(f".{path.name}")
-    try:
-        write(aside)
-        os.replace(aside, path)
-    except OSError as error:
-        raise _not_written(path, error) from error
-
-
-def _not_written(path: Path, error: OSError) -> HarnessError:
-    return HarnessError(f"{path}: cannot be written: {error.strerror or error}")

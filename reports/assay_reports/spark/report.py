@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import platform
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,14 +20,14 @@ from assay_conformance.ledger.collection import Small, Sums
 from assay_conformance.ledger.info import Gate, LedgerInfo
 from assay_conformance.ledger.info import Standing as GateStanding
 from assay_conformance.model.case import Case
-from assay_conformance.model.errors import UsageError
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.run import LeftOut, LoadSource, Machine, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.verdict import Judgement, RequirementVerdict, Verdict
-from assay_reports import junit, page
+from assay_reports import junit, page, within
 from assay_reports import verdicts as verdicts_file
 from assay_reports.expectation_matching import Matching, match_expectations
+from assay_reports.files import writing
 from assay_reports.outcome import Cause, Outcome, Reason, exit_code, outcome
 from assay_reports.plots import plots
 from assay_reports.report import Report
@@ -67,30 +68,23 @@ def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Re
 
 
 def see_folder(folder: Path) -> None:
-    """Before anything is judged: UsageError when what comes of it could not be written there."""
-    try:
+    """Before anything is judged: raise as `write` does when what comes of it could not be written there."""
+    with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise _unwritten(folder, error) from error
 
 
 def write(report: Report, folder: Path) -> None:
-    """verdicts.json, junit.xml and report.html; UsageError when the folder cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / VERDICTS).write_bytes(verdicts_file.render(report.verdicts))
-        (folder / JUNIT).write_bytes(junit.junit(report))
-        (folder / PAGE).write_text(page.page(report), "utf-8")
-    except OSError as error:
-        raise _unwritten(folder, error) from error
+    """verdicts.json, junit.xml and report.html; raises as `files.writing` when they cannot be written."""
+    with _writing(folder):
+        within.replace(folder, VERDICTS, verdicts_file.render(report.verdicts))
+        within.replace(folder, JUNIT, junit.junit(report))
+        within.replace(folder, PAGE, page.page(report).encode())
 
 
-def _unwritten(folder: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"{folder}: verdicts and page cannot be written there: {error.strerror}; name another folder with --report"
-    )
+def _writing(folder: Path) -> AbstractContextManager[None]:
+    return writing(folder, "a folder for verdicts and page; name another with --report")
 
 
 def _run(info: LedgerInfo, catalogue: Catalogue) -> RunInfo:

@@ -10,6 +10,7 @@ beside the query's checkpoint.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +25,9 @@ from assay_conformance.ledger.judge import judged
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError, UsageError
+from assay_reports import within
 from assay_reports.bounds import LEDGER_BEGINS_S
+from assay_reports.files import read_bytes, writing
 from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger, smalls
 from assay_reports.spark.alarms import OF_WHAT_IS_NOT_THERE, Alarm, Look, Watching
 from assay_reports.spark.flows import Flows
@@ -33,6 +36,7 @@ from assay_reports.spark.growth import BEGIN_US, BUCKETS, all_rows, folded, hear
 from assay_reports.spark.reconcile import end_us
 
 FOLDER: Final = "watch"
+LOG: Final = "alarms.jsonl"
 TRIGGER: Final = "500 milliseconds"
 TICK_S: Final = 0.2
 _LET_GO_AFTER: Final = "40 minutes"
@@ -65,8 +69,8 @@ class Watch:
         self._note = note
         self._noted: set[str] = set()
         self._folder = _folder(ledger)
-        self._log = self._folder / "alarms.jsonl"
-        self.said: dict[tuple[str, int, int, int, int], Alarm] = {alarm.key: alarm for alarm in _read(self._log)}
+        said = _read(self._folder / LOG)
+        self.said: dict[tuple[str, int, int, int, int], Alarm] = {alarm.key: alarm for alarm in said}
         self._watching = Watching(ledger.info)
         self._flows = Flows(ledger.info)
         self._lock = threading.Lock()
@@ -146,7 +150,7 @@ class Watch:
             doubtful = self._shelf.bad and alarm.requirement in OF_WHAT_IS_NOT_THERE
             if alarm.key not in self.said and not doubtful:
                 self.said[alarm.key] = alarm
-                _append(self._log, alarm)
+                _append(self._folder, alarm)
                 self._say(alarm)
 
     def _picked(self, looks: Sequence[Look]) -> tuple[Sequence[Look], Rows]:
@@ -224,24 +228,22 @@ def _folder(ledger: Ledger) -> Path:
     if "://" in ledger.where:
         raise UsageError(f"{ledger.where}: a run is watched on the machine it is on; expected a folder")
     folder = Path(ledger.where).absolute() / FOLDER
-    try:
+    with writing(folder, "a folder for what is said"):
         folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder}: what was said cannot be kept there: {error.strerror}") from error
     return folder
 
 
 def _read(log: Path) -> list[Alarm]:
     """A line that a killed watcher did not finish was not said."""
     found = []
-    for line in log.read_bytes().splitlines() if log.exists() else ():
+    for line in read_bytes(log, "what a watcher said").splitlines() if os.path.lexists(log) else ():
         with contextlib.suppress(msgspec.DecodeError):
             found.append(msgspec.json.decode(line, type=Alarm))
     return found
 
 
-def _append(log: Path, alarm: Alarm) -> None:
-    with log.open("ab", buffering=0) as file:
+def _append(folder: Path, alarm: Alarm) -> None:
+    with writing(folder / LOG), within.append(folder.parent, f"{folder.name}/{LOG}") as file:
         file.write(msgspec.json.encode(alarm) + b"\n")
 
 

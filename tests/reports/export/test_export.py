@@ -336,7 +336,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     taken = tmp_path / "taken"
     taken.write_text("a file")
     assert _exported(tmp_path, taken / "issue") == 2
-    assert f"{taken / 'issue'}: cannot be written to: Not a directory" in capsys.readouterr().err
+    assert f"{taken / 'issue'}: cannot be written: Not a directory" in capsys.readouterr().err
 
 
 def test_a_full_disk_names_the_file_and_leaves_no_half(
@@ -351,3 +351,9 @@ def test_a_full_disk_names_the_file_and_leaves_no_half(
     assert _run(["export", str(failure), "-o", str(tmp_path / "issue")]) == 4
     assert "failure.py: cannot be written: No space left on device" in capsys.readouterr().err
     assert list((tmp_path / "issue").iterdir()) == []
+
+
+def test_a_fifo_of_that_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "failure.faults.json")
+    assert _exported(tmp_path, tmp_path) == 2
+    assert "failure.faults.json: is a FIFO" in capsys.readouterr().err

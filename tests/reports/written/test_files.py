@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay_conformance.model.errors import UsageError
-from assay_reports.files import read_bytes, read_json, read_text, read_toml
+from assay_conformance.model.errors import AssayError, HarnessError, UsageError
+from assay_reports.files import read_bytes, read_json, read_text, read_toml, writing
 
 
 def test_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
@@ -72,3 +73,23 @@ def test_bad_bytes_are_named_with_their_file(tmp_path: Path) -> None:
     for read in (lambda: read_text(bad, "a list"), lambda: read_json(bad, "a list", decoder)):
         with pytest.raises(UsageError, match=r"bad: is not UTF-8.*; expected a list"):
             read()
+
+
+@pytest.mark.parametrize(
+    ("number", "fault"),
+    [
+        (errno.EISDIR, UsageError),
+        (errno.ENOTDIR, UsageError),
+        (errno.EACCES, UsageError),
+        (errno.ENAMETOOLONG, UsageError),
+        (errno.ENOSPC, HarnessError),
+        (errno.EMFILE, HarnessError),
+        (None, HarnessError),
+    ],
+)
+def test_what_cannot_be_written_is_the_fault_of_its_path_or_of_the_machine(
+    number: int | None, fault: type[AssayError]
+) -> None:
+    with pytest.raises(AssayError, match="page: cannot be written: no") as caught, writing(Path("page"), "a folder"):
+        raise OSError("no") if number is None else OSError(number, "no")
+    assert type(caught.value) is fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -269,3 +270,28 @@ def test_versions_are_not_mixed(ledger: Path) -> None:
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_every_column_has_a_type_of_arrow(table: Table) -> None:
     assert schema(table).names == [column.name for column in table.columns]
+
+
+# --- what is in the way of the writing --------------------------------------------------------------------------------
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(ledger: Path) -> None:
+    (ledger / INFO).unlink()
+    (ledger / INFO).mkdir()
+    with pytest.raises(UsageError, match=r"ledger\.json: cannot be written: Is a directory"):
+        create(ledger, INFO_OF_A_RUN, resume=True)
+
+
+def test_a_fifo_in_the_place_of_a_part_keeps_nothing_waiting(ledger: Path) -> None:
+    os.mkfifo(ledger / "stored" / ".w0-000000.parquet")
+    with pytest.raises(UsageError, match=r"\.w0-000000\.parquet: is a link, or no file"):
+        write(ledger, STORED, stored(3))
+
+
+def test_no_row_is_written_through_a_link(ledger: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (ledger / "stored").rmdir()
+    (ledger / "stored").symlink_to(tmp_path / "other")
+    with pytest.raises(UsageError, match="stored: is a link"):
+        write(ledger, STORED, stored(3))
+    assert list((tmp_path / "other").iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -145,3 +146,10 @@ def test_a_wrong_file_of_anomalies_is_told_apart(tmp_path: Path, text: str, sent
     path.write_text(text, "utf-8")
     with pytest.raises(UsageError, match=sentence):
         read_anomalies(path, mix="stalled" in text)
+
+
+def test_a_fifo_in_the_place_of_the_plan_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ledger").mkdir()
+    os.mkfifo(tmp_path / "ledger" / "synth.json")
+    with pytest.raises(UsageError, match="is a FIFO; expected the plan of a ledger"):
+        made(tmp_path / "ledger", PLAIN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ import msgspec
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, OUTCOME, PARTS, TABLES
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_reports.bounds import LEAST_FREE_BYTES
-from assay_reports.ledgers.layout import PartWriter, create, part_name, write_info, write_smalls
+from assay_reports.files import read_bytes
+from assay_reports.ledgers.layout import PartWriter, create, part_name, write_file, write_info, write_smalls
 from assay_reports.ledgers.synth import flows
 from assay_reports.ledgers.synth.anomalies import edits_of
 from assay_reports.ledgers.synth.plan import Plan
@@ -66,18 +68,15 @@ def _rows(plan: Plan, number: int) -> Iterator[tuple[str, Columns]]:
 def _begin(plan: Plan, ledger: Path, suite: str) -> None:
     wanted = msgspec.json.encode(plan)
     stored = ledger / PLAN
-    resume = stored.exists()
-    if resume and stored.read_bytes() != wanted:
+    resume = os.path.lexists(stored)
+    if resume and read_bytes(stored, "the plan of a ledger that was made up") != wanted:
         raise UsageError(f"{ledger}: holds the ledger of another plan; name another folder, or remove it first")
     truth = plan.truth()
     if not resume:
         create(ledger, info(plan, suite))
-    try:
-        stored.write_bytes(wanted)
-        (ledger / TRUTH).write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
-        free = shutil.disk_usage(ledger).free
-    except OSError as error:
-        raise HarnessError(f"{ledger}: cannot be written: {error.strerror or error}") from error
+    write_file(ledger, PLAN, wanted)
+    write_file(ledger, TRUTH, msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
+    free = shutil.disk_usage(ledger).free
     if free < LEAST_FREE_BYTES:
         raise HarnessError(f"{ledger}: {free >> 20} MiB are free there; a ledger takes about 35 bytes a message")
     write_info(ledger, info(plan, suite))
