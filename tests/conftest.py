@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 from tests.left_out import LeftOut
 from tests.profiles import EXAMPLES, NIGHTLY, PROFILE
+from tests.room import see_room
 
 from assay_fixtures import certification, packs
 from assay_fixtures.packs import Pack
@@ -46,8 +47,13 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault(name, str(int.from_bytes(os.urandom(4))))
 
 
+ROOM_BYTES = 512 << 20
+"""For what tests write at once, on the disk of temporary files; it goes with each test that passes."""
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Told at once, and not in the header, which `-q` leaves out."""
+    see_room(ROOM_BYTES, "a session of tests")
     if terminal := session.config.pluginmanager.get_plugin("terminalreporter"):
         terminal.write_line(" ".join(f"{name}={os.environ[name]}" for name in (FRESH, NIGHT) if name in os.environ))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.left_out import Need, require
+from tests.room import see_room
 
 from assay_faults.cleanup_journal import CleanupJournal
 from assay_fixtures.brokers.jvm.archive import installed
@@ -27,6 +28,14 @@ _NEEDS: Mapping[str, Need] = {
     "namespaces": Need.NAMESPACES,
 }
 """By folder or module, what all tests in it need."""
+
+
+ROOM_BYTES = 2 << 30
+"""For the largest of what these tests start, a cluster with disks of its own, and for images of containers."""
+
+
+def pytest_sessionstart() -> None:
+    see_room(ROOM_BYTES, "a session of tests with real servers")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
