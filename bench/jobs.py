@@ -160,7 +160,9 @@ def by_turns(measuring: Measuring, agent: str, before: str | None, rounds: int) 
 
 
 def by_numbers(measuring: Measuring, agent: str, jobs: Sequence[int], times: int) -> Iterator[str]:
-    """Every number of Cases side by side in turn with the automatic choice; what was missed."""
+    """Every number of Cases side by side, `times` times, in turn with the automatic choice; what was missed."""
+    if not times:
+        return
     ways: dict[str, int | None] = {AUTOMATIC: None, **{f"jobs-{number}": number for number in jobs}}
     walls: dict[str, list[float]] = {way: [] for way in ways}
     for number in range(1, times + 1):
@@ -187,7 +189,7 @@ def main() -> int:
         for agent in said.agents:
             short += by_turns(measuring, agent, said.before, said.rounds)
         for agent in said.agents:
-            short += by_numbers(measuring, agent, said.jobs if said.at_jobs else (), said.at_jobs)
+            short += by_numbers(measuring, agent, said.jobs, said.at_jobs)
     except OverError:
         short.append(f"not all was measured: {said.limit_s:g} s were over; the same command goes on where it stopped")
     print("\n".join(f"missed: {what}" for what in short) or "nothing was missed")
