@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from assay_conformance.checks.base import View
+from assay_conformance.checks.consumption import EntryKey, number_in_force, unposted
 from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry
+from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
@@ -26,6 +29,7 @@ class Consuming:
         self.view = view
         self._tracker = view.tracker
         self._written_acks: dict[int, WrittenAcks] = {}
+        self._courses: dict[int, list[Moment]] = {}
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -170,9 +174,49 @@ class Consuming:
         closes = [closing] if isinstance(closing, Invoke) and closing.seq > event.seq else []
         return min([*closes, *ends], key=lambda end: end.seq)
 
+    def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
+        """What happened to the messages of a consumer, in order; all of it, or after an event."""
+        found = self._courses.get(consumer.handle)
+        if found is None:
+            calls = self.calls(consumer)
+            found = self._courses[consumer.handle] = course(self._tracker, self.consumer_sessions, consumer, calls)
+        return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
+
+    def setting(self, consumer: Consumer, key: str) -> int | None:
+        """A setting that is in force for a consumer."""
+        return number_in_force(self.view, consumer, key)
+
+    @cached_property
+    def _unposted(self) -> dict[EntryKey, int]:
+        found: dict[EntryKey, int] = {}
+        for call in self.events.invokes("reconsume_later"):
+            for key in unposted(self._tracker, call):
+                found.setdefault(key, call.seq)
+        return found
+
+    def is_unposted(self, consumer: Consumer, entry: Entry, at: Event) -> bool:
+        """Whether a retry letter had been asked for of a message of an entry, and failed: a client may ask for the
+        entry at once, whatever else waits in it."""
+        return self._unposted.get((consumer.handle, entry), at.seq) < at.seq
+
+    @cached_property
+    def refusing(self) -> list[Consumer]:
+        """Consumers of which the application refused a message."""
+        opened = self._tracker.opened_consumers.values() if self.events.invokes("nack") else ()
+        return [one for one in opened if any(call.invoke.verb == "nack" for call in self.calls(one))]
+
     def closing_before(self, consumer: Consumer, event: Event) -> bool:
         """Whether what ends a consumer had come by an event."""
         return consumer.closing is not None and consumer.closing.seq < event.seq
+
+    def calls_of(self, invoke: Invoke) -> Sequence[Call]:
+        """The messages of an ack or nack."""
+        return self._tracker.calls.get(invoke.op, ())
+
+    def end_of(self, op: int) -> Completion | None:
+        """How an operation ended."""
+        operation = self._tracker.operations.get(op)
+        return None if operation is None else operation.completion
 
     def call_of(self, op: int) -> Invoke | None:
         """What asked for an operation."""

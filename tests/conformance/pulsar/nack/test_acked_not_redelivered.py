@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.nack._histories import DELAY_MS, Story
 
 from assay_conformance.model.event import ClosedBy, Sides
-from assay_conformance.pulsar.checks.nack.acked_not_redelivered import AckedNotRedelivered
+from assay_conformance.pulsar.checks.nack.acked_not_redelivered import acked_not_redelivered
 
 
 def refused_then_acked() -> Story:
@@ -22,7 +22,7 @@ def test_acked_message_stays_away() -> None:
     story.redeliver_frame(1)
     story.after(400)
     story.receive(asked=1, got=0)
-    assert story.judged(AckedNotRedelivered) == ([], 1)
+    assert story.judged(acked_not_redelivered) == ([], 1)
 
 
 def test_acked_message_that_comes_again_is_found() -> None:
@@ -32,7 +32,7 @@ def test_acked_message_that_comes_again_is_found() -> None:
     story.redeliver_frame(1)
     story.message(1, redelivery_count=1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered)[0] == ["redelivered-after-ack"]
+    assert story.judged(acked_not_redelivered)[0] == ["redelivered-after-ack"]
 
 
 def test_broker_that_ended_may_have_forgotten_an_acknowledgment() -> None:
@@ -43,14 +43,14 @@ def test_broker_that_ended_may_have_forgotten_an_acknowledgment() -> None:
     story.subscribed(1, kind="Shared")
     story.message(1, conn=1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered)[0] == []
+    assert story.judged(acked_not_redelivered)[0] == []
 
 
 def test_message_from_the_clients_own_queue_is_found() -> None:
     story = refused_then_acked()
     story.ack_frame(1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered)[0] == ["redelivered-after-ack"]
+    assert story.judged(acked_not_redelivered)[0] == ["redelivered-after-ack"]
 
 
 def test_message_dispatched_before_the_ack_came_may_arrive() -> None:
@@ -62,7 +62,7 @@ def test_message_dispatched_before_the_ack_came_may_arrive() -> None:
     story.call("ack", 2)
     story.ack_frame(1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered)[0] == []
+    assert story.judged(acked_not_redelivered)[0] == []
 
 
 def test_message_asked_for_before_the_ack_came_may_be_sent_behind_it() -> None:
@@ -74,7 +74,7 @@ def test_message_asked_for_before_the_ack_came_may_be_sent_behind_it() -> None:
     story.ack_frame(1)
     story.message(1, redelivery_count=1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered)[0] == []
+    assert story.judged(acked_not_redelivered)[0] == []
 
 
 def test_ack_that_never_reached_the_broker_promises_nothing() -> None:
@@ -83,7 +83,7 @@ def test_ack_that_never_reached_the_broker_promises_nothing() -> None:
     story.after(DELAY_MS)
     story.message(1, redelivery_count=1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered) == ([], 0)
+    assert story.judged(acked_not_redelivered) == ([], 0)
 
 
 def test_seek_brings_acked_messages_back_by_intent() -> None:
@@ -92,4 +92,4 @@ def test_seek_brings_acked_messages_back_by_intent() -> None:
     story.up("SEEK", consumer_id=0, request_id=50)
     story.message(1)
     story.received(1)
-    assert story.judged(AckedNotRedelivered) == ([], 0)
+    assert story.judged(acked_not_redelivered) == ([], 0)

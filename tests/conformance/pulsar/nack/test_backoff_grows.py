@@ -8,7 +8,7 @@ import pytest
 from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.nack._backoff import refusing
 
-from assay_conformance.pulsar.checks.nack.backoff_grows import BackoffGrows
+from assay_conformance.pulsar.checks.nack.backoff_grows import backoff_grows
 
 
 def test_refusal_waits_as_long_as_its_count_says() -> None:
@@ -16,7 +16,7 @@ def test_refusal_waits_as_long_as_its_count_says() -> None:
     story.nack(1)
     story.after(400)
     story.redeliver_frame(0)
-    assert story.judged(BackoffGrows) == ([], 1)
+    assert story.judged(backoff_grows) == ([], 1)
 
 
 def test_refusal_that_waits_as_if_it_were_the_first_is_found() -> None:
@@ -24,7 +24,7 @@ def test_refusal_that_waits_as_if_it_were_the_first_is_found() -> None:
     story.nack(1)
     story.after(100)
     story.redeliver_frame(0)
-    assert story.judged(BackoffGrows)[0] == ["too-early"]
+    assert story.judged(backoff_grows)[0] == ["too-early"]
 
 
 @pytest.mark.parametrize(("timeout_ms", "codes"), [(300, []), (0, ["too-early"])])
@@ -35,7 +35,7 @@ def test_what_is_asked_for_early_may_be_asked_for_by_the_time_out(timeout_ms: in
     story.after(300)
     story.nack(1)
     story.redeliver_frame(0)
-    assert story.judged(BackoffGrows)[0] == codes
+    assert story.judged(backoff_grows)[0] == codes
 
 
 def test_refusal_that_waits_beyond_the_maximum_is_found() -> None:
@@ -43,14 +43,14 @@ def test_refusal_that_waits_beyond_the_maximum_is_found() -> None:
     story.nack(1)
     story.after(1_600)
     story.redeliver_frame(0)
-    assert story.judged(BackoffGrows)[0] == ["too-late"]
+    assert story.judged(backoff_grows)[0] == ["too-late"]
 
 
 def test_refusal_that_is_never_asked_for_is_found() -> None:
     story = refusing(0)
     story.nack(1)
     story.after(1_000)
-    assert story.judged(BackoffGrows)[0] == ["too-late"]
+    assert story.judged(backoff_grows)[0] == ["too-late"]
 
 
 def test_refusal_that_is_said_three_times_may_keep_the_time_of_the_first() -> None:
@@ -61,7 +61,7 @@ def test_refusal_that_is_said_three_times_may_keep_the_time_of_the_first() -> No
     story.nack(1)
     story.after(10)
     story.redeliver_frame(0)
-    assert story.judged(BackoffGrows)[0] == []
+    assert story.judged(backoff_grows)[0] == []
 
 
 def test_acknowledgment_ends_a_refusal() -> None:
@@ -69,7 +69,7 @@ def test_acknowledgment_ends_a_refusal() -> None:
     story.nack(1)
     story.ack(1)
     story.after(1_000)
-    assert story.judged(BackoffGrows) == ([], 0)
+    assert story.judged(backoff_grows) == ([], 0)
 
 
 def test_refusal_of_what_came_on_a_lost_session_is_not_asked_for() -> None:
@@ -78,7 +78,7 @@ def test_refusal_of_what_came_on_a_lost_session_is_not_asked_for() -> None:
     story.nack(1)
     story.again()
     story.after(1_000)
-    assert story.judged(BackoffGrows) == ([], 0)
+    assert story.judged(backoff_grows) == ([], 0)
 
 
 def _refused_once_more_on_another_session(story: Consuming) -> list[str]:
@@ -88,7 +88,7 @@ def _refused_once_more_on_another_session(story: Consuming) -> list[str]:
     story.nack(2)
     story.after(60)
     story.redeliver_frame(0, conn=1)
-    return story.judged(BackoffGrows)[0]
+    return story.judged(backoff_grows)[0]
 
 
 def test_refusal_that_was_said_without_a_session_may_keep_its_time() -> None:
@@ -113,4 +113,4 @@ def test_short_refusal_that_waits_is_blamed_once() -> None:
     story.nack(2)
     story.after(1_000)
     story.redeliver_frame(0, 1)
-    assert story.judged(BackoffGrows)[0] == []
+    assert story.judged(backoff_grows)[0] == []

@@ -7,7 +7,7 @@ from typing import Any
 from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.nack._pace import refused
 
-from assay_conformance.pulsar.checks.nack.ends_ack_timeout import EndsAckTimeout
+from assay_conformance.pulsar.checks.nack.ends_ack_timeout import ends_ack_timeout
 
 
 def timed(**constants: Any) -> Consuming:
@@ -18,20 +18,20 @@ def test_one_request_after_the_delay_is_right() -> None:
     story = timed()
     story.after(600)
     story.redeliver_frame(0)
-    assert story.judged(EndsAckTimeout) == ([], 1)
+    assert story.judged(ends_ack_timeout) == ([], 1)
 
 
 def test_request_at_the_ack_timeout_is_found() -> None:
     story = timed()
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndsAckTimeout)[0] == ["still-timed-out"]
+    assert story.judged(ends_ack_timeout)[0] == ["still-timed-out"]
 
 
 def test_request_at_the_moment_of_the_refusal_was_under_way() -> None:
     story = timed()
     story.redeliver_frame(0)
-    assert story.judged(EndsAckTimeout) == ([], 0)
+    assert story.judged(ends_ack_timeout) == ([], 0)
 
 
 def test_second_request_is_found() -> None:
@@ -39,7 +39,7 @@ def test_second_request_is_found() -> None:
     story.after(600)
     story.redeliver_frame(0)
     story.redeliver_frame(0)
-    assert story.judged(EndsAckTimeout)[0] == ["asked-twice"]
+    assert story.judged(ends_ack_timeout)[0] == ["asked-twice"]
 
 
 def test_request_for_what_came_again_is_right() -> None:
@@ -49,7 +49,7 @@ def test_request_for_what_came_again_is_right() -> None:
     story.gets(0)
     story.after(450)
     story.redeliver_frame(0)
-    assert story.judged(EndsAckTimeout) == ([], 1)
+    assert story.judged(ends_ack_timeout) == ([], 1)
 
 
 def test_batch_handed_over_in_parts_starts_the_clock_again() -> None:
@@ -61,7 +61,7 @@ def test_batch_handed_over_in_parts_starts_the_clock_again() -> None:
     story.redeliver_frame(0)
     story.after(100)
     story.redeliver_frame(0)
-    assert story.judged(EndsAckTimeout) == ([], 0)
+    assert story.judged(ends_ack_timeout) == ([], 0)
 
 
 def test_message_refused_on_a_lost_connection_too_may_be_asked_for_at_that_time() -> None:
@@ -76,4 +76,4 @@ def test_message_refused_on_a_lost_connection_too_may_be_asked_for_at_that_time(
     story.nack(2)
     story.after(190)
     story.redeliver_frame(0, conn=1)
-    assert story.judged(EndsAckTimeout) == ([], 0)
+    assert story.judged(ends_ack_timeout) == ([], 0)

@@ -7,7 +7,7 @@ from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.nack._pace import refused
 
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.pulsar.checks.nack.exclusive_redelivers_all_in_order import ExclusiveRedeliversAllInOrder
+from assay_conformance.pulsar.checks.nack.exclusive_redelivers_all_in_order import exclusive_redelivers_all_in_order
 
 
 def everything_again(kind: str = "Exclusive") -> Consuming:
@@ -23,14 +23,14 @@ def test_everything_handed_over_again_is_right() -> None:
     story = everything_again()
     for entry in range(5):
         story.received(entry)
-    assert story.judged(ExclusiveRedeliversAllInOrder) == ([], 5)
+    assert story.judged(exclusive_redelivers_all_in_order) == ([], 5)
 
 
 def test_message_out_of_order_is_found() -> None:
     story = everything_again()
     for entry in (0, 2, 1, 3, 4):
         story.received(entry)
-    assert story.judged(ExclusiveRedeliversAllInOrder)[0] == ["out-of-order"]
+    assert story.judged(exclusive_redelivers_all_in_order)[0] == ["out-of-order"]
 
 
 def test_what_was_sought_need_not_come_back() -> None:
@@ -42,7 +42,7 @@ def test_what_was_sought_need_not_come_back() -> None:
         story.message(entry)
     for entry in range(1, 5):
         story.received(entry)
-    assert story.judged(ExclusiveRedeliversAllInOrder) == ([], 4)
+    assert story.judged(exclusive_redelivers_all_in_order) == ([], 4)
 
 
 def test_message_that_does_not_come_back_is_found() -> None:
@@ -50,7 +50,7 @@ def test_message_that_does_not_come_back_is_found() -> None:
     story.received(0)
     story.after(600)
     story.receive(asked=4, got=0)
-    assert story.judged(ExclusiveRedeliversAllInOrder)[0] == ["not-back"]
+    assert story.judged(exclusive_redelivers_all_in_order)[0] == ["not-back"]
 
 
 @pytest.mark.parametrize(("reads", "codes"), [(True, []), (False, ["not-back"])])
@@ -63,7 +63,7 @@ def test_what_a_reader_has_read_need_not_come_back(reads: bool, codes: list[str]
     story.message(0)
     story.after(600)
     story.receive(asked=1, got=0)
-    assert story.judged(ExclusiveRedeliversAllInOrder)[0] == codes
+    assert story.judged(exclusive_redelivers_all_in_order)[0] == codes
 
 
 def test_acknowledged_message_need_not_come_back() -> None:
@@ -72,7 +72,7 @@ def test_acknowledged_message_need_not_come_back() -> None:
     story.ack(2)
     for entry in (2, 3, 4):
         story.received(entry)
-    assert story.judged(ExclusiveRedeliversAllInOrder) == ([], 4)
+    assert story.judged(exclusive_redelivers_all_in_order) == ([], 4)
 
 
 def test_what_another_subscription_acknowledged_comes_back_all_the_same() -> None:
@@ -84,7 +84,7 @@ def test_what_another_subscription_acknowledged_comes_back_all_the_same() -> Non
     acking = story.invoke("ack", other, args={"consumer": other, "messages": [1]})
     story.complete(acking)
     story.received(1)
-    assert story.judged(ExclusiveRedeliversAllInOrder)[0] == ["out-of-order"]
+    assert story.judged(exclusive_redelivers_all_in_order)[0] == ["out-of-order"]
 
 
 def test_prefetched_copies_may_come_first() -> None:
@@ -98,7 +98,7 @@ def test_prefetched_copies_may_come_first() -> None:
     story.message(1)
     for entry in (1, 0, 1):
         story.received(entry)
-    assert story.judged(ExclusiveRedeliversAllInOrder) == ([], 1)
+    assert story.judged(exclusive_redelivers_all_in_order) == ([], 1)
 
 
 def test_what_was_on_its_way_in_an_earlier_epoch_may_be_dropped() -> None:
@@ -110,8 +110,8 @@ def test_what_was_on_its_way_in_an_earlier_epoch_may_be_dropped() -> None:
         story.message(entry, fields={"consumer_epoch": 1})
     for entry in range(6):
         story.received(entry)
-    assert story.judged(ExclusiveRedeliversAllInOrder) == ([], 5)
+    assert story.judged(exclusive_redelivers_all_in_order) == ([], 5)
 
 
 def test_shared_subscription_is_none_of_this() -> None:
-    assert everything_again("Shared").judged(ExclusiveRedeliversAllInOrder) == ([], 0)
+    assert everything_again("Shared").judged(exclusive_redelivers_all_in_order) == ([], 0)

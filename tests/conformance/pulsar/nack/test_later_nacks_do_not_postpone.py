@@ -7,8 +7,8 @@ from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.nack._pace import refused
 
 from assay_conformance.checks.base import Check
-from assay_conformance.pulsar.checks.nack.later_nacks_do_not_postpone import LaterNacksDoNotPostpone
-from assay_conformance.pulsar.checks.nack.redelivery_requested_in_time import NackRedeliveryRequestedInTime
+from assay_conformance.pulsar.checks.nack.later_nacks_do_not_postpone import later_nacks_do_not_postpone
+from assay_conformance.pulsar.checks.nack.redelivery_requested_in_time import nack_redelivery_requested_in_time
 
 
 def steadily(asked_at_ms: int) -> Consuming:
@@ -22,11 +22,11 @@ def steadily(asked_at_ms: int) -> Consuming:
 
 
 def test_refusal_asked_for_among_others_is_right() -> None:
-    assert steadily(asked_at_ms=430).judged(LaterNacksDoNotPostpone)[0] == []
+    assert steadily(asked_at_ms=430).judged(later_nacks_do_not_postpone)[0] == []
 
 
 def test_refusal_postponed_by_others_is_found() -> None:
-    assert steadily(asked_at_ms=600).judged(LaterNacksDoNotPostpone)[0] == ["postponed"]
+    assert steadily(asked_at_ms=600).judged(later_nacks_do_not_postpone)[0] == ["postponed"]
 
 
 def test_refusal_that_is_never_asked_for_among_others_is_found() -> None:
@@ -35,14 +35,14 @@ def test_refusal_that_is_never_asked_for_among_others_is_found() -> None:
     story.nack(2)
     story.after(600)
     story.close_consumer()
-    assert "postponed" in story.judged(LaterNacksDoNotPostpone)[0]
+    assert "postponed" in story.judged(later_nacks_do_not_postpone)[0]
 
 
 def test_single_refusal_is_another_requirement() -> None:
     story = refused()
     story.after(700)
     story.redeliver_frame(0)
-    assert story.judged(LaterNacksDoNotPostpone) == ([], 0)
+    assert story.judged(later_nacks_do_not_postpone) == ([], 0)
 
 
 def test_acknowledged_refusal_is_not_owed() -> None:
@@ -51,10 +51,10 @@ def test_acknowledged_refusal_is_not_owed() -> None:
     story.ack(1)
     story.after(700)
     story.redeliver_frame(1)
-    assert story.judged(LaterNacksDoNotPostpone) == ([], 0)
+    assert story.judged(later_nacks_do_not_postpone) == ([], 0)
 
 
-@pytest.mark.parametrize("check", [LaterNacksDoNotPostpone, NackRedeliveryRequestedInTime])
+@pytest.mark.parametrize("check", [later_nacks_do_not_postpone, nack_redelivery_requested_in_time])
 def test_refused_message_may_go_to_a_dead_letter_topic_instead(check: type[Check]) -> None:
     story = refused(max_redeliver_count=1)
     story.after(60)

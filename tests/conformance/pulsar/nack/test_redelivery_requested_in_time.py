@@ -11,7 +11,7 @@ from tests.conformance.pulsar.nack._histories import CASE, DELAY_MS, THIRDS, Cal
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.nack.redelivery_requested_in_time import NackRedeliveryRequestedInTime
+from assay_conformance.pulsar.checks.nack.redelivery_requested_in_time import nack_redelivery_requested_in_time
 
 
 def test_backoff_takes_the_place_of_the_fixed_delay() -> None:
@@ -19,7 +19,7 @@ def test_backoff_takes_the_place_of_the_fixed_delay() -> None:
     story.nack(1)
     story.after(400)
     story.redeliver_frame(0)
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 0)
 
 
 class TwoTopics(Calling):
@@ -46,7 +46,7 @@ def test_redeliver_inside_window_is_accepted(after_ms: int) -> None:
     story.call("nack", 2)
     story.after(after_ms)
     story.redeliver_frame(1)
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 1)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 1)
 
 
 @pytest.mark.parametrize(("after_ms", "code"), [(DELAY_MS - 20, "too-early"), (DELAY_MS + 100 + 160, "too-late")])
@@ -55,7 +55,7 @@ def test_redeliver_outside_window_is_found(after_ms: int, code: str) -> None:
     story.call("nack", 2)
     story.after(after_ms)
     story.redeliver_frame(1)
-    assert story.judged(NackRedeliveryRequestedInTime)[0] == [code]
+    assert story.judged(nack_redelivery_requested_in_time)[0] == [code]
 
 
 def test_client_with_coarse_clock_may_be_early() -> None:
@@ -63,7 +63,7 @@ def test_client_with_coarse_clock_may_be_early() -> None:
     story.call("nack", 2)
     story.after(DELAY_MS - 250)
     story.redeliver_frame(1)
-    assert story.judged(NackRedeliveryRequestedInTime, client(nack_precision_ms=256)) == ([], 1)
+    assert story.judged(nack_redelivery_requested_in_time, client(nack_precision_ms=256)) == ([], 1)
 
 
 def test_client_without_tick_is_held_to_its_delay() -> None:
@@ -71,7 +71,7 @@ def test_client_without_tick_is_held_to_its_delay() -> None:
     story.call("nack", 2)
     story.after(DELAY_MS + 160)
     story.redeliver_frame(1)
-    assert story.judged(NackRedeliveryRequestedInTime, client(nack_precision_ms=0, nack_tick_fraction=0))[0] == [
+    assert story.judged(nack_redelivery_requested_in_time, client(nack_precision_ms=0, nack_tick_fraction=0))[0] == [
         "too-late"
     ]
 
@@ -82,7 +82,7 @@ def test_late_redeliver_on_a_busy_machine_is_undecided() -> None:
     story.after(DELAY_MS + 400)
     story.redeliver_frame(1)
     story.load(600, agent_wait_ms=50)
-    said = trial(NackRedeliveryRequestedInTime, story.done(), CASE, THIRDS)
+    said = trial(nack_redelivery_requested_in_time, story.done(), CASE, THIRDS)
     assert (said.findings, bool(said.undecided_because)) == ([], True)
 
 
@@ -91,14 +91,14 @@ def test_redeliver_that_never_comes_is_found_at_close() -> None:
     story.call("nack", 2)
     story.after(DELAY_MS + 400)
     story.close_consumer()
-    assert story.judged(NackRedeliveryRequestedInTime)[0] == ["never-requested"]
+    assert story.judged(nack_redelivery_requested_in_time)[0] == ["never-requested"]
 
 
 def test_close_before_delay_owes_no_redeliver() -> None:
     story = Story()
     story.call("nack", 2)
     story.close_consumer()
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 0)
 
 
 def test_later_nack_moves_the_upper_bound_only() -> None:
@@ -108,7 +108,7 @@ def test_later_nack_moves_the_upper_bound_only() -> None:
     story.call("nack", 2)
     story.after(DELAY_MS)
     story.redeliver_frame(0, 1)
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 2)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 2)
 
 
 def test_of_messages_refused_at_once_the_first_named_is_the_oldest() -> None:
@@ -118,7 +118,7 @@ def test_of_messages_refused_at_once_the_first_named_is_the_oldest() -> None:
     story.call("ack", 1)
     story.after(DELAY_MS)
     story.redeliver_frame()
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 0)
 
 
 def test_ack_excuses_from_asking_again() -> None:
@@ -127,7 +127,7 @@ def test_ack_excuses_from_asking_again() -> None:
     story.call("ack", 2)
     story.after(DELAY_MS + 400)
     story.close_consumer()
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 0)
 
 
 @pytest.mark.parametrize(("acked", "codes"), [("a", []), ("b", ["never-requested"])])
@@ -139,7 +139,7 @@ def test_cumulative_ack_excuses_on_its_own_topic_only(acked: str, codes: list[st
     story.call("ack", 2, cumulative=True)
     story.after(DELAY_MS + 400)
     story.close_consumer()
-    assert story.judged(NackRedeliveryRequestedInTime)[0] == codes
+    assert story.judged(nack_redelivery_requested_in_time)[0] == codes
 
 
 def test_redeliver_without_ids_asks_for_everything() -> None:
@@ -149,7 +149,7 @@ def test_redeliver_without_ids_asks_for_everything() -> None:
     story.call("nack", 2)
     story.after(220)
     story.redeliver_frame()
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 1)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 1)
 
 
 def test_redeliver_without_ids_and_nothing_due_is_early() -> None:
@@ -157,7 +157,7 @@ def test_redeliver_without_ids_and_nothing_due_is_early() -> None:
     story.call("nack", 1)
     story.after(50)
     story.redeliver_frame()
-    assert story.judged(NackRedeliveryRequestedInTime)[0] == ["too-early"]
+    assert story.judged(nack_redelivery_requested_in_time)[0] == ["too-early"]
 
 
 def asked_twice(*nacks_ms: int) -> Story:
@@ -174,11 +174,11 @@ def asked_twice(*nacks_ms: int) -> Story:
 
 def test_refusals_due_almost_together_may_each_ask_for_everything() -> None:
     """Two within what clocks differ by, and one long after them: whose request came first is not known."""
-    assert asked_twice(100, 105, 150).judged(NackRedeliveryRequestedInTime)[0] == []
+    assert asked_twice(100, 105, 150).judged(nack_redelivery_requested_in_time)[0] == []
 
 
 def test_one_refusal_explains_one_request_for_everything() -> None:
-    assert asked_twice(100, 200).judged(NackRedeliveryRequestedInTime)[0] == ["too-early"]
+    assert asked_twice(100, 200).judged(nack_redelivery_requested_in_time)[0] == ["too-early"]
 
 
 @pytest.mark.parametrize(("refused", "codes"), [((1, 2, 3), []), ((1,), ["too-early"])])
@@ -193,7 +193,7 @@ def test_members_of_a_batch_that_were_refused_together_may_each_have_a_request(
     story.after(10)
     story.call("nack", *refused)
     story.after(30).redeliver_frame(0)
-    assert story.judged(NackRedeliveryRequestedInTime)[0] == codes
+    assert story.judged(nack_redelivery_requested_in_time)[0] == codes
 
 
 def test_nack_over_lost_connection_is_not_judged() -> None:
@@ -202,7 +202,7 @@ def test_nack_over_lost_connection_is_not_judged() -> None:
     story.cut()
     story.after(DELAY_MS + 400)
     story.close_consumer()
-    assert story.judged(NackRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(nack_redelivery_requested_in_time) == ([], 0)
 
 
 def test_redeliver_by_ack_timeout_is_not_early() -> None:
@@ -210,7 +210,7 @@ def test_redeliver_by_ack_timeout_is_not_early() -> None:
     story.call("nack", 2)
     story.redeliver_frame(1)
     facts = client(nack_precision_ms=0, ack_timeout_ms=10_000)
-    assert story.judged(NackRedeliveryRequestedInTime, facts)[0] == []
+    assert story.judged(nack_redelivery_requested_in_time, facts)[0] == []
 
 
 @pytest.mark.parametrize(("outcome", "codes"), [(Outcome.FAIL, []), (Outcome.OK, ["too-early"])])
@@ -221,4 +221,4 @@ def test_entry_with_a_message_whose_retry_letter_fails_may_be_asked_for_at_once(
     story.call("nack", 1)
     story.fails_to_go_round(2, outcome)
     story.redeliver_frame(0)
-    assert story.judged(NackRedeliveryRequestedInTime)[0] == codes
+    assert story.judged(nack_redelivery_requested_in_time)[0] == codes

@@ -9,7 +9,7 @@ from tests.conformance.pulsar._consuming import Consuming
 
 from assay_conformance.history.script import NAME
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.nack.requests_all_chunks import RequestsAllChunks
+from assay_conformance.pulsar.checks.nack.requests_all_chunks import requests_all_chunks
 
 
 class Story(Consuming):
@@ -31,7 +31,7 @@ def refused(*entries: int) -> Story:
 
 def _judged(story: Story, **fields: Any) -> tuple[list[str], int]:
     story.after(fields.pop("lasts_ms", 600))
-    return story.judged(RequestsAllChunks)
+    return story.judged(requests_all_chunks)
 
 
 @pytest.mark.parametrize("commands", [((0, 1, 2),), ((0, 1), (2,)), ((2,), (0,), (1,))])

@@ -7,7 +7,7 @@ from tests.conformance.pulsar._consuming import Consuming
 
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.pulsar.checks.nack.requests_merged import RequestsMerged
+from assay_conformance.pulsar.checks.nack.requests_merged import requests_merged
 
 
 def together(most: int = 0) -> Consuming:
@@ -21,7 +21,7 @@ def together(most: int = 0) -> Consuming:
 def test_refusals_of_one_call_in_one_command_are_right() -> None:
     story = together()
     story.redeliver_frame(0, 1, 2, 3)
-    assert story.judged(RequestsMerged) == ([], 1)
+    assert story.judged(requests_merged) == ([], 1)
 
 
 def test_agents_word_on_the_call_may_come_behind_the_request() -> None:
@@ -31,14 +31,14 @@ def test_agents_word_on_the_call_may_come_behind_the_request() -> None:
     story.after(300)
     story.redeliver_frame(0, 1, 2, 3)
     story.complete(invoke)
-    assert story.judged(RequestsMerged) == ([], 1)
+    assert story.judged(requests_merged) == ([], 1)
 
 
 def test_tick_may_fall_between_them() -> None:
     story = together()
     story.redeliver_frame(0)
     story.redeliver_frame(1, 2, 3)
-    assert story.judged(RequestsMerged) == ([], 1)
+    assert story.judged(requests_merged) == ([], 1)
 
 
 @pytest.mark.parametrize(("done_ms", "codes"), [(1, ["not-merged"]), (190, [])])
@@ -54,18 +54,18 @@ def test_a_tick_falls_between_them_while_the_client_takes_them_over_and_not_whil
     story.after(100)
     for entry in range(4):
         story.redeliver_frame(entry)
-    assert story.judged(RequestsMerged)[0] == codes
+    assert story.judged(requests_merged)[0] == codes
 
 
 def test_messages_whose_letters_could_not_be_sent_come_back_one_by_one() -> None:
     story = together(most=1)
     for entry in range(4):
         story.redeliver_frame(entry)
-    assert story.judged(RequestsMerged)[0] == []
+    assert story.judged(requests_merged)[0] == []
 
 
 def test_refusals_asked_for_one_by_one_are_found() -> None:
     story = together()
     for entry in range(4):
         story.redeliver_frame(entry)
-    assert story.judged(RequestsMerged)[0] == ["not-merged"]
+    assert story.judged(requests_merged)[0] == ["not-merged"]

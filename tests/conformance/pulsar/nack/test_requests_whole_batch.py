@@ -6,7 +6,7 @@ from tests.conformance.pulsar.nack._histories import DELAY_MS, Story, client
 
 from assay_conformance.history.script import CONSUMER, entry_id
 from assay_conformance.model.event import MessageId
-from assay_conformance.pulsar.checks.nack.requests_whole_batch import RequestsWholeBatch
+from assay_conformance.pulsar.checks.nack.requests_whole_batch import requests_whole_batch
 
 
 def refused_batch() -> Story:
@@ -21,7 +21,7 @@ def test_whole_entry_comes_back() -> None:
     story.redeliver_frame(0)
     story.dispatch_batch(redelivery_count=1)
     story.members()
-    assert story.judged(RequestsWholeBatch) == ([], 1)
+    assert story.judged(requests_whole_batch) == ([], 1)
 
 
 def test_acked_member_need_not_come_back() -> None:
@@ -31,7 +31,7 @@ def test_acked_member_need_not_come_back() -> None:
     story.redeliver_frame(0)
     story.dispatch_batch(redelivery_count=1)
     story.members(1, 2)
-    assert story.judged(RequestsWholeBatch) == ([], 1)
+    assert story.judged(requests_whole_batch) == ([], 1)
 
 
 def test_member_that_goes_round_by_a_retry_letter_need_not_come_back() -> None:
@@ -40,14 +40,14 @@ def test_member_that_goes_round_by_a_retry_letter_need_not_come_back() -> None:
     story.redeliver_frame(0)
     story.dispatch_batch(redelivery_count=1)
     story.members(1, 2)
-    assert story.judged(RequestsWholeBatch) == ([], 1)
+    assert story.judged(requests_whole_batch) == ([], 1)
 
 
 def test_redeliver_of_a_batch_index_is_found() -> None:
     story = refused_batch()
     ids: tuple[MessageId, ...] = (entry_id(0, 1, 3),)
     story.up("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0, ids=ids)
-    assert story.judged(RequestsWholeBatch)[0] == ["batch-index-sent"]
+    assert story.judged(requests_whole_batch)[0] == ["batch-index-sent"]
 
 
 def comes_in_part(redelivery_count: int) -> Story:
@@ -61,7 +61,7 @@ def comes_in_part(redelivery_count: int) -> Story:
 
 
 def test_part_of_an_entry_is_found() -> None:
-    assert comes_in_part(1).judged(RequestsWholeBatch)[0] == ["part-of-entry"]
+    assert comes_in_part(1).judged(requests_whole_batch)[0] == ["part-of-entry"]
 
 
 def sought_and_refused(*came: int) -> Story:
@@ -82,15 +82,15 @@ def sought_and_refused(*came: int) -> Story:
 
 
 def test_what_a_seek_into_the_entry_left_behind_need_not_come() -> None:
-    assert sought_and_refused(1, 2).judged(RequestsWholeBatch) == ([], 0)
+    assert sought_and_refused(1, 2).judged(requests_whole_batch) == ([], 0)
 
 
 def test_part_of_an_entry_behind_a_seek_is_found() -> None:
-    assert sought_and_refused(0, 1, 2).judged(RequestsWholeBatch)[0] == ["part-of-entry"]
+    assert sought_and_refused(0, 1, 2).judged(requests_whole_batch)[0] == ["part-of-entry"]
 
 
 def test_entry_that_is_to_be_a_dead_letter_need_not_come_back() -> None:
-    assert comes_in_part(2).judged(RequestsWholeBatch, client(max_redeliver_count=1)) == ([], 0)
+    assert comes_in_part(2).judged(requests_whole_batch, client(max_redeliver_count=1)) == ([], 0)
 
 
 def test_entry_that_did_not_come_again_shows_nothing() -> None:
@@ -98,4 +98,4 @@ def test_entry_that_did_not_come_again_shows_nothing() -> None:
     story.redeliver_frame(0)
     story.after(600)
     story.receive(asked=3, got=0)
-    assert story.judged(RequestsWholeBatch) == ([], 0)
+    assert story.judged(requests_whole_batch) == ([], 0)

@@ -6,98 +6,73 @@ twice before it was asked for may keep either time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from assay_conformance.checks.consumption import EntryKey, buries, late
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Invoke
+from assay_conformance.checks.consumption import buries
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import Window, backoff_window_of
+from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline
+from assay_conformance.pulsar.timeline.courses import Asked, Redelivery, known_ns, taken
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Growing:
-    """A refusal that waits for its time. `behind`: one that was refused before it, and is due later."""
+    """A refusal that waits for its time, until `event`: a REDELIVER, or what ends its session, where that came too
+    late. `behind`: one that was refused before it, and is due later."""
 
     call: Call
     window: Window
-    behind: Growing | None
-    asked_ns: int
-    told_ns: int | None = None
+    event: Event
+    behind: Growing | None = None
 
     @property
-    def latest_ns(self) -> int:
-        return (self.asked_ns if self.told_ns is None else self.told_ns) + self.window.latest_ns
+    def asked_ns(self) -> int:
+        """When the application refused it."""
+        return self.call.invoke.t_ns
+
+    def is_early(self, timeline: Timeline) -> bool:
+        """Whether it was asked for before its time."""
+        return timeline.bounds.is_before("nack-early", self.asked_ns + self.window.earliest_ns, self.event.t_ns)
+
+    def is_late(self, timeline: Timeline) -> bool:
+        """Whether its time was over, counted from when the client knew of it."""
+        since_ns = known_ns(self.call, self.event) or self.asked_ns
+        return timeline.bounds.is_past("nack-late", since_ns + self.window.latest_ns, self.event.t_ns)
 
 
-class BackoffCheck(RequestCheck):
-    """Keeps the refusals that wait, of consumers with a backoff."""
+def backoffs(timeline: Timeline) -> Iterator[Growing]:
+    """Every refusal that was asked for by its id, or was overdue when its session ended."""
+    for consumer in timeline.refusing:
+        if not buries(timeline.view, consumer):
+            yield from _backoffs(timeline, consumer)
 
-    needs = ((Invoke, "nack"),)
 
-    def start(self) -> None:
-        self._waiting: dict[EntryKey, Growing] = {}
-        self._twice: set[EntryKey] = set()
-        """Refused again while the first refusal waited: nobody knows which time they keep. What a client without a
-        connection was told may wait on beside the next refusal, and so may what the end of one left waiting."""
-
-    def early(self, growing: Growing, event: Frame) -> None: ...
-
-    def in_time(self, growing: Growing, event: Frame) -> None: ...
-
-    def overdue_at(self, growing: Growing, event: Event) -> None: ...
-
-    def asked(self, call: Call) -> None:
-        handle = call.consumer.handle
-        key = (handle, call.entry)
-        earlier = self._waiting.pop(key, None)
-        if call.invoke.verb != "nack":
-            return
-        if earlier is not None or self.session_of(call) is None:
-            self._twice.add(key)
-        window = backoff_window_of(self.view, call)
-        if key in self._twice or window is None or buries(self.view, call.consumer):
-            return
-        asked_ns = call.invoke.t_ns
-        longer = [
-            other
-            for (owner, _), other in self._waiting.items()
-            if owner == handle and other.asked_ns + other.window.earliest_ns > asked_ns + window.latest_ns
-        ]
-        self._waiting[key] = Growing(call, window, longer[0] if longer else None, asked_ns)
-
-    def called(self, call: Call) -> None:
-        growing = self._waiting.get((call.consumer.handle, call.entry))
-        if growing is not None and growing.call.invoke.op == call.invoke.op:
-            growing.told_ns = call.called_ns
-
-    def redeliver(self, request: Request) -> None:
-        self._twice.difference_update(request.asks_for(self._twice))
-        for key in request.asks_for(self._waiting):
-            growing = self._waiting.pop(key)
-            if request.frame.ids:
-                self._judge(growing, request.frame)
-
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
-        for session in consumer.sessions:
-            if session.ended is None:
-                self.over(session, event)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        """What was lost with a session comes again by itself."""
-        handle = session.consumer.handle if session.consumer is not None else None
-        for owner, entry in [key for key in self._waiting if key[0] == handle and key[1].topic == session.topic]:
-            growing = self._waiting.pop((owner, entry))
-            self._twice.add((owner, entry))
-            if late("nack-late", growing.latest_ns, event.t_ns):
-                self.overdue_at(growing, event)
-
-    def _judge(self, growing: Growing, event: Frame) -> None:
-        slack_ns = TOLERANCES["nack-early"].slack_ns
-        if event.t_ns < growing.asked_ns + growing.window.earliest_ns - slack_ns:
-            self.early(growing, event)
-        elif late("nack-late", growing.latest_ns, event.t_ns):
-            self.overdue_at(growing, event)
+def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
+    """Refused `twice`: while the first refusal waited. Nobody knows which time they keep; what a client without a
+    connection was told may wait on beside the next refusal, and so may what the end of a session left waiting."""
+    waiting: dict[Entry, Growing] = {}
+    twice: set[Entry] = set()
+    for moment in timeline.course(consumer):
+        if isinstance(moment, Asked):
+            entry, earlier = moment.entry, waiting.pop(moment.entry, None)
+            if moment.is_nack:
+                if earlier is not None or moment.session is None:
+                    twice.add(entry)
+                window = backoff_window_of(timeline.view, moment.call)
+                if window is not None and entry not in twice:
+                    growing = Growing(moment.call, window, moment.event)
+                    waiting[entry] = replace(growing, behind=_longer(growing, waiting))
+        ended = [(entry, replace(one, event=moment.event)) for entry, one in taken(waiting, moment)]
+        if isinstance(moment, Redelivery):
+            twice = {entry for entry in twice if not moment.ends(entry)}
+            yield from (one for _, one in ended if moment.named)
         else:
-            self.in_time(growing, event)
+            twice |= {entry for entry, _ in ended}
+            yield from (one for _, one in ended if one.is_late(timeline))
+
+
+def _longer(growing: Growing, waiting: dict[Entry, Growing]) -> Growing | None:
+    latest_ns = growing.asked_ns + growing.window.latest_ns
+    return next((one for one in waiting.values() if one.asked_ns + one.window.earliest_ns > latest_ns), None)

@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.consumption import EntryKey
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import Call
-from assay_conformance.checks.written import Request
+from collections.abc import Iterator
+
 from assay_conformance.pulsar.checks.nack._windows import Window
+from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
+from assay_conformance.pulsar.timeline.courses import Asked, Moment, Redelivery
 
 
-class Timers:
-    """Of all refusals that may not have been acted upon."""
+def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tuple[Moment, set[Entry]]]:
+    """The course of a consumer; with each request the entries that it asks for of which some refusal has waited long
+    enough, and those with a message whose retry letter fails."""
+    running: dict[Entry, list[int]] = {}
+    for moment in timeline.course(consumer):
+        due: set[Entry] = set()
+        if isinstance(moment, Asked) and moment.is_nack:
+            running.setdefault(moment.entry, []).append(moment.event.t_ns)
+        elif isinstance(moment, Redelivery):
+            asked_for = [entry for entry in running if moment.ends(entry)]
+            due = {entry for entry in asked_for if timeline.is_unposted(consumer, entry, moment.event)}
+            due |= _due(running, moment, window, asked_for)
+        yield moment, due
 
-    def __init__(self) -> None:
-        self._asked_ns: dict[EntryKey, list[int]] = {}
 
-    def start(self, call: Call) -> None:
-        self._asked_ns.setdefault((call.consumer.handle, call.entry), []).append(call.invoke.t_ns)
-
-    def asked_for(self, request: Request) -> list[EntryKey]:
-        """In the order of their refusals: of two that were refused at once, every judge is to pick the same."""
-        return request.asks_for(self._asked_ns)
-
-    def due(self, request: Request, window: Window) -> set[EntryKey]:
-        """The entries it asks for of which some refusal has waited for long enough.
-
-        One request uses up one refusal, the oldest, of each entry it names, and of all where it names none: how many
-        were acted upon together is the client's business. What is overdue was acted upon, too.
-        """
-        event, asked_for = request.frame, self.asked_for(request)
-        earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
-        overdue_ns = window.latest_ns + TOLERANCES["nack-late"].slack_ns
-        due = set()
-        for key in asked_for:
-            running = self._asked_ns[key]
-            ripe = [asked_ns for asked_ns in running if event.t_ns - asked_ns >= earliest_ns]
-            if ripe:
-                due.add(key)
-                left = [asked_ns for asked_ns in running if event.t_ns - asked_ns <= overdue_ns]
-                if event.ids and min(ripe) in left:
-                    # That one alone: messages of a batch that were refused together have a timer each.
-                    left.remove(min(ripe))
-                self._asked_ns[key] = left
-        if due and not event.ids:
-            oldest = min((key for key in asked_for if key in due), key=lambda key: min(self._asked_ns[key], default=0))
-            del self._asked_ns[oldest][:1]
-        return due
+def _due(running: dict[Entry, list[int]], request: Redelivery, window: Window, asked_for: list[Entry]) -> set[Entry]:
+    """One request uses up one refusal, the oldest, of each entry it names, and of all where it names none: how many
+    were acted upon together is the client's business. What is overdue was acted upon, too."""
+    now_ns, due = request.event.t_ns, set()
+    earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
+    overdue_ns = window.latest_ns + TOLERANCES["nack-late"].slack_ns
+    for entry in asked_for:
+        ripe = [asked_ns for asked_ns in running[entry] if now_ns - asked_ns >= earliest_ns]
+        if ripe:
+            due.add(entry)
+            left = [asked_ns for asked_ns in running[entry] if now_ns - asked_ns <= overdue_ns]
+            if request.named and min(ripe) in left:
+                # That one alone: messages of a batch that were refused together have a timer each.
+                left.remove(min(ripe))
+            running[entry] = left
+    if due and not request.named:
+        oldest = min((one for one in asked_for if one in due), key=lambda one: min(running[one], default=0))
+        del running[oldest][:1]
+    return due

@@ -2,57 +2,35 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, elapsed, from_client, late, number_in_force
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Call, OpenedConsumer
-from assay_conformance.model.event import Event, Frame, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.consumption import elapsed, from_client
+from assay_conformance.model.event import Invoke
 from assay_conformance.pulsar.checks.nack._windows import WIDEST_PRECISION_MS
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Consumer, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Called
 
 
-class DroppedOnClose(ConsumerCheck):
-    """A close with refusals that were not due yet."""
-
-    requirement = RequirementId("nack.dropped-on-close")
-    needs = ((Invoke, "nack"),)
-
-    def start(self) -> None:
-        self._refused: dict[int, Call] = {}
-        self._closing: dict[int, Event] = {}
-
-    def called(self, call: Call) -> None:
-        if call.invoke.verb == "nack" and self.session_of(call) is not None:
-            self._refused[call.consumer.handle] = call
-
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
-        call = self._refused.get(consumer.handle)
-        delay_ms = number_in_force(self.view, consumer, "nack_delay_ms")
-        connected = any(session.ended is None and session.ready is not None for session in consumer.sessions)
-        slack_ns = 2 * TOLERANCES["answer"].slack_ns
-        if call is None or delay_ms is None or not connected or call.operation.outcome is not Outcome.OK:
-            return
-        if event.t_ns + slack_ns < call.called_ns + (delay_ms - WIDEST_PRECISION_MS) * MS:
-            self._closing[consumer.handle] = event
-
-    @on(Frame, "CLOSE_CONSUMER")
-    def close(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        asked = self._closing.pop(session.consumer.handle, None)
-        if asked is None:
-            return
-        if not late("answer", asked.t_ns, event.t_ns):
-            self.exercise(event)
-            return
-        self.suspect(
-            "answer",
-            asked.t_ns,
-            event.t_ns,
+@check("nack.dropped-on-close", of=lambda timeline: timeline.refusing)
+def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
+    """nack.dropped-on-close: a close with refusals that were not due yet does not wait for them."""
+    delay_ms, closing = timeline.setting(consumer, "nack_delay_ms"), consumer.closing
+    if delay_ms is None or not isinstance(closing, Invoke):
+        return
+    told = [one for one in timeline.course(consumer) if isinstance(one, Called) and one.event.seq < closing.seq]
+    calls = [one.call for one in told if one.is_nack and one.session is not None]
+    early_ns = closing.t_ns + 2 * TOLERANCES["answer"].slack_ns
+    if not calls or early_ns >= calls[-1].called_ns + (delay_ms - WIDEST_PRECISION_MS) * MS:
+        return
+    sessions = [timeline.session_at(consumer, topic, closing) for topic in {one.topic for one in consumer.sessions}]
+    if not any(one is not None and one.admitted is not None and one.admitted.seq < closing.seq for one in sessions):
+        return
+    closes = [one for each in consumer.sessions for one in timeline.consumer_sessions.frames(each, "CLOSE_CONSUMER")]
+    after = sorted((one for one in closes if from_client(one) and one.seq > closing.seq), key=lambda one: one.seq)
+    for close in after[:1]:
+        late = breach(
             "close-waited",
-            f"consumer {session.consumer.handle} was to be closed at {ms(asked.t_ns)}, with refused messages not due "
-            f"yet; its CLOSE_CONSUMER left {elapsed(event.t_ns, asked.t_ns)} later, expected at once",
-            asked,
-            event,
+            f"consumer {consumer.handle} was to be closed at {ms(closing.t_ns)}, with refused messages not due "
+            f"yet; its CLOSE_CONSUMER left {elapsed(close.t_ns, closing.t_ns)} later, expected at once",
+            closing,
+            close,
         )
+        yield from timeline.bounds.response("answer", closing, close, late)

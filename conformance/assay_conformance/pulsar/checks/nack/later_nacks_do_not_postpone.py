@@ -2,90 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import EntryKey, buries, elapsed, late
-from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Invoke
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.consumption import buries, elapsed
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import window_of
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Redelivery, taken
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waited(NamedTuple):
+    """A refusal that waited until `event`, and when `others` followed it."""
+
     call: Call
-    others: list[int] = field(default_factory=list)
-    """When other messages were refused since."""
+    due_ns: int
+    others: list[int]
+    event: Event
 
 
-class LaterNacksDoNotPostpone(RequestCheck):
-    """Each refusal has its own upper bound, judged where others followed within it, so often that a timer which each
-    of them sets anew would not have fired."""
+def _refusals(timeline: Timeline) -> Iterator[_Waited]:
+    """Every refusal that was asked for, or overdue when its session ended."""
+    for consumer in timeline.refusing:
+        window = window_of(timeline.view, consumer)
+        if window is not None and not buries(timeline.view, consumer):
+            yield from _waited(timeline, consumer, window.latest_ns)
 
-    requirement = RequirementId("nack.later-nacks-do-not-postpone")
-    needs = ((Invoke, "nack"),)
 
-    def start(self) -> None:
-        self._waiting: dict[EntryKey, _Waiting] = {}
+def _waited(timeline: Timeline, consumer: Consumer, latest_ns: int) -> Iterator[_Waited]:
+    waiting: dict[Entry, tuple[Call, list[int]]] = {}
+    for moment in timeline.course(consumer):
+        for _, (call, others) in taken(waiting, moment):
+            due_ns = call.called_ns + latest_ns
+            if isinstance(moment, Redelivery) or timeline.bounds.is_past("nack-late", due_ns, moment.event.t_ns):
+                yield _Waited(call, due_ns, others, moment.event)
+        if isinstance(moment, Asked) and not moment.is_nack:
+            waiting = {entry: one for entry, one in waiting.items() if not moment.call.covers(entry)}
+        elif isinstance(moment, Called) and moment.is_nack and moment.session is not None:
+            call = moment.call
+            for entry in waiting.keys() - {call.entry}:
+                waiting[entry][1].append(call.called_ns)
+            if waiting.pop(call.entry, None) is None:  # One refused twice may wait for the second time.
+                waiting[call.entry] = (call, [])
 
-    def asked(self, call: Call) -> None:
-        if call.invoke.verb == "ack":
-            for handle, entry in list(self._waiting):
-                if handle == call.consumer.handle and call.covers(entry):
-                    del self._waiting[handle, entry]
 
-    def called(self, call: Call) -> None:
-        handle, session = call.consumer.handle, self.session_of(call)
-        if call.invoke.verb != "nack" or session is None or buries(self.view, call.consumer):
-            return
-        for (owner, entry), waiting in self._waiting.items():
-            if owner == handle and entry != call.entry:
-                waiting.others.append(call.called_ns)
-        if self._waiting.pop((handle, call.entry), None) is None:  # One refused twice may wait for the second time.
-            self._waiting[handle, call.entry] = _Waiting(call)
-
-    def redeliver(self, request: Request) -> None:
-        for key in request.asks_for(self._waiting):
-            self._judge(self._waiting.pop(key), request.frame)
-
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
-        for session in consumer.sessions:
-            if session.ended is None:
-                self.over(session, event)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer = session.consumer
-        for key in [key for key in self._waiting if consumer is not None and key[0] == consumer.handle]:
-            if key[1].topic == session.topic:
-                waiting = self._waiting.pop(key)
-                if self._is_late(waiting, event):
-                    self._judge(waiting, event)
-
-    def _due_ns(self, waiting: _Waiting) -> int | None:
-        window = window_of(self.view, waiting.call.consumer)
-        return None if window is None else waiting.call.called_ns + window.latest_ns
-
-    def _is_late(self, waiting: _Waiting, event: Event) -> bool:
-        due_ns = self._due_ns(waiting)
-        return due_ns is not None and late("nack-late", due_ns, event.t_ns)
-
-    def _judge(self, waiting: _Waiting, event: Event) -> None:
-        due_ns, call = self._due_ns(waiting), waiting.call
-        if due_ns is None or not any(call.called_ns < other_ns < due_ns for other_ns in waiting.others):
-            return
-        if not self._is_late(waiting, event):
-            self.exercise(event)
-            return
-        self.suspect(
-            "nack-late",
-            call.called_ns,
-            event.t_ns,
-            "postponed",
-            f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} that {call.entry} is refused, and of "
-            f"{len(waiting.others)} others after it; by {ms(event.t_ns)} it had not asked for it before, expected "
-            f"within {elapsed(due_ns, call.called_ns)} of the refusal",
-            call.invoke,
-            event,
-        )
+@check("nack.later-nacks-do-not-postpone", of=_refusals)
+def later_nacks_do_not_postpone(timeline: Timeline, waited: _Waited) -> Says:
+    """nack.later-nacks-do-not-postpone: each refusal has its own upper bound, judged where others followed within it,
+    so often that a timer which each of them sets anew would not have fired."""
+    call, due_ns, others, event = waited
+    if not any(call.called_ns < other_ns < due_ns for other_ns in others):
+        return
+    if not timeline.bounds.is_past("nack-late", due_ns, event.t_ns):
+        yield Exercised(event)
+        return
+    timeline.bounds.check_fair("nack-late", call.called_ns, event.t_ns, what="whether a refusal was postponed")
+    yield breach(
+        "postponed",
+        f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} that {call.entry} is refused, and of "
+        f"{len(others)} others after it; by {ms(event.t_ns)} it had not asked for it before, expected "
+        f"within {elapsed(due_ns, call.called_ns)} of the refusal",
+        call.invoke,
+        event,
+    )

@@ -2,62 +2,44 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import EntryKey, elapsed, number_in_force, unposted
-from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.consumption import elapsed
 from assay_conformance.checks.tracker import Call
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Invoke
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.nack._timers import Timers
+from assay_conformance.pulsar.checks.nack._timers import timed
 from assay_conformance.pulsar.checks.nack._windows import LEAST_DELAY_MS, least_window_of
+from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Exercised, Says, Timeline, breach, check
+from assay_conformance.pulsar.timeline.courses import Asked, Redelivery
 
 
-class MinimumDelay(RequestCheck):
-    """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge.
+@check("nack.minimum-delay", of=lambda timeline: timeline.refusing)
+def minimum_delay(timeline: Timeline, consumer: Consumer) -> Says:
+    """nack.minimum-delay: judged where the configured delay is below the minimum, and the client's precision leaves
+    something to judge.
 
     Those of a batch wait each for its own time, and so does what was nearly due when everything was asked for. An entry
     with a message whose retry letter fails may be asked for at once.
     """
-
-    requirement = RequirementId("nack.minimum-delay")
-    needs = ((Invoke, "nack"),)
-
-    def start(self) -> None:
-        self._refused: dict[EntryKey, Call] = {}
-        self._unposted: set[EntryKey] = set()
-        self._timers = Timers()
-
-    @on(Invoke, "reconsume_later")
-    def sent_round(self, event: Invoke) -> None:
-        self._unposted |= unposted(self.tracker, event)
-
-    def asked(self, call: Call) -> None:
-        delay_ms = number_in_force(self.view, call.consumer, "nack_delay_ms")
-        timeout_ms = number_in_force(self.view, call.consumer, "ack_timeout_ms")
-        if delay_ms is not None and delay_ms < LEAST_DELAY_MS and not timeout_ms and call.invoke.verb == "nack":
-            self._timers.start(call)
-            self._refused.setdefault((call.consumer.handle, call.entry), call)
-
-    def redeliver(self, request: Request) -> None:
-        consumer, event = request.consumer, request.frame
-        window = least_window_of(self.view, consumer)
-        found = {key: self._refused[key] for key in request.asks_for(self._refused)}
-        if window is None or window.earliest_ns <= 0:
-            return
-        due = self._timers.due(request, window) | (self._unposted & found.keys())
-        for key in found:
-            # A request for everything was meant for those that were due: the others' own may still come.
-            if event.ids or key in due:
-                del self._refused[key]
-        if found and due:
-            self.exercise(event)
-        elif found:
-            call = min(found.values(), key=lambda call: call.invoke.t_ns)
-            self.breach(
-                "below-minimum",
-                f"consumer {consumer.handle} asked for {call.entry} again {elapsed(event.t_ns, call.invoke.t_ns)} "
-                f"after the application refused it, expected {window.earliest_ns // MS} ms at least",
-                call.invoke,
-                event,
-            )
+    delay_ms, window = timeline.setting(consumer, "nack_delay_ms"), least_window_of(timeline.view, consumer)
+    is_raised = delay_ms is not None and delay_ms < LEAST_DELAY_MS
+    if not is_raised or window is None or window.earliest_ns <= 0 or timeline.setting(consumer, "ack_timeout_ms"):
+        return
+    refused: dict[Entry, Call] = {}
+    for moment, due in timed(timeline, consumer, window):
+        if isinstance(moment, Asked) and moment.is_nack:
+            refused.setdefault(moment.entry, moment.call)
+        elif isinstance(moment, Redelivery):
+            found, event = [call for entry, call in refused.items() if moment.ends(entry)], moment.event
+            if found and due:
+                yield Exercised(event)
+            elif found:
+                call = min(found, key=lambda call: call.invoke.t_ns)
+                yield breach(
+                    "below-minimum",
+                    f"consumer {consumer.handle} asked for {call.entry} again {elapsed(event.t_ns, call.invoke.t_ns)} "
+                    f"after the application refused it, expected {window.earliest_ns // MS} ms at least",
+                    call.invoke,
+                    event,
+                )
+            for call in found:
+                # A request for everything was meant for those that were due: the others' own may still come.
+                if moment.named or call.entry in due:
+                    del refused[call.entry]

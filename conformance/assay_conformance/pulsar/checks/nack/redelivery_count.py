@@ -1,14 +1,24 @@
-"""How often an entry was asked for again: the count in MESSAGE."""
+"""nack.redelivery-count"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
-from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Frame, Position
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import (
+    REDELIVER,
+    Delivery,
+    Exercised,
+    Member,
+    Says,
+    Subscription,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
 
 _COUNTING = ("Shared", "Key_Shared")
 
@@ -16,65 +26,83 @@ _COUNTING = ("Shared", "Key_Shared")
 @dataclass(slots=True)
 class _Count:
     """Of one entry: the last MESSAGE with it, how often it was asked for since, and how many of the requests that its
-    count tells of had not been answered by then."""
+    count includes had not been answered by then."""
 
     frame: Frame
     asked: int = 0
     ahead: int = 0
 
-    @property
-    def told(self) -> int:
-        return self.frame.redelivery_count or 0
 
+@check("nack.redelivery-count", of=lambda timeline: timeline.subscriptions)
+def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
+    """nack.redelivery-count: from 0 on, one more each time a consumer asked for it.
 
-class RedeliveryCount(DispatchLedger):
-    """From 0 on, one more each time a consumer asked for it. The count is kept while somebody is there; brokers differ
-    in whether a consumer that goes asks for what it had. Where one went unnoticed, in a black hole, nobody can say who
-    is there.
-
-    A broker reads the count when it writes the MESSAGE (Pulsar: PulsarCommandSenderImpl), so a request that comes
-    between the dispatch and the writing is counted in both this MESSAGE and the one it brings about.
+    The count is kept while a consumer is there; brokers differ in whether a consumer that goes asks for what it had.
+    Where one went unnoticed, in a black hole, which consumers are there is not known. A broker reads the count when it
+    writes the MESSAGE (Pulsar: PulsarCommandSenderImpl), so a request that comes between the dispatch and the writing
+    is counted in both this MESSAGE and the one it brings about.
     """
-
-    requirement = RequirementId("nack.redelivery-count")
-    needs = (frozenset({Subscribed("Shared"), Subscribed("Key_Shared")}),)
-
-    def start(self) -> None:
-        super().start()
-        self._counts: dict[Group, dict[Position, _Count]] = {}
-        self._unsure: set[Group] = set()
-
-    def joined(self, group: Group, member: Member) -> None:
-        if not all(other.is_settled for other in group.members):
-            self._unsure.add(group)
-        if group.living() == [member]:
-            self._counts.pop(group, None)
-
-    def asked_again(self, group: Group, position: Position) -> None:
-        if (count := self._counts.get(group, {}).get(position)) is not None:
-            count.asked += 1
-
-    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        if group.kind not in _COUNTING or group in self._unsure:
+    if base_topic(subscription.topic) in timeline.shrinking:
+        return
+    counts: dict[Position, _Count] = {}
+    last: dict[Position, dict[Member, Delivery]] = {}
+    for frame, member, what in _steps(timeline, subscription):
+        if isinstance(what, Delivery):
+            position = what.position
+            was_out = any(one.is_out(frame.seq) for one in last.get(position, {}).values())
+            last.setdefault(position, {})[member] = what
+            yield from _sent(subscription, member, frame, counts, is_sure=not was_out and not any(frame.ack_sets))
+        elif isinstance(what, list):
+            for position in what:
+                if position in counts:
+                    counts[position].asked += 1
+        elif not all(one.is_settled(frame) for one in subscription.members if one.joined.seq <= frame.seq):
             return
-        log = self._counts.setdefault(group, {})
-        before, told = log.get(position), frame.redelivery_count or 0
-        log[position] = _Count(frame)
-        if before is None:
-            least = most = 0
-        else:
-            least, most = before.told + 1 - before.ahead, before.told + max(1, before.asked)
-            log[position].ahead = max(0, told - least)
-        # Of an entry that is acknowledged in part the ledger does not know whether it is still out at somebody.
-        if any(position in holder.out for holder in group.members) or any(frame.ack_sets):
-            least = min(least, -1 if before is None else before.told)
-        elif before is not None:
-            self.exercise(frame)
-        if not least <= told <= most:
-            self.breach(
-                "miscounted",
-                f"{group}: entry {position[0]}:{position[1]} was sent to {member} at {ms(frame.t_ns)} with "
-                f"redelivery_count {told}, expected {most if least == most else f'{least} to {most}'}",
-                *([] if before is None else [before.frame]),
-                frame,
-            )
+        elif subscription.living(frame) == [member]:
+            counts.clear()
+
+
+def _steps(
+    timeline: Timeline, subscription: Subscription
+) -> list[tuple[Frame, Member, Delivery | list[Position] | None]]:
+    """What each member was sent, the positions that it asked for, and when it was let in."""
+    found: list[tuple[Frame, Member, Delivery | list[Position] | None]] = []
+    for member in subscription.members:
+        found.append((member.joined, member, None))
+        if member.session.request.fields.get("subType", _COUNTING[0]) in _COUNTING:
+            found += ((one.frame, member, one) for one in member.deliveries)
+            found += ((frame, member, named) for frame, named in _requests(timeline, subscription, member))
+    return sorted(found, key=lambda step: step[0].seq)
+
+
+def _requests(timeline: Timeline, subscription: Subscription, member: Member) -> Iterator[tuple[Frame, list[Position]]]:
+    for frame in timeline.consumer_sessions.frames(member.session, REDELIVER):
+        over = subscription.over
+        if frame.at_broker and member.joined.seq < frame.seq and (over is None or frame.seq < over.seq):
+            named = [id.position for id in frame.ids]
+            yield frame, named or [one.position for one in member.deliveries if one.given_back is frame]
+
+
+def _sent(
+    subscription: Subscription, member: Member, frame: Frame, counts: dict[Position, _Count], *, is_sure: bool
+) -> Says:
+    """Of an entry that is acknowledged in part it is not known whether a consumer still has it (not `is_sure`)."""
+    position, count = frame.ids[0].position, frame.redelivery_count or 0
+    before, counts[position] = counts.get(position), _Count(frame)
+    least = most = earlier = 0
+    if before is not None:
+        earlier = before.frame.redelivery_count or 0
+        least, most = earlier + 1 - before.ahead, earlier + max(1, before.asked)
+        counts[position].ahead = max(0, count - least)
+    if not is_sure:
+        least = min(least, -1 if before is None else earlier)
+    elif before is not None:
+        yield Exercised(frame)
+    if not least <= count <= most:
+        yield breach(
+            "miscounted",
+            f"{subscription}: entry {position[0]}:{position[1]} was sent to {member} at {ms(frame.t_ns)} with "
+            f"redelivery_count {count}, expected {most if least == most else f'{least} to {most}'}",
+            None if before is None else before.frame,
+            frame,
+        )

@@ -1,150 +1,122 @@
-"""When redelivery of a refused message is asked for."""
+"""nack.redelivery-requested-in-time"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import EntryKey, buries, elapsed, late, number_in_force, unposted
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.nack._timers import Timers
+from assay_conformance.checks.consumption import buries, elapsed
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.checks.nack._timers import timed
 from assay_conformance.pulsar.checks.nack._windows import Window, window_of
+from assay_conformance.pulsar.timeline import (
+    MS,
+    REDELIVER,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Redelivery, known_ns, taken
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Refused:
-    """An entry that waits for its redelivery: refused first, and last, by these calls."""
+    """An entry that waits for its redelivery until `event`: refused first, and last, by these calls. `since_ns`: where
+    the upper bound starts, if there is one."""
 
     first: Call
     last: Call
+    event: Event
     excused: bool = False
+    early: bool = False
+    since_ns: int | None = None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether `event` is a request for it."""
+        return isinstance(self.event, Frame) and self.event.command == REDELIVER
 
 
-class NackRedeliveryRequestedInTime(RequestCheck):
-    """Not before the delay, not after the delay and a tick.
+def _refusals(timeline: Timeline) -> Iterator[tuple[_Refused, Window]]:
+    for consumer in timeline.refusing:
+        window = window_of(timeline.view, consumer)
+        if window is not None:
+            yield from ((one, window) for one in _ended(timeline, consumer, window))
 
-    The lower bound counts from the command, the upper one from the last refusal by this consumer: that later refusals
-    must not postpone earlier ones is another requirement. An ack in between excuses the client from asking at all.
 
-    A request is too early only when no timer that runs for its entry is due. One that names no entry asks for all of
-    them, and the refusals behind it may each bring one of their own. An entry with a message whose retry letter fails
-    may be asked for at once.
-    """
+def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_Refused]:
+    waiting: dict[Entry, _Refused] = {}
+    acked: set[Entry] = set()
+    called: list[int] = []
+    buried = buries(timeline.view, consumer)
 
-    requirement = RequirementId("nack.redelivery-requested-in-time")
-    needs = ((Invoke, "nack"),)
+    def until(one: _Refused, event: Event, *, early: bool) -> _Refused:
+        since_ns = None if one.excused or buried else _since_ns(one.last, event, called, window)
+        return replace(one, event=event, early=early, since_ns=since_ns)
 
-    def start(self) -> None:
-        self._refused: dict[EntryKey, _Refused] = {}
-        self._acked: set[EntryKey] = set()
-        self._unposted: set[EntryKey] = set()
-        self._refusals_ns: dict[int, list[int]] = {}
-        self._timers = Timers()
-
-    def asked(self, call: Call) -> None:
-        key = (call.consumer.handle, call.entry)
-        if call.invoke.verb == "ack":
-            self._acked.add(key)
-            for (handle, entry), waiting in self._refused.items():
-                if handle == key[0] and call.covers(entry):
-                    waiting.excused = True
-            return
-        self._timers.start(call)
-        if key not in self._acked and self.session_of(call) is not None:
-            waiting = self._refused.setdefault(key, _Refused(call, call))
-            waiting.last = call
-
-    @on(Invoke, "reconsume_later")
-    def sent_round(self, event: Invoke) -> None:
-        self._unposted |= unposted(self.tracker, event)
-
-    def called(self, call: Call) -> None:
-        if call.invoke.verb == "nack":
-            self._refusals_ns.setdefault(call.consumer.handle, []).append(call.called_ns)
-
-    def redeliver(self, request: Request) -> None:
-        event = request.frame
-        window = window_of(self.view, request.consumer)
-        asked_for = self._timers.asked_for(request)
-        due = set(asked_for) if window is None else self._timers.due(request, window)
-        due |= self._unposted.intersection(asked_for)
-        found = [key for key in asked_for if key in self._refused]
-        if window is not None and found:
-            oldest = min(found, key=lambda key: self._refused[key].first.invoke.t_ns)
-            for key in found if event.ids else (oldest,):
-                self._judge(self._refused[key], window, event, early=not (due & {key} if event.ids else due))
-        for key in found:
-            if key in due or event.ids:
-                del self._refused[key]
-            else:
-                self._refused[key].excused = True
-
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
-        for session in consumer.sessions:
-            if session.ended is None:
-                self.over(session, event)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer = session.consumer
-        if consumer is None:
-            return
-        window = window_of(self.view, consumer)
-        for handle, entry in [key for key in self._refused if key[0] == consumer.handle]:
-            if entry.topic == session.topic:
-                waiting = self._refused.pop((handle, entry))
-                start_ns = None if window is None else self._from(waiting, window)
-                if window and start_ns is not None and late("nack-late", start_ns + window.latest_ns, event.t_ns):
-                    self.suspect(
-                        "nack-late",
-                        start_ns,
-                        event.t_ns,
-                        "never-requested",
-                        f"consumer {handle} was told at {ms(waiting.last.invoke.t_ns)} that {entry} is refused and had "
-                        f"sent no REDELIVER of it by {ms(event.t_ns)}, expected one within "
-                        f"{window.latest_ns / MS:.0f} ms",
-                        waiting.last.invoke,
-                        event,
-                    )
-
-    def _judge(self, waiting: _Refused, window: Window, event: Frame, early: bool) -> None:
-        handle, first, last = waiting.first.consumer.handle, waiting.first.invoke, waiting.last
-        if early and not number_in_force(self.view, waiting.first.consumer, "ack_timeout_ms"):
-            self.breach(
-                "too-early",
-                f"consumer {handle} asked for {waiting.first.entry} again {elapsed(event.t_ns, first.t_ns)} after the "
-                f"application refused it, expected at least {window.earliest_ns / MS:.0f} ms",
-                first,
-                event,
-            )
-            return
-        start_ns = self._from(waiting, window)
-        if start_ns is None:
-            return
-        if late("nack-late", start_ns + window.latest_ns, event.t_ns):
-            self.suspect(
-                "nack-late",
-                start_ns,
-                event.t_ns,
-                "too-late",
-                f"consumer {handle} asked for {last.entry} again {elapsed(event.t_ns, last.called_ns)} after the "
-                f"application refused it, expected within {window.latest_ns / MS:.0f} ms",
-                last.invoke,
-                event,
-            )
+    for moment, due in timed(timeline, consumer, window):
+        if isinstance(moment, Asked):
+            call = moment.call
+            if not moment.is_nack:
+                acked.add(call.entry)
+                for entry in [entry for entry in waiting if call.covers(entry)]:
+                    waiting[entry] = replace(waiting[entry], excused=True)
+            elif call.entry not in acked and moment.session is not None:
+                waiting[call.entry] = replace(waiting.get(call.entry, _Refused(call, call, moment.event)), last=call)
+        elif isinstance(moment, Called) and moment.is_nack:
+            called.append(moment.call.called_ns)
+        elif isinstance(moment, Redelivery):
+            found = taken(waiting, moment)
+            oldest = min((one.first.invoke.t_ns, place) for place, (_, one) in enumerate(found))[1] if found else 0
+            for entry, one in found if moment.named else found[oldest : oldest + 1]:
+                yield until(one, moment.event, early=not (entry in due if moment.named else due))
+            if not moment.named:
+                waiting.update({entry: replace(one, excused=True) for entry, one in found if entry not in due})
         else:
-            self.exercise(event)
+            yield from (until(one, moment.event, early=False) for _, one in taken(waiting, moment))
 
-    def _from(self, waiting: _Refused, window: Window) -> int | None:
-        """When the upper bound starts to run; None where there is none."""
-        last = waiting.last
-        if last.operation.outcome is not Outcome.OK or waiting.excused or buries(self.view, last.consumer):
-            return None
-        start_ns = last.called_ns
-        for refused_ns in self._refusals_ns.get(last.consumer.handle, ()):
-            if start_ns < refused_ns <= start_ns + window.latest_ns:
-                start_ns = refused_ns
-        return start_ns
+
+def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> int | None:
+    """From the last refusal by its consumer: that later ones must not postpone earlier ones is another requirement."""
+    since_ns = known_ns(last, event)
+    for called_ns in called:
+        if since_ns is not None and since_ns < called_ns <= since_ns + window.latest_ns:
+            since_ns = called_ns
+    return since_ns
+
+
+@check("nack.redelivery-requested-in-time", of=_refusals)
+def nack_redelivery_requested_in_time(timeline: Timeline, refusal: tuple[_Refused, Window]) -> Says:
+    """nack.redelivery-requested-in-time: not before the delay, not after the delay and a tick.
+
+    The lower bound counts from the command, the upper one from the last refusal by this consumer. An ack in between
+    excuses the client from asking at all. A request is too early only when no timer that runs for its entry is due. One
+    that names no entry asks for all of them, and the refusals behind it may each bring one of their own. An entry with
+    a message whose retry letter fails may be asked for at once.
+    """
+    refused, window = refusal
+    first, last, event, since_ns = refused.first, refused.last, refused.event, refused.since_ns
+    who, after = f"consumer {first.consumer.handle}", "after the application refused it, expected"
+    if refused.early and not timeline.setting(first.consumer, "ack_timeout_ms"):
+        waited = f"{who} asked for {first.entry} again {elapsed(event.t_ns, first.invoke.t_ns)} {after}"
+        yield breach("too-early", f"{waited} at least {window.earliest_ns / MS:.0f} ms", first.invoke, event)
+    elif since_ns is None:
+        return
+    elif timeline.bounds.is_past("nack-late", since_ns + window.latest_ns, event.t_ns):
+        timeline.bounds.check_fair("nack-late", since_ns, event.t_ns, what="whether a REDELIVER came too late")
+        code, said = "too-late", f"{who} asked for {last.entry} again {elapsed(event.t_ns, last.called_ns)} {after}"
+        if not refused.is_asked_for:
+            code, said = (
+                "never-requested",
+                f"{who} was told at {ms(last.invoke.t_ns)} that {last.entry} is refused and ",
+            )
+            said += f"and had sent no REDELIVER of it by {ms(event.t_ns)}, expected one"
+        yield breach(code, f"{said} within {window.latest_ns / MS:.0f} ms", last.invoke, event)
+    elif refused.is_asked_for:
+        yield Exercised(event)

@@ -1,17 +1,15 @@
-"""What a refused message in chunks is asked for by."""
+"""nack.requests-all-chunks"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import EntryKey, late, to_client
 from assay_conformance.checks.joined import Joined
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Invoke
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Over, Redelivery, Sent, taken
 
 
 @dataclass(slots=True)
@@ -23,72 +21,60 @@ class _Refused:
     named: set[Entry] = field(default_factory=set)
     request: Frame | None = None
 
+    @property
+    def missing(self) -> list[Entry]:
+        """Chunks that were not asked for."""
+        return [chunk for chunk in self.chunks if chunk not in self.named]
 
-class RequestsAllChunks(RequestCheck):
-    """What is refused and asked for by its last chunk is asked for by the others, too.
 
-    The ids may be spread over several commands, before that of the last chunk or soon behind it.
-    """
+def _asked_for(timeline: Timeline) -> Iterator[tuple[_Refused, Frame, Event]]:
+    """Refused messages that were asked for by their last chunk, this request, and when all chunks were or could be no
+    more."""
+    for consumer in timeline.refusing:
+        for refused, event in _refusals(timeline, consumer):
+            if refused.request is not None:
+                yield refused, refused.request, event
 
-    requirement = RequirementId("nack.requests-all-chunks")
-    needs = ((Invoke, "nack"),)
 
-    def start(self) -> None:
-        self._joined = Joined()
-        self._refused: dict[EntryKey, _Refused] = {}
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and to_client(event):
-            self._joined.came(session, event)
-
-    def asked(self, call: Call) -> None:
-        key, session = (call.consumer.handle, call.entry), self.session_of(call)
-        if call.invoke.verb == "ack":
-            for other in [key] if not call.cumulative else [one for one in self._refused if one[0] == key[0]]:
-                self._refused.pop(other, None)
-        elif call.invoke.verb == "nack" and session is not None:
-            for chunks in self._joined.by_last(session, {call.entry}):
+def _refusals(timeline: Timeline, consumer: Consumer) -> Iterator[tuple[_Refused, Event]]:
+    joined, waiting = Joined(), dict[Entry, _Refused]()
+    for moment in timeline.course(consumer):
+        if isinstance(moment, Sent) and moment.event.to_receiver:
+            joined.came(moment.session, moment.event)
+        elif isinstance(moment, Asked) and not moment.is_nack:
+            waiting.pop(moment.entry, None)
+            waiting = {} if moment.call.cumulative else waiting
+        elif isinstance(moment, Asked):
+            for chunks in joined.by_last(moment.session, {moment.entry}) if moment.session is not None else ():
                 if len(chunks) > 1:
-                    self._refused.setdefault(key, _Refused(call, list(chunks)))
+                    waiting.setdefault(moment.entry, _Refused(moment.call, [*chunks]))
+        elif isinstance(moment, Redelivery) and moment.named:
+            for entry, refused in [one for one in waiting.items() if one[0].topic == moment.session.topic]:
+                refused.named |= moment.named
+                if entry in moment.named:
+                    refused.request = refused.request or moment.event
+                if refused.request is not None and not refused.missing:
+                    yield waiting.pop(entry), moment.event
+        elif isinstance(moment, Over | Redelivery):
+            ended = taken(waiting, moment)
+            yield from ((refused, moment.event) for _, refused in ended if isinstance(moment, Over))
 
-    def redeliver(self, request: Request) -> None:
-        event = request.frame
-        named = request.named()
-        for key in [key for key in self._refused if key[0] == request.consumer.handle]:
-            refused = self._refused[key]
-            if key[1].topic != request.session.topic:
-                continue
-            if not named:
-                del self._refused[key]
-                continue
-            refused.named |= named
-            if refused.request is None and key[1] in named:
-                refused.request = event
-            if refused.request is not None and refused.named.issuperset(refused.chunks):
-                self.exercise(event)
-                del self._refused[key]
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer = session.consumer
-        for key in [key for key in self._refused if consumer is not None and key[0] == consumer.handle]:
-            if key[1].topic != session.topic:
-                continue
-            refused = self._refused.pop(key)
-            if refused.request is not None and late("answer", refused.request.t_ns, event.t_ns):
-                self._left_out(refused, refused.request)
-
-    def _left_out(self, refused: _Refused, request: Frame) -> None:
-        missing = [str(chunk) for chunk in refused.chunks if chunk not in refused.named]
-        self.suspect(
-            "answer",
-            request.t_ns,
-            request.t_ns + TOLERANCES["answer"].slack_ns,
+@check("nack.requests-all-chunks", of=_asked_for)
+def requests_all_chunks(timeline: Timeline, asked_for: tuple[_Refused, Frame, Event]) -> Says:
+    """nack.requests-all-chunks: what is refused and asked for by its last chunk is asked for by the others, too. The
+    ids may be spread over several commands, before that of the last chunk or soon behind it."""
+    refused, request, event = asked_for
+    if not refused.missing:
+        yield Exercised(event)
+    elif timeline.bounds.is_past("answer", request.t_ns, event.t_ns):
+        until_ns = request.t_ns + TOLERANCES["answer"].slack_ns
+        timeline.bounds.check_fair("answer", request.t_ns, until_ns, what="whether all chunks were asked for")
+        yield breach(
             "chunk-left-out",
             f"consumer {refused.call.consumer.handle} refused a message in {len(refused.chunks)} chunks, and asked for "
-            f"it at {ms(request.t_ns)} by {refused.call.entry} and not by {', '.join(missing)}: what comes of it "
-            "cannot be joined",
+            f"it at {ms(request.t_ns)} by {refused.call.entry} and not by {', '.join(map(str, refused.missing))}: what "
+            "comes of it cannot be joined",
             refused.call.invoke,
             request,
         )

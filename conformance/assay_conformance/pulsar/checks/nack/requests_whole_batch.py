@@ -1,159 +1,150 @@
-"""What a refusal brings back: whole entries."""
+"""nack.requests-whole-batch"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    EntryKey,
-    entry_on,
-    is_dead_letter,
-    late,
-    listed,
-    of_batch,
-    sent_round,
-    to_client,
-)
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.consumption import is_dead_letter, late, listed, of_batch, sent_round
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Completion, Event, Frame, Invoke
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
 
 
 @dataclass(slots=True)
-class _Members:
-    """A refused batch entry: the messages still open, and what came back of them."""
+class _Batch:
+    """A batch entry at a consumer: its size, which of it was handed over and when, and acknowledged or sent round."""
+
+    size: int = 0
+    handed: list[Handed] = field(default_factory=list)
+    settled: set[int] = field(default_factory=set)
+
+    def all_seen(self, since: int) -> bool:
+        """Every message of it has come, so that what comes from now on came again."""
+        return len({one.event.message_id.batch_index for one in self.handed if one.event.seq > since}) >= self.size > 1
+
+
+@dataclass(slots=True)
+class _Refused:
+    """A refused batch entry, the last request for it, what that brought, and what came back of it."""
 
     call: Call
+    batch: _Batch
     size: int
     request: Frame | None = None
     dispatch: Frame | None = None
     back: set[int] = field(default_factory=set)
 
+    @property
+    def missing(self) -> set[int]:
+        """What is still open and did not come back."""
+        members = () if self.dispatch is None else self.dispatch.members
+        compacted = {index for index, member in enumerate(members) if member.compacted_out}
+        return set(range(self.size)) - self.batch.settled - self.back - compacted
 
-class RequestsWholeBatch(RequestCheck):
-    """A refused batch message brings its entry back: the REDELIVER names no batch index, and the application gets
-    every message of the entry that it has neither acknowledged nor sent round by a retry letter."""
 
-    requirement = RequirementId("nack.requests-whole-batch")
-    needs = ((Invoke, "nack"),)
+class _Other(NamedTuple):
+    """A reconsume_later, or a receive that ended short."""
 
-    def start(self) -> None:
-        self._refused: dict[EntryKey, _Members] = {}
-        self._acked: set[tuple[int, Entry, int]] = set()
-        self._sizes: dict[EntryKey, int] = {}
+    event: Invoke | Completion
 
-    def asked(self, call: Call) -> None:
-        id = call.message.message_id
-        key = (call.consumer.handle, call.entry)
-        if call.invoke.verb == "ack":
-            if call.cumulative:
-                self._refused.clear()
-            self._acked.add((*key, id.batch_index))
-        elif of_batch(id) and self.session_of(call) is not None and self._all_seen(call, self._sizes.get(key, 0)):
-            self._refused.setdefault(key, _Members(call, self._sizes[key]))
 
-    @on(Invoke, "reconsume_later")
-    def sent_round(self, event: Invoke) -> None:
-        for message, entry in sent_round(self.tracker, event):
-            self._acked.add((event.handle or 0, entry, message.message_id.batch_index))
+def _judgements(timeline: Timeline) -> Iterator[tuple[_Refused, Event]]:
+    """Refused entries that were asked for by a batch index (that request), came back whole (the last message), or had
+    come back in part when a receive ended short (its end)."""
+    for consumer in timeline.refusing:
+        calls = [_Other(one) for one in timeline.events.invokes("reconsume_later") if one.handle == consumer.handle]
+        ends = [_Other(end) for end in timeline.starved if end.handle == consumer.handle]
+        moments = sorted([*timeline.course(consumer), *calls, *ends], key=lambda one: one.event.seq)
+        batches, refused = dict[Entry, _Batch](), dict[Entry, _Refused]()
+        for moment in moments:
+            yield from _judged(timeline, consumer, moment, batches, refused)
 
-    def _all_seen(self, call: Call, size: int) -> bool:
-        """Every message of the entry had come before, so that what comes from now on came again. A seek into the entry
-        left behind what has not come since."""
-        sought = self._last_seek(call.consumer)
-        seen = {
-            message.message_id.batch_index
-            for message in self.tracker.received[call.consumer.handle]
-            if message.seq > sought and self.tracker.entries.get(message.seq) == call.entry
-        }
-        return len(seen) >= size > 1
 
-    def _last_seek(self, consumer: OpenedConsumer) -> int:
-        """The event behind which it stands where that took it; -1 before any."""
-        seek = consumer.last_seek
-        return -1 if seek is None else (self.tracker.operations[seek.op].completion or seek).seq
+def _judged(
+    timeline: Timeline, consumer: Consumer, moment: object, batches: dict[Entry, _Batch], refused: dict[Entry, _Refused]
+) -> Iterator[tuple[_Refused, Event]]:
+    match moment:
+        case Over():
+            refused.clear()
+        case Sent(event, _, entry) if event.to_receiver:
+            batch = batches.setdefault(entry, _Batch())
+            batch.size = (event.meta.batch if event.meta is not None else None) or 0
+            one = refused.get(entry)
+            if one is not None and one.request is not None and event.intact is not False:
+                if any(event.ack_sets) or is_dead_letter(timeline.view, consumer, event) or one.dispatch is not None:
+                    del refused[entry]
+                else:
+                    one.dispatch = event
+        case Handed(event, entry):
+            batches.setdefault(entry, _Batch()).handed.append(moment)
+            one = refused.get(entry)
+            if one is not None and one.dispatch is not None:
+                one.back.add(event.message_id.batch_index)
+                if not one.missing:
+                    yield refused.pop(entry), event
+        case Asked(event, call, there):
+            batch, id = batches.setdefault(call.entry, _Batch()), call.message.message_id
+            if not moment.is_nack:
+                batch.settled.add(id.batch_index)
+                if call.cumulative:
+                    refused.clear()
+            elif of_batch(id) and there is not None and batch.all_seen(_sought(timeline, consumer, event)):
+                refused.setdefault(call.entry, _Refused(call, batch, batch.size))
+        case Redelivery(event):
+            for entry in [entry for entry in refused if moment.ends(entry)]:
+                refused[entry].request = event
+                if _indexed(event, entry) is not None:
+                    yield refused.pop(entry), event
+        case _Other(Invoke() as call):
+            for message, entry in sent_round(timeline.view.tracker, call):
+                batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
+        case _Other(Completion() as end):
+            for entry, one in list(refused.items()):
+                if one.dispatch is not None and one.back and late("answer", one.dispatch.t_ns, end.t_ns):
+                    yield refused.pop(entry), end
 
-    def redeliver(self, request: Request) -> None:
-        event = request.frame
-        for handle, entry in request.asks_for(self._refused):
-            members = self._refused[handle, entry]
-            members.request = event
-            indexed = [id for id in event.ids if entry_on(request.session, id) == entry and id.batch_index >= 0]
-            if indexed:
-                self.breach(
-                    "batch-index-sent",
-                    f"consumer {handle} asked for message {indexed[0].batch_index} of batch {entry} again, expected "
-                    "the whole entry, without a batch index",
-                    members.call.invoke,
-                    event,
-                )
-                del self._refused[handle, entry]
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event):
-            return
-        key = (session.consumer.handle, entry_on(session, event.ids[0]))
-        self._sizes[key] = (event.meta.batch if event.meta is not None else None) or 0
-        members = self._refused.get(key)
-        if members is not None and members.request is not None and event.intact is not False:
-            excused = any(event.ack_sets) or is_dead_letter(self.view, session.consumer, event)
-            if excused or members.dispatch is not None:
-                del self._refused[key]
-            else:
-                members.dispatch = event
+def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
+    """The event of its last seek, where it stands behind that; -1 before any. A seek into an entry left behind what has
+    not come since."""
+    seeks = [one for one in timeline.events.invokes("seek") if one.handle == consumer.handle and one.seq < at.seq]
+    end = timeline.end_of(seeks[-1].op) if seeks else None
+    return -1 if not seeks else seeks[-1].seq if end is None or end.seq > at.seq else end.seq
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        entry = None if consumer is None else self.tracker.entries.get(event.seq)
-        members = None if entry is None else self._refused.get((event.handle, entry))
-        if members is None or members.dispatch is None:
-            return
-        members.back.add(event.message_id.batch_index)
-        if not self._missing(members):
-            self.exercise(event)
-            del self._refused[event.handle, members.call.entry]
 
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        """A receive that ended short, although part of the entry had come, shows that the rest will not."""
-        operation = self.tracker.operations.get(event.op)
-        if operation is None or event.count is None:
-            return
-        if event.count >= int(operation.invoke.args.get("count", 1)):
-            return
-        for (handle, entry), members in list(self._refused.items()):
-            dispatch = members.dispatch
-            if handle != event.handle or dispatch is None or not members.back:
-                continue
-            if not late("answer", dispatch.t_ns, event.t_ns):
-                continue
-            self.suspect(
-                "answer",
-                dispatch.t_ns,
-                event.t_ns,
-                "part-of-entry",
-                f"consumer {handle} got entry {entry} again at {ms(dispatch.t_ns)} and handed over messages "
-                f"{listed(members.back)}, expected {listed(self._missing(members))} too",
-                members.call.invoke,
-                dispatch,
-                event,
-            )
-            del self._refused[handle, entry]
+def _indexed(request: Frame, entry: Entry) -> int | None:
+    ids = (id for id in request.ids if (id.ledger, id.entry) == entry[1:] and id.batch_index >= 0)
+    return next((id.batch_index for id in ids), None)
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        del event
-        if session.consumer is not None:
-            for key in [key for key in self._refused if key[0] == session.consumer.handle]:
-                del self._refused[key]
 
-    def _missing(self, members: _Members) -> set[int]:
-        handle, entry = members.call.consumer.handle, members.call.entry
-        assert members.dispatch is not None
-        compacted = {index for index, member in enumerate(members.dispatch.members) if member.compacted_out}
-        open_ = {index for index in range(members.size) if (handle, entry, index) not in self._acked}
-        return open_ - members.back - compacted
+@check("nack.requests-whole-batch", of=_judgements)
+def requests_whole_batch(timeline: Timeline, judgement: tuple[_Refused, Event]) -> Says:
+    """nack.requests-whole-batch: a refused batch message brings its entry back: the REDELIVER names no batch index, and
+    the application gets every message of the entry that it has neither acknowledged nor sent round by a retry
+    letter."""
+    refused, event = judgement
+    call, dispatch = refused.call, refused.dispatch
+    handle, entry = call.consumer.handle, call.entry
+    if isinstance(event, Frame):
+        yield breach(
+            "batch-index-sent",
+            f"consumer {handle} asked for message {_indexed(event, entry)} of batch {entry} again, expected the whole "
+            "entry, without a batch index",
+            call.invoke,
+            event,
+        )
+    elif isinstance(event, Completion) and dispatch is not None:
+        timeline.bounds.check_fair("answer", dispatch.t_ns, event.t_ns, what="whether the whole entry came back")
+        yield breach(
+            "part-of-entry",
+            f"consumer {handle} got entry {entry} again at {ms(dispatch.t_ns)} and handed over messages "
+            f"{listed(refused.back)}, expected {listed(refused.missing)} too",
+            call.invoke,
+            dispatch,
+            event,
+        )
+    else:
+        yield Exercised(event)

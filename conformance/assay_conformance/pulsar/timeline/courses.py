@@ -1,0 +1,169 @@
+"""Courses: what happened to the messages of one consumer, one event behind the other.
+
+| moment       | what happened                                                                                    |
+|--------------|--------------------------------------------------------------------------------------------------|
+| `Sent`       | a MESSAGE was written to it, or came to it                                                       |
+| `Handed`     | the application got a message                                                                    |
+| `Asked`      | the application asked to acknowledge or refuse a message, and the client took it                 |
+| `Called`     | that call completed well: the client knew of it by then                                          |
+| `Redelivery` | the client wrote a REDELIVER                                                                     |
+| `Over`       | its session on a topic ended, or was moved elsewhere: what it held there can be asked for no more |
+| `Closing`    | the application closes it, or its client, which may stop its timers                              |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeVar
+
+from assay_conformance.checks.consumption import REFUSED, from_client
+from assay_conformance.checks.tracker import Call, Tracker
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline.acks import session_for
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
+from assay_conformance.pulsar.timeline.deliveries import REDELIVER
+
+W = TypeVar("W")
+
+
+class Sent(NamedTuple):
+    """A fault may make two of one MESSAGE: `event.from_sender` and `event.to_receiver` say which."""
+
+    event: Frame
+    session: ConsumerSession
+    entry: Entry
+
+
+class Handed(NamedTuple):
+    """Of an entry that is known."""
+
+    event: Received
+    entry: Entry
+
+    @property
+    def place(self) -> int:
+        """In its batch; 0 without one."""
+        return max(self.event.message_id.batch_index, 0)
+
+
+class Asked(NamedTuple):
+    """A call of several messages that failed may have been taken for some of them, and is asked, too. `session`: where
+    the message came and can still be settled, if there is one."""
+
+    event: Invoke
+    call: Call
+    session: ConsumerSession | None
+
+    @property
+    def is_nack(self) -> bool:
+        """Or else it is an ack."""
+        return self.call.invoke.verb == "nack"
+
+    @property
+    def entry(self) -> Entry:
+        """Of the message; a cumulative ack covers earlier ones, too."""
+        return self.call.entry
+
+
+class Called(NamedTuple):
+    """The same call as it completed."""
+
+    event: Completion
+    call: Call
+    session: ConsumerSession | None
+
+    @property
+    def is_nack(self) -> bool:
+        """Or else it is an ack."""
+        return self.call.invoke.verb == "nack"
+
+
+class Redelivery(NamedTuple):
+    """`named`: its entries; none where it asks for everything."""
+
+    event: Frame
+    session: ConsumerSession
+    named: frozenset[Entry]
+
+    def ends(self, entry: Entry) -> bool:
+        """Whether it asks for this entry."""
+        return entry.topic == self.session.topic and (not self.named or entry in self.named)
+
+
+class Over(NamedTuple):
+    """By SEEK, CLOSE_CONSUMER, UNSUBSCRIBE, or the end of the connection, the agent or the Case."""
+
+    event: Event
+    session: ConsumerSession
+
+    def ends(self, entry: Entry) -> bool:
+        """Whether this entry was held there."""
+        return entry.topic == self.session.topic
+
+
+class Closing(NamedTuple):
+    """Of all that it holds."""
+
+    event: Invoke
+
+    def ends(self, entry: Entry) -> bool:
+        """Every entry."""
+        return bool(entry)
+
+
+Moment = Sent | Handed | Asked | Called | Redelivery | Over | Closing
+
+
+def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
+    """Take out those entries that wait for what this moment is: that they are asked for, or can be no more."""
+    if not isinstance(moment, Redelivery | Over | Closing):
+        return []
+    return [(entry, waiting.pop(entry)) for entry in [entry for entry in waiting if moment.ends(entry)]]
+
+
+def course(tracker: Tracker, sessions: ConsumerSessions, consumer: Consumer, calls: list[Call]) -> list[Moment]:
+    """All moments of one consumer, in order of their events."""
+    found: list[Moment] = [*_calls(tracker, calls)]
+    for session in consumer.sessions:
+        for moment in _session(sessions, session):
+            if known_owner(session, moment.event) is consumer:
+                found.append(moment)
+    for message in tracker.received.get(consumer.handle, ()):
+        entry = tracker.entries.get(message.seq)
+        if entry is not None:
+            found.append(Handed(message, entry))
+    if isinstance(consumer.closing, Invoke):
+        found.append(Closing(consumer.closing))
+    return sorted(found, key=lambda moment: moment.event.seq)
+
+
+def _session(sessions: ConsumerSessions, session: ConsumerSession) -> Iterator[Moment]:
+    for frame in sessions.frames(session, "MESSAGE"):
+        if frame.dir is Direction.TO_CLIENT and frame.ids:
+            yield Sent(frame, session, _entry(session, frame))
+    for frame in sessions.frames(session, REDELIVER):
+        if from_client(frame):
+            named = (Entry(session.topic, id.ledger, id.entry) for id in frame.ids)
+            yield Redelivery(frame, session, frozenset(named))
+    yield from (Over(end, session) for end in sessions.ends(session))
+
+
+def _entry(session: ConsumerSession, frame: Frame) -> Entry:
+    return Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)
+
+
+def _calls(tracker: Tracker, calls: list[Call]) -> Iterator[Moment]:
+    for call in calls:
+        completion = call.operation.completion
+        if len(tracker.calls[call.invoke.op]) > 1 or completion is None or completion.outcome not in REFUSED:
+            yield Asked(call.invoke, call, session_for(call, call.invoke))
+        if completion is not None and completion.outcome is Outcome.OK:
+            yield Called(completion, call, session_for(call, completion))
+
+
+def known_ns(call: Call, at: Event) -> int | None:
+    """When the client certainly knew of a call that had completed well by then."""
+    completion = call.operation.completion
+    known = completion is not None and completion.outcome is Outcome.OK and completion.seq < at.seq
+    return call.called_ns if known else None
