@@ -13,6 +13,7 @@ import os
 import select
 import shutil
 import signal
+import stat
 import time
 import urllib.error
 import urllib.request
@@ -84,11 +85,14 @@ def finish(ledger: CleanupJournal, more: Removers = _NO_MORE) -> list[Cleaned]:
 def _abandoned(path: Path) -> Iterator[int | None]:
     """The ledger, locked by us; None when its owner lives, or another cleaner is at it or has done with it."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         yield None
         return
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            yield None
+            return
         owner, _ = read(_content(descriptor))
         # The lock alone would do, were there no file systems on which locks are only half kept.
         dead = owner is None or not owner.alive()

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import pyarrow as pa
 from pyarrow import fs
 
 from assay_conformance.ledger import rows as row_types
@@ -21,6 +20,7 @@ from assay_conformance.ledger.tables import PARTS, SMALL, Table
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.layout import INFO, VERSION_KEY, schema, small_name
 from assay_reports.ledgers.parquet import UNREADABLE, checked_footer, damage, read_table, said
+from assay_reports.ledgers.places import is_file, names, place, small_file
 
 DAMAGED = "its rows cannot be read; the file is damaged"
 
@@ -98,7 +98,7 @@ class Ledger:
 
 def open_ledger(where: str) -> Ledger:
     """The ledger in a folder, or under a URI that pyarrow knows (s3://, hdfs://, ...)."""
-    files, root = _place(where)
+    files, root = place(where)
     found = files.get_file_info(root).type
     if found is not fs.FileType.Directory:
         what = "no such folder" if found is fs.FileType.NotFound else "is no folder"
@@ -116,9 +116,10 @@ def open_ledger(where: str) -> Ledger:
 
 
 def is_begun(where: str) -> bool:
-    """Whether somebody has put a ledger.json there, whatever it says; or a file, which will be no ledger."""
-    files, root = _place(where)
-    return any(one.type is fs.FileType.File for one in files.get_file_info([f"{root}/{INFO}", root]))
+    """Whether there is a ledger.json, whatever it is; or anything but a folder, which will be no ledger."""
+    files, root = place(where)
+    info, folder = files.get_file_info([f"{root}/{INFO}", root])
+    return info.type is not fs.FileType.NotFound or folder.type not in (fs.FileType.NotFound, fs.FileType.Directory)
 
 
 def grown(ledger: Ledger) -> Ledger:
@@ -161,36 +162,28 @@ def row_type(table: Table) -> Any:
     return getattr(row_types, table.name.capitalize())
 
 
-def _place(where: str) -> tuple[Any, str]:
-    try:
-        return fs.FileSystem.from_uri(where) if "://" in where else (fs.LocalFileSystem(), where.rstrip("/") or "/")
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise UsageError(f"{where}: cannot be reached: {said(error)}") from error
-
-
 def _bytes(files: Any, path: str, where: str) -> bytes:
     try:
-        with files.open_input_stream(path) as stream:
-            return bytes(stream.read())
+        return small_file(files, path)
     except OSError as error:
         raise UsageError(f"{where}: no {INFO} that can be read, so it is no ledger ({said(error)})") from error
 
 
 def _listed(files: Any, root: str, table: Table, where: str) -> list[str]:
-    """The parts of a table. What begins with a dot is still being written, or was left by a writer that was killed."""
+    """What there is by the name of a part. What begins with a dot is still being written, or was left by a writer that
+    was killed."""
     try:
-        infos = files.get_file_info(fs.FileSelector(f"{root}/{table.name}"))
+        found = names(files, f"{root}/{table.name}")
     except OSError as error:
         raise UsageError(
             f"{where}: the table {table.name} is missing; expected a folder of that name ({said(error)})"
         ) from error
-    names = (info.base_name for info in infos if info.type is fs.FileType.File)
-    return sorted(f"{table.name}/{name}" for name in names if name.endswith(".parquet") and name[0] not in "._")
+    return sorted(f"{table.name}/{name}" for name in found if name.endswith(".parquet") and name[0] not in "._")
 
 
 def _small(files: Any, root: str, table: Table, where: str, info: LedgerInfo) -> tuple[Any, ...]:
     file = small_name(table)
-    if files.get_file_info(f"{root}/{file}").type is not fs.FileType.File:
+    if not is_file(files, f"{root}/{file}"):
         raise UsageError(f"{where}: the table {table.name} is missing; expected {file}")
     try:
         content = read_table(f"{root}/{file}", files)
@@ -204,6 +197,8 @@ def _small(files: Any, root: str, table: Table, where: str, info: LedgerInfo) ->
 
 def _part(files: Any, root: str, table: Table, file: str, where: str, info: LedgerInfo) -> Part | BadPart:
     path = f"{root}/{file}"
+    if not is_file(files, path):
+        return BadPart(table.name, file, "is no regular file; expected a part")
     try:
         with files.open_input_file(path) as stream:
             metadata = checked_footer(stream)

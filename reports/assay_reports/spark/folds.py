@@ -33,6 +33,7 @@ from assay_conformance.model.errors import UsageError
 from assay_reports.bounds import ABANDONED_S
 from assay_reports.ledgers.opening import DAMAGED, BadPart, Ledger, Part
 from assay_reports.ledgers.parquet import damage
+from assay_reports.ledgers.places import is_file, small_file
 from assay_reports.spark import screen, views
 
 BATCH_ROWS = 24_000_000
@@ -279,6 +280,8 @@ class _Folder:
         selected = fs.FileSelector(f"{self.root}/{name}", recursive=True)
         try:
             files = [info.path for info in self._files.get_file_info(selected) if info.path.endswith(".parquet")]
+            if not all(is_file(self._files, path) for path in files):
+                return False
             for path in files:
                 with self._files.open_input_file(path) as stream:
                     if damage(stream):
@@ -289,8 +292,7 @@ class _Folder:
 
     def _read(self, file: str) -> Batch | None:
         try:
-            with self._files.open_input_stream(f"{self.root}/{file}") as stream:
-                return msgspec.json.decode(stream.read(), type=Batch)
+            return msgspec.json.decode(small_file(self._files, f"{self.root}/{file}"), type=Batch)
         except (OSError, msgspec.MsgspecError):
             return None
 

@@ -25,6 +25,7 @@ from assay_conformance.ledger.segments import (
 )
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import FileKind, parse_version, upgrader
+from assay_reports.files import open_regular
 
 WINDOW = 4 * MOST_BYTES
 KEPT = 5
@@ -145,10 +146,7 @@ class SegmentFile:
             return file.read()
 
     def _open(self) -> BinaryIO:
-        try:
-            return self.path.open("rb")
-        except OSError as error:
-            raise UsageError(f"{self.path}: cannot be read: {error.strerror}") from error
+        return open_regular(self.path, "a segment file")
 
     def _read(self, found: Scan) -> Iterator[list[Block]]:
         self.used += found.used

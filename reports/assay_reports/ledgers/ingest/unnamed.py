@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,13 +19,13 @@ from assay_reports.ledgers.layout import INFO
 def info_beside(folders: Iterable[Path], suite: str) -> LedgerInfo:
     """The first ledger.json there is; else one that says what segments tell by themselves: when the run began."""
     for folder in folders:
-        if (path := folder / INFO).is_file():
+        if os.path.lexists(path := folder / INFO):
             return load(path, f"a {INFO}", read_info)
         last = folder
     return LedgerInfo(
         schema=str(CURRENT[FileKind.LEDGER]),
         file=FileKind.LEDGER,
-        run=last.resolve().name,
+        run=os.path.basename(os.path.realpath(last)),
         suite=suite,
         origin=Origin.SEGMENTS,
         client="unknown",

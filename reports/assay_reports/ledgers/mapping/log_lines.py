@@ -6,7 +6,8 @@ import csv
 from collections.abc import Iterator
 from typing import BinaryIO, Final, TextIO, TypeVar
 
-from assay_reports.bounds import MOST_LINE_BYTES
+from assay_conformance.model.doors import MalformedError
+from assay_reports.bounds import MOST_FILE_BYTES, MOST_LINE_BYTES
 from assay_reports.ledgers.mapping.values import BadRowError
 
 BATCH_ROWS: Final = 50_000
@@ -28,8 +29,10 @@ class JsonLines:
     def __iter__(self) -> Iterator[bytes]:
         while line := self._read():
             yield line
+            began = self.passed
             while len(line) > MOST_LINE_BYTES and not line.endswith(b"\n"):
                 line = self._read()
+                _see_end(self.passed - began)
 
     def _read(self) -> bytes:
         line = self._file.readline(MOST_LINE_BYTES + 1)
@@ -79,8 +82,10 @@ class _CsvLines:
         return self
 
     def __next__(self) -> str:
+        began = self.passed
         while self._in_long_line:
             rest = self._read()
+            _see_end(self.passed - began)
             self._in_long_line = bool(rest) and not rest.endswith(("\n", "\r"))
             self._row_began = self.passed
         if not (line := self._read()):
@@ -94,6 +99,12 @@ class _CsvLines:
         line = self._file.readline(MOST_LINE_BYTES + 1)
         self.passed += len(line)
         return line
+
+
+def _see_end(passed: int) -> None:
+    """MalformedError where a line goes on and on: this is no log, and may be as large as its disk says."""
+    if passed > MOST_FILE_BYTES:
+        raise MalformedError(f"has a line of more than {MOST_FILE_BYTES} bytes")
 
 
 def in_batches(rows: Iterator[T], source: JsonLines | CsvRows) -> Iterator[list[T]]:

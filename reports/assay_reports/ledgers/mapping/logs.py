@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import msgspec
 
 from assay_conformance.model.errors import UsageError
 from assay_reports.bounds import MOST_LINE_BYTES
+from assay_reports.files import open_regular, understanding
 from assay_reports.ledgers.mapping.log_lines import BATCH_ROWS, TOO_LONG, CsvRows, JsonLines, in_batches
 from assay_reports.ledgers.mapping.map_file import Unit
 from assay_reports.ledgers.mapping.parquet_log import parquet_rows
@@ -22,6 +24,7 @@ from assay_reports.ledgers.parquet import UNREADABLE, said
 
 BELOW_16, BELOW_31, BELOW_63 = 1 << 15, 1 << 31, 1 << 63
 """Bounds of what columns of tables hold."""
+A_LOG = "a log"
 _SHOWN = 60
 _MOST_NAMES = 40
 
@@ -56,7 +59,8 @@ def batches(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     if reader is None:
         raise UsageError(f"{path}: expected a file that ends in {', '.join(_READERS)}")
     try:
-        yield from reader(path, columns)
+        with understanding(path, A_LOG):
+            yield from reader(path, columns)
     except UNREADABLE as error:
         raise UsageError(f"{path}: cannot be read: {said(error)}") from error
 
@@ -78,6 +82,8 @@ def _listed(names: Collection[str]) -> str:
 
 def _of_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     wanted, first = sorted(set(columns.values())), 1
+    # Arrow opens it again, by its name, for it reads in several threads.
+    open_regular(path, A_LOG).close()
     for rows in parquet_rows(path, wanted, BATCH_ROWS, lambda names: has(path, names, columns)):
         yield Batch(list(enumerate(rows, first)), wanted)
         first += len(rows)
@@ -85,7 +91,7 @@ def _of_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
 
 def _csv(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     # As text: what a column means is the map's business. Bytes that are no UTF-8 stay apart from each other.
-    with path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
+    with TextIOWrapper(open_regular(path, A_LOG), encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
         lines = CsvRows(file)
         rows = iter(lines)
         head = next(rows, [])
@@ -110,7 +116,7 @@ def _of_row(places: Mapping[str, int], width: int, row: list[str] | BadRowError)
 def _json(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     wanted = tuple(set(columns.values()))
     names: dict[str, None] = {}
-    with path.open("rb") as file:
+    with open_regular(path, A_LOG) as file:
         lines = JsonLines(file)
         numbered = ((number, _of_json(line, wanted, names)) for number, line in enumerate(lines, 1) if line.strip())
         for rows in in_batches(numbered, lines):
