@@ -1,4 +1,4 @@
-"""Connections: a broker that takes its time, one that asks, and one that falls silent."""
+"""Connections: a slow handshake, pings, silence, new credentials, a proxy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Fault, 
 from assay_conformance.model.policy import BrokerSettings
 
 KEEP_ALIVE_MS = 1_000
-"""Where it can be set; the bound of a client in which it is fixed is the fixed one."""
+"""Used where it can be set; a client in which it is fixed is judged by its own."""
 
 
 def slow_handshake() -> Case:
@@ -17,11 +17,11 @@ def slow_handshake() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/slow-handshake",
-        "CONNECTED takes 150 ms, and nothing follows CONNECT before it",
+        "CONNECTED is delayed by 150 ms, and nothing may follow CONNECT before it",
         ("connection.handshake-first",),
         capabilities=("producer",),
-        # A pause, as some clients connect when they are opened and others with their first producer. It decides
-        # nothing: what leaves too early leaves right behind CONNECT, and a client that waits may wait for any time.
+        # Some clients connect when they are opened, others with their first producer. The length of the pause does not
+        # matter: what leaves too early leaves right after CONNECT.
         faults=(Fault(trigger=down("CONNECTED"), action=Delay(150)),),
     )
 
@@ -33,7 +33,7 @@ def ping_is_answered() -> Case:
     plan.wait_frame("PONG", Direction.TO_BROKER, 2, deadline_ms=3_000)
     return plan.case(
         "connection/ping-is-answered",
-        "The broker pings an idle and a busy connection",
+        "The broker sends PING on an idle and on a busy connection",
         ("connection.answers-ping",),
         capabilities=("producer",),
         faults=(
@@ -50,7 +50,7 @@ def silent_broker() -> Case:
     plan.wait_frame("CONNECT", Direction.TO_BROKER, 2, deadline_ms=75_000)
     return plan.case(
         "connection/silent-broker",
-        "Nothing comes from the broker any more, and the client makes a new connection",
+        "The broker falls silent, and the client makes a new connection",
         ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
@@ -74,7 +74,7 @@ def credentials_expire() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/credentials-expire",
-        "The broker asks for fresh credentials, for those of before are not valid any more",
+        "The broker asks for new credentials, since the old ones have expired",
         ("connection.answers-auth-challenge",),
         capabilities=("producer", "auth_refresh"),
         client={"tokens": "first,second"},
@@ -91,7 +91,7 @@ def behind_a_proxy() -> Case:
     plan.wait_ops(plan.receive(consumer, 1, 2_000))
     return plan.case(
         "connection/behind-a-proxy",
-        "Two brokers behind a proxy, and a topic of the second one",
+        "Two brokers behind a proxy, and a topic that the second one owns",
         ("connection.proxy-to-broker-url",),
         capabilities=("producer", "consumer"),
         consumer=EARLIEST,

@@ -1,4 +1,4 @@
-"""Connections, with the network in between late, slow, lossy or cut off."""
+"""Connections over a network that is late, slow, lossy or interrupted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def silence_that_a_keep_alive_ends() -> Case:
     plan.wait_ops(send)
     return plan.case(
         "connection/silent-network",
-        "No byte arrives at the client any more, and it makes a new connection",
+        "The network delivers nothing to the client any more, and it makes a new connection",
         ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
@@ -33,13 +33,13 @@ def silence_that_a_keep_alive_ends() -> Case:
 CASES = (
     with_packet_faults(
         "connection/distant-network",
-        "A packet takes 50 ms, give or take 20, each way",
+        "Each packet takes 50 ms, give or take 20, in each direction",
         ("connection.handshake-first",),
         Shape(delay_ms=50, jitter_ms=20),
     ),
     with_toxics(
         "connection/far-broker",
-        "Each way takes 60 ms, and nothing follows CONNECT before CONNECTED is there",
+        "Each direction takes 60 ms, and nothing may follow CONNECT before CONNECTED arrives",
         ("connection.handshake-first",),
         Latency(latency_ms=60),
         Latency(latency_ms=60, direction=TO_BROKER),

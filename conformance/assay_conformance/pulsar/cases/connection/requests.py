@@ -1,5 +1,4 @@
-"""Cases for the handshake's agreements and for requests: old brokers, limits that differ, redirects, time-outs, answers
-nobody asked for."""
+"""Cases for handshakes and requests: old brokers, limits that differ, redirects, time-outs, unsolicited answers."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def several_acks_on_an_old_broker() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "connection/old-broker",
-        "Five acknowledgments for a broker of protocol version 11, which takes one at a time",
+        "Five acknowledgements for a broker of protocol version 11, which takes one id per ACK",
         ("connection.negotiated-version", "connection.request-ids-unique"),
         capabilities=("consumer",),
         consumer=EARLIEST,
@@ -52,7 +51,7 @@ def sends_to_a_very_old_broker() -> Case:
     plan.wait_ops(plan.send(producer, 3))
     return plan.case(
         "connection/very-old-broker",
-        "Three messages for a broker of protocol version 5, which knows no checksum",
+        "Three messages for a broker of protocol version 5, which does not know checksums",
         ("connection.no-checksum-to-old-broker",),
         capabilities=("producer",),
         topology=Topology(protocol_version=5),
@@ -80,7 +79,7 @@ def max_message_size_changes() -> Case:
 
 
 def max_message_size_differs() -> Case:
-    """The second connection is to the broker with the larger limit; the message is for the other one."""
+    """The second connection is to the broker with the larger limit; the message goes to the other one."""
     plan = Schedule()
     plan.broker("unload", topic="u", broker=1)
     client = plan.client()
@@ -110,7 +109,7 @@ def one_redirect() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/one-redirect",
-        "The topic is another broker's, and the first one asked says so",
+        "Another broker owns the topic, and the first one redirects to it",
         ("connection.follows-redirects",),
         capabilities=("producer",),
         topology=Topology(brokers=2),
@@ -123,7 +122,7 @@ def endless_redirects() -> Case:
     plan.producer(plan.client())
     return plan.case(
         "connection/endless-redirects",
-        "Every lookup is redirected, to where it came from",
+        "Every look-up is redirected to the same broker",
         ("connection.follows-redirects",),
         capabilities=("producer",),
         client=BRIEF,
@@ -138,7 +137,7 @@ def subscribe_response_lost() -> Case:
     plan.wait_ms(700)
     return plan.case(
         "connection/subscribe-response-lost",
-        "A consumer is let in, and never hears of it",
+        "A consumer is registered, and the SUCCESS is lost",
         ("connection.closes-timed-out-registration",),
         capabilities=("consumer",),
         client=BRIEF,
@@ -147,11 +146,11 @@ def subscribe_response_lost() -> Case:
 
 
 AGAIN_MS = 4_000
-"""A client whose operations have BRIEF's time has registered again by then."""
+"""By then a client with the operation time-out of BRIEF has registered again."""
 
 
 def reconnect_times_out() -> Case:
-    """The answer comes after all, when nobody waits for it any more."""
+    """The answer comes late, when the client does not wait for it any more."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
@@ -160,7 +159,7 @@ def reconnect_times_out() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/reconnect-times-out",
-        "A producer comes back after a lost connection, and is answered later than it waits",
+        "A producer reconnects after a lost connection, and gets its answer after its time-out",
         ("connection.closes-timed-out-registration",),
         capabilities=("producer",),
         client=BRIEF,
@@ -169,7 +168,7 @@ def reconnect_times_out() -> Case:
             Fault(
                 trigger=down("PRODUCER_SUCCESS", k=2),
                 action=Hold(overtake=True),
-                # A client that does not register again gets it in the end, too.
+                # A client that does not register again gets the answer in the end, too.
                 until=Until(frame=down("PRODUCER_SUCCESS"), after_ms=AGAIN_MS),
             ),
         ),
@@ -177,11 +176,11 @@ def reconnect_times_out() -> Case:
 
 
 PATIENT: Config = {"operation_timeout_ms": 5_000}
-"""Time for many attempts to open something."""
+"""Enough time for many attempts to open something."""
 
 
 def not_ready(command: str) -> Case:
-    """The first answer is an error that passes."""
+    """The first answer is a temporary error."""
     plan = Schedule()
     client = plan.client()
     if command == "PRODUCER":
@@ -202,7 +201,7 @@ def not_ready(command: str) -> Case:
 
 
 def never_ready(command: str) -> Case:
-    """However often it is asked."""
+    """Every attempt gets the same error."""
     plan = Schedule()
     client = plan.client()
     if command == "PRODUCER":
@@ -211,8 +210,8 @@ def never_ready(command: str) -> Case:
         plan.consumer(client)
     return plan.case(
         f"connection/never-ready-for-{command.lower()}",
-        f"The broker is not ready for any {command}, and the opening fails when its time is up",
-        # Who never asks again was not seen to end in time.
+        f"The broker is not ready for any {command}, and opening fails at its time-out",
+        # Of a client that does not retry it is not known that it would end in time.
         (
             "connection.retries-service-not-ready",
             *(("connection.reconnects-while-opening",) if command == "PRODUCER" else ()),
@@ -225,13 +224,13 @@ def never_ready(command: str) -> Case:
 
 
 def owner_unreachable(words: str, how: Cut) -> Case:
-    """The broker that has the topic ends the first connection before it has said anything."""
+    """The broker that owns the topic closes the first connection before it has answered."""
     plan = Schedule()
     plan.broker("unload", topic="t", broker=1)
     plan.wait_ops(plan.send(plan.producer(plan.client())))
     return plan.case(
         f"connection/owner-{words}",
-        "The first connection to the topic's own broker ends before its handshake",
+        "The first connection to the owner of the topic ends before its handshake",
         ("connection.reconnects-while-opening",),
         capabilities=("producer",),
         client=PATIENT,
@@ -252,7 +251,7 @@ def unsolicited_responses() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/unsolicited-responses",
-        "Answers to no request, and news of producers and consumers that are not there",
+        "Answers to no request, and commands about producers and consumers that do not exist",
         ("connection.ignores-unknown-ids",),
         capabilities=("producer", "consumer"),
         consumer=EARLIEST,
@@ -291,7 +290,7 @@ def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP")
 def lookups_fail() -> Case:
     return _lookups_fail(
         "lookups-fail",
-        "The broker is not ready for the first look-ups, and then has too many of them",
+        "The first look-ups get ServiceNotReady and TooManyRequests",
         "ServiceNotReady",
         "TooManyRequests",
         "ServiceNotReady",
@@ -301,7 +300,7 @@ def lookups_fail() -> Case:
 def partition_metadata_not_ready() -> Case:
     return _lookups_fail(
         "partition-metadata-not-ready",
-        "The broker is not ready to say how many partitions a topic has",
+        "The first requests for the number of partitions get ServiceNotReady and TooManyRequests",
         "ServiceNotReady",
         "TooManyRequests",
         command="PARTITIONED_METADATA",
@@ -309,7 +308,9 @@ def partition_metadata_not_ready() -> Case:
 
 
 def lookup_is_forbidden() -> Case:
-    return _lookups_fail("lookup-is-forbidden", "The client may not look the topic up", "AuthorizationError")
+    return _lookups_fail(
+        "lookup-is-forbidden", "The client is not authorized to look the topic up", "AuthorizationError"
+    )
 
 
 CASES = (

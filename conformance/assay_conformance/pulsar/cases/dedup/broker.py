@@ -1,4 +1,5 @@
-"""Deduplication, the broker's half: what no client writes by itself, and what is known when a topic is loaded anew."""
+"""Deduplication in the broker: SENDs that no client writes by itself, and what is known after a topic is loaded
+again."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from assay_conformance.pulsar.cases.dedup.client import DEDUPLICATED, NAMED
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send, lost_before_cut, lost_receipts
 
 FORGOTTEN_MS = 84_000
-"""A minute, a third of it until the broker looks again, and what a busy machine takes."""
+"""A minute, a third of it until the next clean-up, and what a busy machine takes."""
 
 BATCHED: Config = {**NAMED, "batching": True, "batching_max_publish_delay_ms": 500}
 
 
 def _says_ids(k: int, lowest: int, highest: int) -> Fault:
-    """The k-th SEND names these ids, whatever its client wrote."""
+    """The k-th SEND carries these ids, whatever its client wrote."""
     ids = {"sequence_id": lowest, "highest_sequence_id": highest}
     return Fault(
         trigger=up("SEND", k=k), action=Rewrite({**ids, **{f"metadata.{name}": id for name, id in ids.items()}})
@@ -27,7 +28,7 @@ def _says_ids(k: int, lowest: int, highest: int) -> Fault:
 
 
 def id_inside_a_batch() -> Case:
-    """Clients differ in what they write about a batch: the broker is told the same of all of them."""
+    """Clients differ in the ids they write for a batch: a fault makes them the same for all of them."""
     plan = Schedule()
     client = plan.client()
     batched = plan.producer(client, batching=True, batching_max_publish_delay_ms=500)
@@ -38,7 +39,7 @@ def id_inside_a_batch() -> Case:
     plan.wait_ops(plan.send(plan.producer(client, initial_sequence_id=1)))
     return plan.case(
         "dedup/id-inside-a-batch",
-        "A batch with the ids 0 to 3 is stored, and a message with id 2 comes",
+        "A batch with the ids 0 to 3 is stored, and a message with id 2 arrives",
         ("dedup.records-highest-sequence-id",),
         capabilities=("batching", "explicit_sequence_id"),
         topology=DEDUPLICATED,
@@ -64,7 +65,7 @@ def sequence_gaps() -> Case:
 
 
 def batch_of_old_and_new() -> Case:
-    """The client is answered as if nothing had been altered."""
+    """The client gets the answer that fits what it wrote."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     for count in (1, 3):
@@ -73,7 +74,7 @@ def batch_of_old_and_new() -> Case:
         plan.wait_ops(sent)
     return plan.case(
         "dedup/batch-of-old-and-new",
-        "A message with id 0 is stored, and a batch comes that says it has the ids 0 to 3",
+        "A message with id 0 is stored, and a batch with the ids 0 to 3 arrives",
         ("dedup.batch-judged-by-lowest-id",),
         capabilities=("batching",),
         topology=DEDUPLICATED,
@@ -87,8 +88,8 @@ def batch_of_old_and_new() -> Case:
 
 
 def _called_marker(k: int, id: int, own: int) -> tuple[Fault, Fault]:
-    """The k-th SEND, with the id `own`, says that it is a marker with this id; its client is answered as if nothing had
-    been altered."""
+    """The k-th SEND, whose id is `own`, becomes a marker with this id; the client gets the answer that fits what it
+    wrote."""
     marked = Rewrite({"sequence_id": id, "highest_sequence_id": id, "marker": True})
     answered = Rewrite({"sequence_id": own, "highest_sequence_id": own})
     return Fault(trigger=up("SEND", k=k), action=marked), Fault(trigger=down("SEND_RECEIPT", k=k), action=answered)
@@ -101,7 +102,7 @@ def markers() -> Case:
         plan.wait_ops(plan.send(producer))
     return plan.case(
         "dedup/markers",
-        "Of four messages the second says that it is a marker with the first one's id, and the third one with id 50",
+        "Of four messages the second becomes a marker with the first one's id, and the third a marker with id 50",
         ("dedup.markers-are-exempt",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -116,7 +117,7 @@ def chunks_resent() -> Case:
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
         "dedup/chunks-resent",
-        "A message of four chunks is stored, loses its receipts, and comes again",
+        "A message of four chunks is stored, loses its receipts, and is sent again",
         ("dedup.checks-last-chunk-only",),
         capabilities=("chunking_producer", "resend_pending"),
         topology=msgspec.structs.replace(DEDUPLICATED, max_message_bytes=LIMIT_BYTES),
@@ -137,7 +138,7 @@ def failed_write() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/failed-write",
-        "Two sends cannot be written, and come again",
+        "Two sends cannot be written, and are sent again",
         ("dedup.accepts-retry-of-failed-write",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
@@ -147,7 +148,7 @@ def failed_write() -> Case:
 
 
 def duplicate_after_an_unload() -> Case:
-    """What a broker knows of a name it reads again from what is stored when it loads the topic."""
+    """A broker that loads a topic reads its last ids again from what is stored."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
@@ -156,7 +157,7 @@ def duplicate_after_an_unload() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-after-an-unload",
-        "Three stored sends lose their receipts and come again when their topic was loaded anew",
+        "Three stored sends lose their receipts and are sent again after their topic was loaded again",
         ("dedup.survives-unload",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
@@ -175,7 +176,7 @@ def last_sequence_id_after_unload() -> Case:
     plan.producer(client)
     return plan.case(
         "dedup/last-sequence-id-after-unload",
-        "A name that has sent three messages is opened again when its topic was loaded anew",
+        "A name that has sent three messages is opened again after its topic was loaded again",
         ("dedup.survives-unload",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -183,7 +184,7 @@ def last_sequence_id_after_unload() -> Case:
 
 
 def restored_from_snapshot() -> Case:
-    """After two entries the broker writes down what it knows; of the first name nothing comes behind that."""
+    """After two entries the broker writes a snapshot; nothing of the first name comes after that."""
     plan = Schedule()
     client = plan.client()
     for name, count in (("orders", 2), ("bills", 1)):
@@ -196,14 +197,14 @@ def restored_from_snapshot() -> Case:
         plan.producer(again, producer_name=name)
     return plan.case(
         "dedup/restored-from-snapshot",
-        "A broker dies; one name it finds in its snapshot, another in what was stored behind it",
+        "A broker crashes; one name is in its snapshot, another in an entry after it",
         ("dedup.survives-unload",),
         topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2)),
     )
 
 
 def more_producers_than_snapshot_holds() -> Case:
-    """Behind the last message of the first two come entries for two snapshots, which only hold one name."""
+    """After the last messages of the first two come entries for two snapshots, which hold one name each."""
     plan = Schedule()
     client = plan.client()
     for name, count in (("first", 1), ("second", 1), ("third", 4)):
@@ -217,7 +218,7 @@ def more_producers_than_snapshot_holds() -> Case:
         plan.producer(again, producer_name=name)
     return plan.case(
         "dedup/more-producers-than-snapshot-holds",
-        "A broker that writes one name down dies, and two that sent long before come back",
+        "A broker whose snapshot holds one name crashes, and two names that sent long before register again",
         ("dedup.max-producers-in-snapshot",),
         topology=msgspec.structs.replace(
             DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
@@ -234,7 +235,7 @@ def duplicate_at_another_broker() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-at-another-broker",
-        "Three stored sends lose their receipts and come again to the broker their topic was moved to",
+        "Three stored sends lose their receipts and are sent again to the broker their topic was moved to",
         ("dedup.survives-unload",),
         capabilities=("resend_pending",),
         topology=msgspec.structs.replace(DEDUPLICATED, brokers=2),
@@ -244,7 +245,7 @@ def duplicate_at_another_broker() -> Case:
 
 
 def inactive_producers() -> Case:
-    """One name has a producer that says nothing, another has none; after the time-out both are asked for."""
+    """One name has a producer that sends nothing, another has none; after the time-out both are opened again."""
     plan = Schedule()
     client = plan.client()
     silent, gone = (plan.producer(client, producer_name=name) for name in ("silent", "gone"))

@@ -1,4 +1,5 @@
-"""Deduplication: what was stored and not receipted is sent again, and producers come back under their name."""
+"""Deduplication: stored sends that lost their receipts are sent again, and producers register again under their
+name."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def duplicate_is_answered() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-is-answered",
-        "Three stored sends come again, and the broker answers without storing them",
+        "Three stored sends are sent again, and the broker answers without storing them",
         ("dedup.duplicate-not-stored",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
@@ -46,14 +47,14 @@ def duplicate_receipt_completes() -> Case:
 
 
 def continues_after_the_brokers_last_id() -> Case:
-    """The broker's word is changed on its way, on a topic that would store the messages whatever their ids."""
+    """The broker's last id is altered on its way, on a topic that stores the messages whatever their ids are."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 2)
     plan.wait_ops()
     return plan.case(
         "dedup/continues-after-the-brokers-last-id",
-        "PRODUCER_SUCCESS says that 41 was the last id",
+        "PRODUCER_SUCCESS carries 41 as the last sequence id",
         ("dedup.resumes-after-last-sequence-id",),
         producer=NAMED,
         faults=(Fault(trigger=down("PRODUCER_SUCCESS"), action=Rewrite({"last_sequence_id": 41})),),
@@ -103,7 +104,7 @@ def initial_sequence_id_zero() -> Case:
 
 
 def duplicate_during_slow_write() -> Case:
-    """The connection dies while two sends wait for the store, and their copies come before it has taken them."""
+    """The connection is lost while two sends wait for the store, and both are sent again before they are stored."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -112,7 +113,7 @@ def duplicate_during_slow_write() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-during-slow-write",
-        "Two sends come again before their first copies are stored, and are refused until they are",
+        "Two sends are sent again before they are stored, and are refused until they are",
         ("dedup.pending-duplicate-rejected",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
@@ -139,34 +140,35 @@ def last_sequence_id_reported() -> Case:
     )
 
 
-def own_numbers(told: int) -> Case:
-    """What the broker says is changed on its way, so that it differs from what the producer knows."""
+def own_numbers(last_id: int) -> Case:
+    """The broker's last id is altered on its way, so that it differs from the producer's own."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
-        f"dedup/reconnect-with-last-sequence-id-{told}",
-        f"Four messages are sent when PRODUCER_SUCCESS says that {told} was the last id, and numbering goes on at 4",
+        f"dedup/reconnect-with-last-sequence-id-{last_id}",
+        f"Four messages are sent, PRODUCER_SUCCESS then carries {last_id} as the last sequence id, and the next id is "
+        "4",
         ("dedup.reconnect-keeps-numbering",),
         faults=(
             cut_at_send(4),
-            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Rewrite({"last_sequence_id": told})),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Rewrite({"last_sequence_id": last_id})),
         ),
         limits=QUICK,
     )
 
 
 def effectively_once() -> Case:
-    """Three stored sends lose their receipts; of the resend two cross before the connection dies again."""
+    """Three stored sends lose their receipts; two of them are sent again before the connection is lost once more."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
         "dedup/effectively-once",
-        "Two connections die, and each of three messages is stored once",
+        "Two connections are lost, and each of three messages is stored once",
         ("dedup.effectively-once",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -176,14 +178,15 @@ def effectively_once() -> Case:
 
 
 def effectively_once_after_an_early_reconnect() -> Case:
-    """Nothing is stored when the producer registers again, and what is sent afterwards must not look like a copy."""
+    """Nothing is stored when the producer registers again, and what it sends afterwards must not look like a
+    duplicate."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "dedup/effectively-once-after-an-early-reconnect",
-        "The connection dies with the very first SEND, and later messages are stored as well",
+        "The connection is lost with the very first SEND, and later messages are stored as well",
         ("dedup.effectively-once",),
         topology=DEDUPLICATED,
         producer=NAMED,

@@ -1,4 +1,4 @@
-"""Producers under a name of their own whose process is killed, stopped or paused."""
+"""Producers with a configured name whose process is killed, stopped or paused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
         capabilities=("dedup_resume",),
         topology=DEDUPLICATED,
         faults=(
-            # It may end before any receipt has come.
+            # The process may end before any receipt arrives.
             Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop(), scope=Scope(connection=0), optional=True),
             Fault(trigger=AfterStep(end), action=how),
         ),

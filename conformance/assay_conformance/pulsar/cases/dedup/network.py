@@ -1,4 +1,4 @@
-"""Deduplication, with the network in between late, slow, lossy or cut off."""
+"""Deduplication over a network that is late, slow, lossy or interrupted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.pulsar.cases.dedup.client import DEDUPLICATED, NAMED
 CASES = (
     interrupted(
         "dedup/effectively-once-through-resets",
-        "The connection is reset with sends under way, and so are those after it for a while; each is stored once",
+        "The connection is reset while sends are pending, and so are those after it for a while; each is stored once",
         ("dedup.effectively-once",),
         Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
         topology=DEDUPLICATED,

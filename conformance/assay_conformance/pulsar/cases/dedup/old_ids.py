@@ -1,4 +1,4 @@
-"""Sequence ids that come again, by the application's own choice, beside new ones."""
+"""Sequence ids that the application uses again, together with new ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 
 def _send_ids(plan: Schedule, producer: int, ids: Sequence[int]) -> None:
-    """All in one batch, as far as the client's rules have it so, and receipted."""
+    """Send all in one batch, as far as the client does so, and wait for the receipts."""
     sent = plan.agent("send", {"producer": producer, "messages": [{"sequence_id": id} for id in ids]})
     plan.flush(producer)
     plan.wait_ops(sent)
@@ -34,7 +34,7 @@ def old_and_new_ids_at_once() -> Case:
 
 
 def reopened_and_sends_old_ids() -> Case:
-    """What an application does that keeps its place more rarely than it sends."""
+    """An application that saves its position less often than it sends."""
     plan = Schedule()
     client = plan.client()
     first = plan.producer(client, batching=False)

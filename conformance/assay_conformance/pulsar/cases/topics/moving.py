@@ -1,4 +1,4 @@
-"""Cases for topics that change their owner."""
+"""Cases for topics whose owning broker changes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, F
 UNLOADS: tuple[dict[str, int], ...] = ({}, {"broker": 1}, {"broker": 0})
 
 SHORT_MS = 700
-"""How long the last receive waits in vain: longer than any answer takes."""
+"""Time of a last receive that gets nothing: longer than any answer takes."""
 
 
 def repeated_moves() -> Case:
-    """Sends are under way at every move; the last receive asks for one message more than there are."""
+    """Messages are being sent at every move; the last receive asks for one message more than there are."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -29,7 +29,7 @@ def repeated_moves() -> Case:
     plan.wait_ops()
     return plan.case(
         "topics/repeated-moves",
-        "A topic is unloaded, moved, and moved back without a word of where, while messages are sent",
+        "A topic is unloaded, moved and moved back, without an assigned broker in the close, while messages are sent",
         ("topics.ownership-change-loses-nothing",),
         topology=Topology(brokers=2),
         consumer=EARLIEST,
@@ -57,7 +57,7 @@ def _moved(words: str, title: str, *faults: Fault) -> Case:
 
 
 def repeated_restarts() -> Case:
-    """As above, with brokers that die and one that stops in order."""
+    """Like `repeated_moves`, with two broker crashes and one orderly stop."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -73,7 +73,7 @@ def repeated_restarts() -> Case:
     plan.wait_ops()
     return plan.case(
         "topics/repeated-restarts",
-        "A broker dies, stops in order, and dies again, while messages are sent",
+        "A broker crashes, stops in order, and crashes again, while messages are sent",
         ("topics.ownership-change-loses-nothing",),
         consumer=EARLIEST,
         limits=AROUND_RESTARTS,
@@ -81,7 +81,8 @@ def repeated_restarts() -> Case:
 
 
 def non_persistent(words: str, verb: str, **args: str) -> Case:
-    """Nothing is acknowledged. What is sent when the topic is back may come or not, as who comes first decides."""
+    """Nothing is acknowledged. What is sent once the topic is back may arrive or not, by which client reconnects
+    first."""
     plan = Schedule()
     client = plan.client()
     producer, consumer = plan.producer(client), plan.consumer(client)
@@ -97,7 +98,7 @@ def non_persistent(words: str, verb: str, **args: str) -> Case:
     plan.wait_ops(plan.receive(late, 3, SHORT_MS))
     return plan.case(
         f"topics/non-persistent{words}",
-        f"Messages of a non-persistent topic are sent with a consumer there, with none, and around a {verb}",
+        f"Messages of a non-persistent topic are sent with a consumer, without one, and around a {verb}",
         ("topics.non-persistent-not-stored",),
         capabilities=("producer", "consumer", "resend_pending"),
         topology=Topology(topics=(Topic(name="t", persistent=False),)),
@@ -116,7 +117,7 @@ def migrated_to_another_cluster() -> Case:
     plan.wait_ops()
     return plan.case(
         "topics/migrated-to-another-cluster",
-        "A topic goes to another cluster, and its clients are told",
+        "A topic migrates to another cluster, and its clients get TOPIC_MIGRATED",
         ("topics.follows-migration",),
         capabilities=("producer", "consumer"),
         topology=Topology(brokers=2),
@@ -134,7 +135,7 @@ def deleted_with_open_producer() -> Case:
     plan.wait_ms(SHORT_MS)
     return plan.case(
         "topics/deleted-with-open-producer",
-        "A producer loses its connection, and its topic is not there when it is back",
+        "A producer loses its connection, and its topic is gone when it reconnects",
         ("topics.topic-not-found-is-final",),
         capabilities=("producer",),
         producer={"send_timeout_ms": 3_000},
@@ -152,7 +153,7 @@ def deleted_with_open_consumer() -> Case:
     plan.wait_ms(2 * SHORT_MS)
     return plan.case(
         "topics/deleted-with-open-consumer",
-        "A consumer loses its connection, and its topic is not there when it is back",
+        "A consumer loses its connection, and its topic is gone when it reconnects",
         ("topics.topic-not-found-is-final",),
         capabilities=("consumer",),
         faults=(
@@ -163,7 +164,7 @@ def deleted_with_open_consumer() -> Case:
 
 
 def topic_not_found() -> Case:
-    """Both have their operation time-out to fail in, and are to take none of it."""
+    """Both must fail at once, not at the end of their operation time-out."""
     plan = Schedule()
     client = plan.client()
     plan.producer(client, wait=False)
@@ -171,7 +172,7 @@ def topic_not_found() -> Case:
     plan.wait_ops()
     return plan.case(
         "topics/topic-not-found",
-        "A producer and a consumer are opened on a topic, and are told that it is not there",
+        "A producer and a consumer are opened on a topic, and get the error TopicNotFound",
         ("topics.topic-not-found-is-final",),
         client={"operation_timeout_ms": 3_000},
         capabilities=("producer", "consumer"),
@@ -187,10 +188,10 @@ CASES = (
     non_persistent("-unloaded", "unload", topic="t"),
     repeated_moves(),
     repeated_restarts(),
-    _moved("assigned-broker", "A topic moves, and its producer and consumer are told where to"),
+    _moved("assigned-broker", "A topic moves, and the close of its producer and consumer names the new broker"),
     _moved(
         "assigned-broker-rejects",
-        "A topic moves, its producer and consumer are told where to, and are refused there once",
+        "A topic moves, the close of its producer and consumer names the new broker, which refuses one connection",
         Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
     ),
     migrated_to_another_cluster(),

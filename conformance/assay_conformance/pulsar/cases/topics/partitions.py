@@ -11,13 +11,13 @@ from assay_conformance.pulsar.cases.routing.modes import MANY_KEYS, send_keys
 
 _QUICKLY = {"partitions_update_ms": 300}
 _FOUND_MS = 1_500
-"""Looked for every 300 ms they are found, registered with, and known for long by then."""
+"""By then, with an update every 300 ms, partitions are found, registered with, and used."""
 _TURNS: Config = {"routing": "round_robin", "batching": False}
 _CAN_GROW = ("producer", "partitioned_topics")
 
 
 def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
-    """The sends behind it take turns: some of them go to the partitions that were added."""
+    """The messages sent after it take turns, so that some go to the added partitions."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -38,7 +38,7 @@ def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
 def partitions_added_short_interval() -> Case:
     return _grows(
         "partitions-added-short-interval",
-        "A topic of two partitions gets three more, and its clients look for them every 300 ms",
+        "Three partitions are added to a topic of two, whose clients update them every 300 ms",
         1_000,
         capabilities=("producer", "consumer", "partitioned_topics", "short_partitions_update"),
         producer={"partitions_update_ms": 300},
@@ -49,7 +49,7 @@ def partitions_added_short_interval() -> Case:
 def partitions_added() -> Case:
     return _grows(
         "partitions-added",
-        "A topic of two partitions gets three more, and its clients look for them once a minute",
+        "Three partitions are added to a topic of two, whose clients update them once a minute",
         62_000,
         capabilities=("producer", "consumer", "partitioned_topics"),
         producer={"partitions_update_ms": 60_000},
@@ -60,7 +60,7 @@ def partitions_added() -> Case:
 
 
 def _grows_under(words: str, title: str, wait_ms: int, *sends: Callable[[Schedule, int], Any], **fields: Any) -> Case:
-    """Nobody sends before the new partitions have been found."""
+    """Nothing is sent before the new partitions have been found."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 2))
@@ -83,18 +83,19 @@ def _by_keys(plan: Schedule, producer: int) -> None:
 
 
 def _by_turns(plan: Schedule, producer: int) -> None:
-    """One has a key, and no turn."""
+    """One message has a key, and does not take part in round robin."""
     send_keys(plan, producer, MANY_KEYS[:1])
     plan.send(producer, 10)
 
 
 def grows_under_load() -> tuple[Case, ...]:
-    """What is sent when the new partitions have been found, by keys, by turns, by a router, and once a minute."""
+    """Messages are sent once the new partitions were found: with keys, in turn, and by a router, with both
+    intervals."""
     quick = (*_CAN_GROW, "short_partitions_update")
     return (
         _grows_under(
             "partitions-added-keys",
-            "A topic of two partitions gets three more, and then 24 keys are sent",
+            "Three partitions are added to a topic of two, and then messages with 24 keys are sent",
             _FOUND_MS,
             _by_keys,
             capabilities=quick,
@@ -102,7 +103,7 @@ def grows_under_load() -> tuple[Case, ...]:
         ),
         _grows_under(
             "partitions-added-round-robin",
-            "A topic of two partitions gets three more, and then ten messages without a key are sent by turns",
+            "Three partitions are added to a topic of two, and then ten messages without a key are sent in turn",
             _FOUND_MS,
             _by_turns,
             capabilities=quick,
@@ -110,7 +111,7 @@ def grows_under_load() -> tuple[Case, ...]:
         ),
         _grows_under(
             "partitions-added-custom-router",
-            "A topic of two partitions gets three more, and then eleven messages go by a router of the application",
+            "Three partitions are added to a topic of two, and then eleven messages go through a custom router",
             _FOUND_MS,
             _by_turns,
             capabilities=(*quick, "custom_router"),
@@ -118,7 +119,8 @@ def grows_under_load() -> tuple[Case, ...]:
         ),
         _grows_under(
             "partitions-added-keys-and-round-robin",
-            "A topic of two partitions gets three more, looked for once a minute, and then come 24 keys, and ten turns",
+            "Three partitions are added to a topic of two, updated once a minute; then 24 keys and ten in turn are "
+            "sent",
             62_000,
             _by_keys,
             _by_turns,

@@ -1,4 +1,4 @@
-"""How a producer or consumer is opened while its broker is not ready, or cannot be reached."""
+"""Opening a producer or consumer while its broker is not ready, or cannot be reached."""
 
 from __future__ import annotations
 
@@ -19,67 +19,69 @@ _LOOK_UP = "look-up of "
 
 @dataclass(slots=True)
 class Opening:
-    """An open_producer or open_consumer that has not ended; `setback` is the last one, unless something followed it."""
+    """An open_producer or open_consumer that has not ended; `setback` is the last one that no attempt followed."""
 
     invoke: Invoke
     setback: Event | None = None
     overcome: set[type[Event]] = field(default_factory=set)
-    """Of what kind the setbacks were that something followed."""
+    """The kinds of setbacks that an attempt followed."""
     first: dict[str, Frame] = field(default_factory=dict)
     """Topic -> its first PRODUCER or SUBSCRIBE."""
     refused: set[str] = field(default_factory=set)
-    """Topics, and look-ups of topics, that it was told no of, and not for now: an opening of several ends by one of
-    them, whatever becomes of the others."""
+    """Topics, and look-ups of topics, that got a final error: opening several may fail because of one of them, whatever
+    the others get."""
     waits: bool = False
-    """The broker has it wait for its turn, however long."""
+    """The broker has put the producer into a queue, where it may wait without a limit."""
 
 
 class Openings(Check):
-    """A setback is followed by another attempt, or by the end of the time that an opening may take.
+    """A setback is followed by another attempt, unless the operation time-out leaves no room for one.
 
-    Whose a look-up or a new connection is, nobody knows: it is taken for an attempt of every opening that is under way,
-    and a connection that ends before its handshake for the setback of one that has the client to itself.
+    To which producer or consumer a look-up or a new connection belongs is unknown: it counts as an attempt of every
+    open call that is pending. A connection that ends before its handshake is a setback of the open call that is the
+    only one.
     """
 
     skips_plain = True
     setbacks: ClassVar[type[Event]]
-    """Of what kind they are here; one of another kind takes the place of one of this."""
+    """The kind of setback that is judged; a setback of another kind replaces one of this kind."""
 
     def start(self) -> None:
         self._openings: dict[int, Opening] = {}
         """By handle."""
         self._opened: set[int] = set()
         self._connected: set[int] = set()
-        self._guessed: set[int] = set()
-        """Connections whose end is only taken for a setback: who got what it asked for had another one."""
+        self._assumed_setbacks: set[int] = set()
+        """Connections whose end is only assumed to be a setback: an open call that succeeded had another connection."""
         self._registrations: dict[tuple[int, int | None], int] = {}
-        """Connection and request of a PRODUCER or SUBSCRIBE without an answer -> whose it is."""
+        """(connection, request id) of an unanswered PRODUCER or SUBSCRIBE -> handle."""
         self._topics: dict[tuple[int, int | None], str] = {}
         self._looked_up: dict[tuple[int, int | None], str] = {}
-        """Connection and request of a look-up -> its topic."""
-        self._had: set[tuple[int, str]] = set()
-        """Handle and topic of what was registered: if its connection goes, its opening need not wait for it again."""
+        """(connection, request id) of a look-up -> its topic."""
+        self._registered_once: set[tuple[int, str]] = set()
+        """Handle and topic that were registered once: if the connection is lost, the open call need not register
+        again."""
 
     @on(Invoke, "open_producer", "open_consumer")
-    def asked(self, event: Invoke) -> None:
+    def open_called(self, event: Invoke) -> None:
         if event.handle is not None:
             self._openings[event.handle] = Opening(event)
 
     @on(Opened)
     def connecting(self, event: Opened) -> None:
         del event
-        self._tried()
+        self._attempted()
 
     @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
     def looked_up(self, event: Frame) -> None:
         if from_client(event):
-            self._tried()
+            self._attempted()
             topic = self._looked_up[event.conn, event.request_id] = str(event.fields.get("topic", ""))
             for opening in self._openings.values():
                 opening.refused.discard(_LOOK_UP + topic)
 
     @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
-    def told(self, event: Frame) -> None:
+    def lookup_answered(self, event: Frame) -> None:
         if not to_client(event):
             return
         topic = self._looked_up.pop((event.conn, event.request_id), "")
@@ -97,10 +99,10 @@ class Openings(Check):
         session = self.tracker.consumer_of(event)
         if from_client(event) and session is not None:
             consumer = session.consumer
-            self._registered(event, self._by_letters(session.topic) if consumer is None else consumer.handle)
+            self._registered(event, self._by_retry_letter_topic(session.topic) if consumer is None else consumer.handle)
 
-    def _by_letters(self, topic: str) -> int | None:
-        """Of which of what is being opened this is the retry letter topic, where it is one's alone."""
+    def _by_retry_letter_topic(self, topic: str) -> int | None:
+        """Return the handle whose retry letter topic this is, where it is the only one that is being opened."""
         base = base_topic(topic)
         consumers = ((handle, self.tracker.opened_consumers.get(handle)) for handle in self._openings)
         letters = {handle: retry_letter_topic(self.view, one) for handle, one in consumers if one is not None}
@@ -120,8 +122,8 @@ class Openings(Check):
         if opening is not None and event.fields.get("producer_ready") is False:
             opening.waits = True
         elif handle is not None and event.command != "ERROR":
-            self._had.add((handle, topic))
-        if handle is None or event.command != "ERROR" or (handle, topic) in self._had:
+            self._registered_once.add((handle, topic))
+        if handle is None or event.command != "ERROR" or (handle, topic) in self._registered_once:
             return
         if event.fields.get("error") == _NOT_READY:
             self._set_back(handle, event)
@@ -129,15 +131,18 @@ class Openings(Check):
             opening.refused.add(topic)
 
     @on(Closed)
-    def lost(self, event: Closed) -> None:
-        for asked in [asked for asked in self._registrations if asked[0] == event.conn]:
-            handle = self._registrations.pop(asked)
-            if event.by is not ClosedBy.CLIENT and (handle, self._topics.pop(asked, "")) not in self._had:
+    def connection_lost(self, event: Closed) -> None:
+        for open_called in [open_called for open_called in self._registrations if open_called[0] == event.conn]:
+            handle = self._registrations.pop(open_called)
+            if (
+                event.by is not ClosedBy.CLIENT
+                and (handle, self._topics.pop(open_called, "")) not in self._registered_once
+            ):
                 self._set_back(handle, event)
         alone = len(self._openings) == 1 and not self._opened
         if alone and event.by is not ClosedBy.CLIENT and event.conn not in self._connected:
             self._set_back(next(iter(self._openings)), event)
-            self._guessed.add(event.conn)
+            self._assumed_setbacks.add(event.conn)
 
     @on(Completion, "open_producer", "open_consumer")
     def ended(self, event: Completion) -> None:
@@ -145,27 +150,27 @@ class Openings(Check):
         if opening is None or event.handle is None or asked_nobody(event):
             return
         if opening.setback is not None and opening.setback.t_ns > ended_ns(event):
-            opening.setback = None  # It came while the word of the end was on its way.
+            opening.setback = None  # It came after the open call had ended, and before the bench recorded that.
         self._opened.add(event.handle)
-        was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._guessed
+        was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._assumed_setbacks
         if was_none if event.outcome is Outcome.OK else opening.refused:
             return
         if not isinstance(opening.setback, self.setbacks):
-            if self._shown(opening):
+            if self._was_overcome(opening):
                 self.exercise(event)
             return
         limit_ns = self._limit_ns(event.handle)
         until_ns, slack_ns = opening.invoke.t_ns + limit_ns, TOLERANCES["reconnect"].slack_ns
-        # Pauses double: in the second half of the time the next one may not fit any more.
+        # The back-off doubles: in the second half of the time the next attempt may not fit any more.
         if opening.setback.t_ns + max(slack_ns, limit_ns // 2) >= until_ns:
-            if self._shown(opening):
+            if self._was_overcome(opening):
                 self.exercise(event)
         else:
             self.breach(
                 "gave-up" if event.t_ns + slack_ns < until_ns else "waited-in-vain",
-                f"{event.verb} of handle {event.handle} met {_what(opening.setback)} at {ms(opening.setback.t_ns)} and "
-                f"ended {event.outcome.value} at {ms(event.t_ns)}; nothing was tried again, and it had until "
-                f"{ms(until_ns)}",
+                f"{event.verb} of handle {event.handle} met {_what(opening.setback)} at {ms(opening.setback.t_ns)}; "
+                f"expected another attempt before {ms(until_ns)}, its operation time-out; there was none, and it ended "
+                f"{event.outcome.value} at {ms(event.t_ns)}",
                 opening.setback,
                 event,
             )
@@ -179,13 +184,13 @@ class Openings(Check):
             if handle in self._openings:
                 self._openings[handle].refused.discard(topic)
             self._in_time(handle, event)
-        self._tried()
+        self._attempted()
 
-    def _shown(self, opening: Opening) -> bool:
+    def _was_overcome(self, opening: Opening) -> bool:
         return self.setbacks in opening.overcome
 
     def _in_time(self, handle: int, event: Frame) -> None:
-        """What is registered, in its time or behind it."""
+        """Called for each registration of a handle."""
 
     def _limit_ns(self, handle: int) -> int:
         limit = self.view.client_setting(handle, "operation_timeout_ms")
@@ -196,7 +201,7 @@ class Openings(Check):
         if opening is not None:
             opening.setback = event
 
-    def _tried(self) -> None:
+    def _attempted(self) -> None:
         for opening in self._openings.values():
             if opening.setback is not None:
                 opening.overcome.add(type(opening.setback))

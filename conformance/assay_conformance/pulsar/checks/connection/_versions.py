@@ -1,12 +1,12 @@
-"""What a connection's handshake agreed upon: the protocol version, and the largest message."""
+"""What the handshake of a connection agrees on: the protocol version, and the largest message."""
 
 from __future__ import annotations
 
 SEVERAL_IDS_SINCE = 12
-"""ACK with more than one message id."""
+"""Protocol version of an ACK with more than one message id."""
 
 RECEIPTS_SINCE = 17
-"""ACK with a request id, answered by ACK_RESPONSE."""
+"""Protocol version of an ACK with a request id, answered by ACK_RESPONSE."""
 
 COMMANDS_SINCE = {
     "GET_LAST_MESSAGE_ID": 12,
@@ -15,4 +15,4 @@ COMMANDS_SINCE = {
     "GET_OR_CREATE_SCHEMA": 15,
     "WATCH_TOPIC_LIST": 20,
 }
-"""Command of a client -> the protocol version that brought it."""
+"""Client command -> the protocol version that introduced it."""

@@ -11,13 +11,13 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
 NO_PONG = "no-pong"
-"""The code of a PING that is never answered: who does not answer that answers nothing."""
+"""The code for a PING that gets no answer at all: such a client answers nothing."""
 
 
 class AnswersPing(Check):
     """Each PING written to the client is answered by a PONG at once: no timer is involved.
 
-    Where a publish rate stops the broker from reading, nobody sees when the PONG was written.
+    Not judged where a publish rate stops the broker from reading, since it is then unknown when PONG was written.
     """
 
     requirement = RequirementId("connection.answers-ping")
@@ -39,7 +39,7 @@ class AnswersPing(Check):
             return
         ping = waiting.popleft()
         self.exercise(ping)
-        self._judge(ping, event.t_ns, "late", f"PONG came at {ms(event.t_ns)}", event)
+        self._judge(ping, event.t_ns, "late", f"it came at {ms(event.t_ns)}", event)
 
     def finish(self) -> None:
         for conn, waiting in self._waiting.items():
@@ -52,12 +52,12 @@ class AnswersPing(Check):
         tolerance = TOLERANCES["answer"]
         timing = self.tracker.load.timing(ping.t_ns, ping.t_ns, seen_ns, tolerance)
         if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge how promptly a PING was answered")
+            self.undecided("the machine was too busy to judge how soon a PING was answered")
         elif timing is Timing.LATE:
             self.breach(
                 code,
-                f"connection {ping.conn}: PING was written to the client at {ms(ping.t_ns)}; PONG was expected within "
-                f"{tolerance.slack_ms} ms, and {came}",
+                f"connection {ping.conn}: PING was written to the client at {ms(ping.t_ns)}; expected PONG within "
+                f"{tolerance.slack_ms} ms; {came}",
                 ping,
                 *proof,
             )

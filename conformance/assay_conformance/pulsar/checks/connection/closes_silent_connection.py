@@ -17,20 +17,20 @@ _TO_CLIENT = Direction.TO_CLIENT
 
 @dataclass(slots=True)
 class _Silence:
-    """A connection since the last frame written to its client."""
+    """A connection since the last frame that was written to its client."""
 
     since_ns: int
     last: Opened | Frame | Fired
     pinged: Frame | None = None
     spoke: bool = False
-    """The client wrote something else meanwhile: it was not idle, and need not ping."""
+    """Whether the client wrote something else since: then it was not idle, and need not ping."""
 
 
 class ClosesSilentConnection(Check):
-    """A client that hears nothing pings after one keep-alive interval and is gone after the second.
+    """A client that receives nothing pings after one keep-alive interval and closes the connection after the second.
 
-    Its timer counts whole intervals, so both bounds are one interval and two, and the tolerance. What is written to it
-    behind a toxic that lets nothing through to the client is not heard.
+    Its timer counts whole intervals, so the bounds are one and two intervals plus the tolerance. What is written to the
+    client does not count while a toxic lets nothing through to it.
     """
 
     requirement = RequirementId("connection.closes-silent-connection")
@@ -38,12 +38,12 @@ class ClosesSilentConnection(Check):
 
     def start(self) -> None:
         self._silences: dict[int, _Silence] = {}
-        self._deaf: Fired | None = None
+        self._blocked_by: Fired | None = None
         setting = self.view.setting("client", "keep_alive_ms")
         self._interval_ns = int(setting) * MS if setting else 0
 
     def concerned(self) -> bool:
-        """In a history that is no longer than an interval nobody was silent for one."""
+        """Nothing can be judged in a history that is shorter than an interval."""
         history = self.tracker.history
         return bool(history) and 0 < self._interval_ns < history[-1].t_ns - history[0].t_ns
 
@@ -51,15 +51,15 @@ class ClosesSilentConnection(Check):
     def frame(self, event: Frame) -> None:
         silence = self._silences.get(event.conn)
         if event.dir is _TO_CLIENT:
-            if event.to_receiver and self._deaf is None and (silence is not None or event.command == "CONNECTED"):
-                self._heard(silence, event)
+            if event.to_receiver and self._blocked_by is None and (silence is not None or event.command == "CONNECTED"):
+                self._received(silence, event)
         elif silence is not None and event.from_sender:
             if event.command == "PING":
                 silence.pinged = silence.pinged or event
             else:
                 silence.spoke = True
 
-    def _heard(self, silence: _Silence | None, event: Frame) -> None:
+    def _received(self, silence: _Silence | None, event: Frame) -> None:
         if silence is None:
             self._silences[event.conn] = _Silence(event.t_ns, event)
             return
@@ -69,26 +69,26 @@ class ClosesSilentConnection(Check):
 
     @on(Passed)
     def passed(self, event: Passed) -> None:
-        for conn, heard_ns in event.heard_ns.items() if self._deaf is None else ():
+        for conn, heard_ns in event.heard_ns.items() if self._blocked_by is None else ():
             silence = self._silences.get(conn)
             if silence is not None and heard_ns > silence.since_ns:
                 silence.since_ns, silence.pinged, silence.spoke = heard_ns, None, False
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
-        if self._lets_nothing_down(event):
-            self._deaf = event
+        if self._blocks_to_client(event):
+            self._blocked_by = event
             for conn in self._silences:
                 self._silences[conn] = _Silence(event.t_ns, event)
 
     @on(Healed)
     def healed(self, event: Healed) -> None:
-        if self._deaf is not None and self._deaf.fault == event.fault:
-            self._deaf = None
+        if self._blocked_by is not None and self._blocked_by.fault == event.fault:
+            self._blocked_by = None
 
-    def _lets_nothing_down(self, event: Fired) -> bool:
-        """And everything up: behind a partition the wire does not show that the client pings and leaves, for without
-        acknowledgments TCP soon sends nothing new."""
+    def _blocks_to_client(self, event: Fired) -> bool:
+        """Whether it blocks only the direction to the client. Where both are blocked, the wire does not show that the
+        client pings and closes, since TCP without acknowledgements soon sends nothing new."""
         faults = self.view.case.faults
         action = faults[event.fault].action if event.fault < len(faults) else None
         return isinstance(action, Timeout) and action.direction is Direction.TO_CLIENT
@@ -116,9 +116,9 @@ class ClosesSilentConnection(Check):
         if self._late(silence, until_ns, 2):
             self.breach(
                 "stayed",
-                f"connection {conn}: nothing was written to the client after {ms(silence.since_ns)}; it should "
-                "have left "
-                f"within two intervals of {self._interval_ns // MS} ms and was still there at {ms(until_ns)}",
+                f"connection {conn}: nothing was written to the client after {ms(silence.since_ns)}; expected it to "
+                f"close the connection within two keep-alive intervals of {self._interval_ns // MS} ms; it was still "
+                f"open at {ms(until_ns)}",
                 *proof,
             )
         if not silence.spoke:
@@ -129,11 +129,11 @@ class ClosesSilentConnection(Check):
     ) -> None:
         seen_ns = silence.pinged.t_ns if silence.pinged else until_ns
         if self._late(silence, seen_ns, 1):
-            when = f"came at {ms(seen_ns)}" if silence.pinged else f"had not come at {ms(until_ns)}"
+            when = f"it came at {ms(seen_ns)}" if silence.pinged else f"none had come by {ms(until_ns)}"
             self.breach(
                 "no-ping",
-                f"connection {conn}: idle since {ms(silence.since_ns)}; a PING was expected within "
-                f"{self._interval_ns // MS} ms and {when}",
+                f"connection {conn}: idle since {ms(silence.since_ns)}; expected a PING within "
+                f"{self._interval_ns // MS} ms, one keep-alive interval; {when}",
                 *proof,
                 *([silence.pinged] if silence.pinged else []),
             )
@@ -143,7 +143,7 @@ class ClosesSilentConnection(Check):
         tolerance = TOLERANCES["keep-alive"]
         if seen_ns <= due_ns + tolerance.slack_ns:
             return False
-        # Its own timers make it ping and leave: a fault that silences the broker is no excuse.
+        # The client's own timers make it ping and close: a fault that silences the broker does not excuse it.
         quiet = self.tracker.load.quiet if isinstance(silence.last, Fired) else self.tracker.load.fair
         if quiet(silence.since_ns, seen_ns, tolerance):
             return True

@@ -13,18 +13,18 @@ from assay_conformance.model.requirement import RequirementId
 
 @dataclass(slots=True)
 class _Unanswered:
-    """A PRODUCER or SUBSCRIBE without an answer; `tidied` by a CLOSE of its id."""
+    """A PRODUCER or SUBSCRIBE without an answer; `closed` by a CLOSE_PRODUCER or CLOSE_CONSUMER of its id."""
 
     request: Frame
     handle: int | None
-    tidied: bool = False
+    closed: bool = False
     gave_up: Completion | None = None
 
 
 class ClosesTimedOutRegistration(TimedCheck):
-    """Before an id is registered anew on a connection where its registration has no answer, it is closed there; and so
-    it is when the application was told of the time-out, at the latest when the registration's own time is over: what is
-    opened may consist of several."""
+    """Before an id is registered again on a connection where its registration has no answer, it is closed there. The
+    same holds once the open call has failed with a time-out, at the latest when the registration's own time-out is
+    over, since one open call may need several registrations."""
 
     requirement = RequirementId("connection.closes-timed-out-registration")
     skips_plain = True
@@ -47,11 +47,11 @@ class ClosesTimedOutRegistration(TimedCheck):
 
     def _registered(self, event: Frame, kind: str, id: int, handle: int | None) -> None:
         before = self._unanswered.get((event.conn, kind, id))
-        if before is not None and not before.tidied:
+        if before is not None and not before.closed:
             self.breach(
                 "asked-again",
-                f"{kind} id {id} was registered on connection {event.conn} at {ms(before.request.t_ns)} and had no "
-                f"answer; it was registered again at {ms(event.t_ns)} without having been closed",
+                f"{kind} id {id} was registered on connection {event.conn} at {ms(before.request.t_ns)} and got no "
+                f"answer; expected a close of it before the next registration, which left at {ms(event.t_ns)}",
                 before.request,
                 event,
             )
@@ -62,7 +62,7 @@ class ClosesTimedOutRegistration(TimedCheck):
         if not to_client(event):
             return
         for key, unanswered in list(self._unanswered.items()):
-            if (key[0], unanswered.request.request_id) == (event.conn, event.request_id) and not unanswered.tidied:
+            if (key[0], unanswered.request.request_id) == (event.conn, event.request_id) and not unanswered.closed:
                 del self._unanswered[key]
 
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
@@ -70,13 +70,13 @@ class ClosesTimedOutRegistration(TimedCheck):
         kind = "producer" if event.command == "CLOSE_PRODUCER" else "consumer"
         id = event.producer_id if kind == "producer" else event.consumer_id
         unanswered = self._unanswered.get((event.conn, kind, -1 if id is None else id))
-        if unanswered is None or unanswered.tidied:
+        if unanswered is None or unanswered.closed:
             return
         if from_client(event):
-            unanswered.tidied = True
+            unanswered.closed = True
             self.exercise(event)
         else:
-            # The broker has ended it: there is nothing to tidy.
+            # The broker has closed it: the client need not.
             del self._unanswered[event.conn, kind, -1 if id is None else id]
 
     @on(Completion, "open_producer", "open_consumer")
@@ -87,10 +87,10 @@ class ClosesTimedOutRegistration(TimedCheck):
                     unanswered.gave_up = event
 
     @on(Ended)
-    def over(self, event: Ended) -> None:
+    def case_ended(self, event: Ended) -> None:
         for (conn, kind, id), unanswered in self._unanswered.items():
             gave_up, closed = unanswered.gave_up, self.tracker.closed.get(conn)
-            if gave_up is None or unanswered.tidied:
+            if gave_up is None or unanswered.closed:
                 continue
             until_ns = event.t_ns if closed is None else closed.t_ns
             own_ms = int(self.view.client_setting(unanswered.handle, "operation_timeout_ms") or 0)
@@ -101,9 +101,9 @@ class ClosesTimedOutRegistration(TimedCheck):
                     due_ns,
                     until_ns,
                     "left-behind",
-                    f"the application was told at {ms(gave_up.t_ns)} that {kind} {unanswered.handle} could not be "
-                    f"opened in time; {kind} id {id} was not closed on connection {conn} by {ms(until_ns)}, and the "
-                    "broker may have let it in",
+                    f"opening {kind} {unanswered.handle} failed with a time-out at {ms(gave_up.t_ns)}; expected {kind} "
+                    f"id {id} to be closed on connection {conn}, since the broker may have registered it; it was not "
+                    f"by {ms(until_ns)}",
                     unanswered.request,
                     gave_up,
                 )

@@ -12,9 +12,9 @@ _HANDSHAKE = ("CONNECT", "AUTH_RESPONSE")
 
 
 class HandshakeFirst(Check):
-    """The first frame is CONNECT, and until CONNECTED was written to the client nothing follows it.
+    """The first frame is CONNECT, and the client sends no other before CONNECTED was written to it.
 
-    What comes after a refusal (ERROR instead of CONNECTED) is among those frames: the connection is of no use.
+    That holds also after a refusal (ERROR instead of CONNECTED), when the connection cannot be used.
     """
 
     requirement = RequirementId("connection.handshake-first")
@@ -22,9 +22,9 @@ class HandshakeFirst(Check):
 
     def start(self) -> None:
         self._connected: set[int] = set()
-        self._asked: dict[int, Frame] = {}
+        self._connects: dict[int, Frame] = {}
         self._used: set[int] = set()
-        """Connected ones over which the client has sent something since."""
+        """Connected connections on which the client has sent something since."""
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
@@ -41,13 +41,13 @@ class HandshakeFirst(Check):
                 self.exercise(event)
 
     def _early(self, event: Frame) -> None:
-        asked = self._asked.get(event.conn)
-        if asked is None and event.command == "CONNECT":
-            self._asked[event.conn] = event
-        elif asked is None:
+        connect = self._connects.get(event.conn)
+        if connect is None and event.command == "CONNECT":
+            self._connects[event.conn] = event
+        elif connect is None:
             self.breach(
                 "something-else-first",
-                f"connection {event.conn}: the first frame must be CONNECT, but {event.command} came at "
+                f"connection {event.conn}: expected CONNECT as the first frame; {event.command} came at "
                 f"{ms(event.t_ns)}",
                 self.tracker.opened.get(event.conn, event),
                 event,
@@ -55,8 +55,8 @@ class HandshakeFirst(Check):
         elif event.command not in _HANDSHAKE or event.command == "CONNECT":
             self.breach(
                 "before-connected",
-                f"connection {event.conn}: {event.command} left at {ms(event.t_ns)}; CONNECT was sent at "
-                f"{ms(asked.t_ns)} and no CONNECTED had been written to the client",
-                asked,
+                f"connection {event.conn}: CONNECT was sent at {ms(connect.t_ns)}; expected nothing else before "
+                f"CONNECTED is written to the client; {event.command} left at {ms(event.t_ns)}",
+                connect,
                 event,
             )

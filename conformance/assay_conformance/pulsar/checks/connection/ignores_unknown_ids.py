@@ -10,10 +10,10 @@ from assay_conformance.pulsar.checks.robustness._ignored import Ignored
 
 
 class IgnoresUnknownIds(Ignored):
-    """An answer to no request, or news of a producer or consumer that is not there, concerns nobody."""
+    """An answer to no request, or a command about a producer or consumer that does not exist, has no effect."""
 
     requirement = RequirementId("connection.ignores-unknown-ids")
-    what = "that names what is not there"
+    what = "with an id that the client has never used"
 
     def start(self) -> None:
         super().start()

@@ -10,14 +10,14 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import is_partition
 
 METADATA_BYTES = 1_024
-"""Room for the metadata of a message without properties."""
+"""Room for the metadata of a message that has no properties."""
 
 
 class MaxMessageSizePerConnection(Check):
-    """The largest message is that of the connection a message leaves on, whatever another connection announced.
+    """The limit on the size of a message is that of the connection it leaves on, whatever another connection announced.
 
-    Messages alone in their frame, uncompressed and without properties: of others the size on the wire is not the
-    application's.
+    Judged are messages alone in their frame, uncompressed and without properties: of others the size on the wire is not
+    the size that the application sent.
     """
 
     requirement = RequirementId("connection.max-message-size-per-connection")
@@ -40,18 +40,18 @@ class MaxMessageSizePerConnection(Check):
         if meta.batch or meta.chunk_id is not None or meta.compression != "NONE" or len(event.members) != 1:
             return
         size = event.members[0].size
-        if size > limit and not self._asked_away(event):
+        if size > limit and not self._measured_before(event):
             self.breach(
                 "sent-too-large",
-                f"a message of {size} bytes left on connection {event.conn} at {ms(event.t_ns)}, whose broker takes "
-                f"{limit}",
+                f"a message of {size} bytes left on connection {event.conn} at {ms(event.t_ns)}; expected at most "
+                f"{limit}, the max_message_size of its CONNECTED",
                 event,
             )
         elif any(size > other for other in self._limits.values()):
             self.exercise(event)
 
-    def _asked_away(self, event: Frame) -> bool:
-        """Whether the message was asked for before its producer was on this connection, and measured by another."""
+    def _measured_before(self, event: Frame) -> bool:
+        """Whether it was sent before its producer was on this connection, and so measured by the limit of another."""
         unit, session = self.tracker.lines.unit, self.tracker.producer_of(event)
         if unit is None or session is None or session.ready is None or not unit.numbers:
             return False
@@ -73,20 +73,21 @@ class MaxMessageSizePerConnection(Check):
             assert session.ready is not None
             self.breach(
                 "refused-though-it-fits",
-                f"producer {event.handle}: message {invoke.number} of {size} bytes was refused as too large at "
-                f"{ms(event.t_ns)}; the broker of connection {session.conn} takes {limit}",
+                f"producer {event.handle}: message {invoke.number} of {size} bytes failed as too large at "
+                f"{ms(event.t_ns)}; expected it to be sent, since connection {session.conn} has a max_message_size of "
+                f"{limit}",
                 session.ready,
                 event,
             )
         elif size > limit and any(size <= other for other in self._limits.values()):
             self.exercise(event)
 
-    def _session(self, handle: int, asked_seq: int, ended_seq: int) -> ProducerSession | None:
-        """The producer's session, when it was one and the same from the call to its end. Which of its partitions a
-        message was for, and so on which connection, is not told of one that never left."""
+    def _session(self, handle: int, called_seq: int, ended_seq: int) -> ProducerSession | None:
+        """Return the producer's session where it was the same from the call to its end. For a message that never left
+        it is unknown which partition, and so which connection, it was for."""
         sessions = [session for line in self.tracker.lines.of_handle(handle) for session in line.sessions]
-        ready = [session for session in sessions if session.ready is not None and session.ready.seq < asked_seq]
-        if len(ready) == 0 or any(session.request.seq > asked_seq for session in sessions):
+        ready = [session for session in sessions if session.ready is not None and session.ready.seq < called_seq]
+        if len(ready) == 0 or any(session.request.seq > called_seq for session in sessions):
             return None
         if is_partition(ready[-1].topic):
             return None

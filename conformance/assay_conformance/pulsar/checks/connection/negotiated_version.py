@@ -11,7 +11,7 @@ from assay_conformance.pulsar.checks.connection._versions import COMMANDS_SINCE,
 
 
 class NegotiatedVersion(VersionCheck):
-    """Nothing of a later protocol version than the lower one of client and broker is used on a connection."""
+    """A connection uses nothing of a protocol version above the lower one of client and broker."""
 
     requirement = RequirementId("connection.negotiated-version")
     skips_plain = True
@@ -22,9 +22,9 @@ class NegotiatedVersion(VersionCheck):
         if not from_client(event) or version >= RECEIPTS_SINCE:
             return
         if event.request_id is not None:
-            self._too_new(event, "an ACK that asks for an answer", RECEIPTS_SINCE, "asks-for-receipt")
+            self._too_new(event, "an ACK with a request id", RECEIPTS_SINCE, "asks-for-receipt")
         elif len(event.ids) > 1 and version < SEVERAL_IDS_SINCE:
-            self._too_new(event, f"an ACK of {len(event.ids)} ids", SEVERAL_IDS_SINCE, "several-ids")
+            self._too_new(event, f"an ACK with {len(event.ids)} ids", SEVERAL_IDS_SINCE, "several-ids")
         else:
             self.exercise(event)
 
@@ -38,8 +38,8 @@ class NegotiatedVersion(VersionCheck):
         version, agreed = self.agreed[event.conn]
         self.breach(
             code,
-            f"{what} left on connection {event.conn} at {ms(event.t_ns)}; client and broker agreed on protocol version "
-            f"{version}, which is older than {since}",
+            f"{what} left on connection {event.conn} at {ms(event.t_ns)}; it needs protocol version {since}; client "
+            f"and broker agreed on {version}",
             agreed,
             event,
         )

@@ -9,12 +9,12 @@ from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 
 CHECKSUM_SINCE = 6
-"""A checksum in front of the metadata of a SEND."""
+"""Protocol version of a checksum in front of the metadata of a SEND."""
 
 
 class NoChecksumToOldBroker(VersionCheck):
-    """A SEND to a broker that knows no checksum begins with the size of its metadata. Whoever says no version is not
-    judged."""
+    """A SEND to a broker whose protocol version has no checksum begins with the size of its metadata. Not judged where
+    CONNECTED has no version."""
 
     requirement = RequirementId("connection.no-checksum-to-old-broker")
     skips_plain = True
@@ -29,8 +29,9 @@ class NoChecksumToOldBroker(VersionCheck):
             return
         self.breach(
             "has-checksum",
-            f"SEND {event.sequence_id} left on connection {event.conn} at {ms(event.t_ns)} with a checksum; client and "
-            f"broker agreed on protocol version {version}, which is older than {CHECKSUM_SINCE}",
+            f"SEND {event.sequence_id} left on connection {event.conn} at {ms(event.t_ns)} with a checksum; expected "
+            f"none, since client and broker agreed on protocol version {version}, and a checksum needs "
+            f"{CHECKSUM_SINCE}",
             agreed,
             event,
         )

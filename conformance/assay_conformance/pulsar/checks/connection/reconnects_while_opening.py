@@ -10,16 +10,16 @@ from assay_conformance.pulsar.checks.connection._openings import Opening, Openin
 
 
 class ReconnectsWhileOpening(Openings):
-    """A lost connection is a setback; and whatever set an opening back, nothing is tried behind its time."""
+    """A lost connection is a setback. Whatever the setback was, no attempt is made after the operation time-out."""
 
     requirement = RequirementId("connection.reconnects-while-opening")
     setbacks = Closed
 
-    def _shown(self, opening: Opening) -> bool:
+    def _was_overcome(self, opening: Opening) -> bool:
         return bool(opening.overcome)
 
     def _in_time(self, handle: int, event: Frame) -> None:
-        """The time of an opening may begin before its first registration, and not later."""
+        """The operation time-out of an open call begins no later than with its first registration."""
         opening = self._openings.get(handle)
         first = None if opening is None else opening.first.setdefault(str(event.fields.get("topic", "")), event)
         if opening is None or first is None or not (opening.setback or opening.overcome) or opening.waits:
@@ -27,12 +27,13 @@ class ReconnectsWhileOpening(Openings):
         until_ns = first.t_ns + self._limit_ns(handle)
         timing = self.tracker.load.timing(first.t_ns, until_ns, event.t_ns, TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to say whether an opening went on for too long")
+            self.undecided("the machine was too busy to judge whether opening went on for too long")
         elif timing is Timing.LATE:
             self.breach(
                 "went-on",
-                f"{opening.invoke.verb} of handle {handle} first registered at {ms(first.t_ns)}, was refused, and "
-                f"registered again at {ms(event.t_ns)}; it had until {ms(until_ns)}",
+                f"{opening.invoke.verb} of handle {handle} registered first at {ms(first.t_ns)} and was set back; "
+                f"expected no attempt after {ms(until_ns)}, its operation time-out; it registered again at "
+                f"{ms(event.t_ns)}",
                 first,
                 event,
             )

@@ -12,21 +12,21 @@ _LOOKUPS = frozenset({"LOOKUP", "PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE
 
 
 class RequestIdsUnique(Check):
-    """No two requests of a connection have one id: an answer that comes late is the answer to another one else.
+    """No two requests of a connection have the same id, or a late answer could be taken for another request's.
 
-    Lookups have answers of their own, and failures inside these: the C++ client counts them apart, and may. At a
-    cluster that a topic went to, brokers are looked up (and nothing else) with a count of its own, side by side with
-    the first one where that cluster is known already.
+    Look-ups have answers of their own, with errors inside: the C++ client counts them apart, and may. For a cluster
+    that a topic migrated to, look-ups (and nothing else) have a counter of their own, next to the first one where that
+    cluster is connected already.
     """
 
     requirement = RequirementId("connection.request-ids-unique")
     skips_plain = True
 
     def start(self) -> None:
-        self._asked: dict[tuple[int, bool, int], list[Frame]] = {}
-        self._several: set[int] = set()
+        self._requests: dict[tuple[int, bool, int], list[Frame]] = {}
+        self._in_use: set[int] = set()
         self._clusters: set[str] = set()
-        """The addresses of those that topics went to."""
+        """Service URLs of the clusters that topics migrated to."""
 
     @on(Frame, "TOPIC_MIGRATED")
     def migrated(self, event: Frame) -> None:
@@ -36,24 +36,24 @@ class RequestIdsUnique(Check):
     def frame(self, event: Frame) -> None:
         if event.request_id is None or not from_client(event):
             return
-        asked = self._asked.setdefault((event.conn, event.command in _LOOKUPS, event.request_id), [])
-        if asked and not self._counted_apart(asked, event):
-            before = asked[-1]
+        earlier = self._requests.setdefault((event.conn, event.command in _LOOKUPS, event.request_id), [])
+        if earlier and not self._counted_apart(earlier, event):
+            before = earlier[-1]
             self.breach(
                 "used-twice",
-                f"connection {event.conn}: {event.command} at {ms(event.t_ns)} has request id {event.request_id}, "
-                f"which {before.command} had at {ms(before.t_ns)}",
+                f"connection {event.conn}: {event.command} at {ms(event.t_ns)} has request id {event.request_id}; "
+                f"expected a new one, since {before.command} had it at {ms(before.t_ns)}",
                 before,
                 event,
             )
             return
-        asked.append(event)
-        if event.conn in self._several:
+        earlier.append(event)
+        if event.conn in self._in_use:
             self.exercise(event)
-        self._several.add(event.conn)
+        self._in_use.add(event.conn)
 
-    def _counted_apart(self, asked: list[Frame], event: Frame) -> bool:
+    def _counted_apart(self, earlier: list[Frame], event: Frame) -> bool:
         opened = self.tracker.opened.get(event.conn)
-        if opened is None or opened.url not in self._clusters or len(asked) > 1:
+        if opened is None or opened.url not in self._clusters or len(earlier) > 1:
             return False
-        return "LOOKUP" in (asked[0].command, event.command)
+        return "LOOKUP" in (earlier[0].command, event.command)

@@ -8,7 +8,7 @@ from assay_conformance.pulsar.checks.connection._openings import Openings
 
 
 class RetriesServiceNotReady(Openings):
-    """A broker that is not ready is a setback."""
+    """ServiceNotReady is a setback."""
 
     requirement = RequirementId("connection.retries-service-not-ready")
     setbacks = Frame

@@ -1,1 +1,1 @@
-"""Deduplication: what a broker remembers of a producer name, and a client that goes along with it."""
+"""Deduplication: what a broker remembers of a producer name, and what a client does with the answers."""

@@ -1,7 +1,7 @@
-"""Copies of what is stored: how a SEND that reaches the broker compares with what its producer name has stored.
+"""Duplicates: how a SEND that reaches the broker compares with what is stored under its producer name.
 
-What is stored is known by the entry, or by the receipt that names one, whichever is seen first. What is stored how
-often is counted at the end: an entry that is written down late is no other than one that was seen at once.
+What is stored is known from the entry or from a receipt with its id, whichever is seen first. How often something is
+stored is counted at the end, since an entry may be recorded later than it was written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Fired, Frame, Stepped, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import deduplicated
-from assay_conformance.pulsar.checks.dedup._names import checked_later, highest_id, told_highest
+from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
 
 _MS_PER_MINUTE = 60_000
 
@@ -28,15 +28,15 @@ Name = tuple[str, str]
 class Copied(Enum):
     """What makes a SEND a duplicate."""
 
-    AGAIN = "its id, or a later one, is the first id of something stored"
-    INSIDE = "its id is one that a stored batch ends behind"
-    STRADDLING = "it begins with stored ids, and ends behind them"
-    LOADED = "what is stored was stored before the topic was loaded anew"
+    AGAIN = "its id is not above the first id of what is stored"
+    INSIDE = "its id is above the first id of a stored batch, and not above its last"
+    STRADDLING = "it begins with ids that are stored, and ends with ids that are not"
+    LOADED = "what is stored was stored before the topic was loaded again"
 
 
 @dataclass(slots=True)
 class Record:
-    """What was stored last under a name: its ids, who says so, and the load of its topic it was stored in."""
+    """What was stored last under a name: its ids, the event that shows it, and the load of the topic it belongs to."""
 
     lowest: int
     highest: int
@@ -67,11 +67,11 @@ class Arrival:
 
 
 class CopiesCheck(Check):
-    """Judges duplicates of some kinds: they are not stored, and their answer is a receipt without an id.
+    """Judge duplicates of the given kinds: they are not stored, and are answered by a receipt without an id.
 
-    Chunks before the last are stored unchecked, and raw entries that a Case puts into a topic are no SENDs. A name that
-    was not heard of for so long that a broker may forget it is one nobody knows, and so is, once its topic was loaded
-    anew, one of more names than a broker writes down.
+    Chunks before the last are stored without a check, and raw entries that a Case puts into a topic are not SENDs. A
+    name is not judged once it was unused for so long that a broker may forget it, nor, after a load of its topic, when
+    more names are known than a snapshot may hold.
     """
 
     kinds: ClassVar[frozenset[Copied]]
@@ -98,7 +98,7 @@ class CopiesCheck(Check):
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        """What reached the broker between two lives of a producer is not answered any more."""
+        """SENDs that reached the broker before the producer registered again are not answered any more."""
         if event.to_receiver and event.producer_id is not None:
             self._answers.pop((event.conn, event.producer_id), None)
 
@@ -107,7 +107,7 @@ class CopiesCheck(Check):
         if not self._topics or not event.to_receiver or event.unit is None:
             return
         if event.intact is False:
-            return  # Refused for its checksum, before anybody asks for its id.
+            return  # Refused for its checksum, before its id is looked at.
         session = self.tracker.producer_of(event)
         if session is None or base_topic(session.topic) not in self._topics or session.name is None:
             return
@@ -119,7 +119,7 @@ class CopiesCheck(Check):
 
     def _compare(self, arrival: Arrival, name: Name) -> None:
         send, lowest = arrival.send, arrival.send.sequence_id or 0
-        highest = max(lowest, told_highest(send))
+        highest = max(lowest, effective_highest_id(send))
         assert send.unit is not None
         unit = self._units.setdefault((name[0], send.unit), Unit(name, lowest, highest))
         arrival.unit = unit
@@ -132,7 +132,7 @@ class CopiesCheck(Check):
         unit.copies.append(arrival)
 
     def may_be_forgotten(self, name: Name, event: Frame) -> bool:
-        """Whether so much time went by since, or so many names were there at a load, that a broker may not know it."""
+        """Whether the broker may not know the name: it was unused for too long, or one of too many names at a load."""
         record = self.records[name]
         if event.t_ns - record.event.t_ns > self._idle_ns:
             return True
@@ -189,8 +189,8 @@ class CopiesCheck(Check):
         got = f"error {event.fields.get('error')}" if event.command == "SEND_ERROR" else "the id of a new entry"
         self.breach(
             "wrong-answer",
-            f"the SEND with sequence id {event.sequence_id} at {ms(copy.send.t_ns)} was a duplicate; its answer at "
-            f"{ms(event.t_ns)} should be a receipt without an id, and carries {got}",
+            f"the SEND with sequence id {event.sequence_id} that reached the broker at {ms(copy.send.t_ns)} was a "
+            f"duplicate; expected a receipt without an id; the answer at {ms(event.t_ns)} carries {got}",
             copy.send,
             event,
         )
@@ -200,9 +200,9 @@ class CopiesCheck(Check):
         assert record is not None
         self.breach(
             "duplicate-stored",
-            f"topic {unit.name[0]} held up to sequence id {record.highest} of producer {unit.name[1]}, and yet the "
-            f"SEND with sequence ids {unit.lowest} to {unit.highest} at {ms(copy.send.t_ns)} was stored as "
-            f"{stored.id.name}",
+            f"topic {unit.name[0]} had stored producer {unit.name[1]} up to sequence id {record.highest}; expected the "
+            f"SEND with sequence ids {unit.lowest} to {unit.highest} at {ms(copy.send.t_ns)} not to be stored; it was, "
+            f"as {stored.id.name}",
             record.event,
             copy.send,
             stored,

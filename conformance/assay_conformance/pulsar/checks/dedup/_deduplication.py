@@ -1,9 +1,8 @@
-"""Deduplication: a topic that remembers each producer name's highest sequence id, and a client that goes along with it.
+"""Deduplication: the topic remembers the highest sequence id of each producer name.
 
-The client takes a duplicate's receipt as success
-(`duplicate-receipt-completes`), numbers a new producer after the last id the broker knows
-(`resumes-after-last-sequence-id`), and one that comes back after its own (`reconnect-keeps-numbering`). Together: each
-message is stored exactly once and in order (`effectively-once`).
+The client takes the receipt of a duplicate as success (`duplicate-receipt-completes`), numbers a new producer after the
+broker's last id (`resumes-after-last-sequence-id`), and one that reconnects after its own last id
+(`reconnect-keeps-numbering`). Together: each message is stored exactly once and in order (`effectively-once`).
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ NO_SEQUENCE_ID = -1
 
 
 def calls_markers(case: Case) -> bool:
-    """Whether a fault of the Case says of SENDs that they are markers."""
+    """Whether a fault of the Case turns SENDs into markers."""
     return any(isinstance(fault.action, Rewrite) and "marker" in fault.action.fields for fault in case.faults)
 
 
 def deduplicated(view: View) -> frozenset[str]:
-    """Topics that deduplicate from the Case's first step to its last; none where a fault calls SENDs markers, for those
-    pass whatever their id is, and only `markers-are-exempt` counts without them."""
+    """Return the topics that deduplicate during the whole Case; none where a fault turns SENDs into markers, which are
+    stored whatever their id is (`markers-are-exempt` judges those)."""
     if calls_markers(view.case):
         return frozenset()
     changed = {
@@ -34,11 +33,11 @@ def deduplicated(view: View) -> frozenset[str]:
 
 
 def initial_id(view: View, handle: int) -> int | None:
-    """The configured initial sequence id; clients that must have a number write "none" as a negative one."""
+    """Return the configured initial sequence id; a negative one means none, for clients that need a number."""
     configured = view.producer_setting(handle, "initial_sequence_id")
     return None if configured is None or int(configured) < 0 else int(configured)
 
 
 def may_repeat_ids(view: View, handle: int) -> bool:
-    """The application chooses ids, or where they begin: the broker may have seen them before."""
+    """Whether the application chooses ids, or where they begin, so that the broker may have seen them before."""
     return handle in view.tracker.foresight.explicit or initial_id(view, handle) is not None

@@ -18,9 +18,9 @@ class Name:
     arrived: int = NO_SEQUENCE_ID
     stored: int = NO_SEQUENCE_ID
     waiting: dict[Place, Frame] = field(default_factory=dict)
-    """SENDs neither stored nor refused yet, as they came."""
+    """SENDs that are neither stored nor refused yet, in order of arrival."""
     loads: int = 0
-    """The load of its topic in which `stored` was."""
+    """The load of its topic in which `stored` was written."""
     stored_ns: int = 0
 
 
@@ -29,13 +29,13 @@ def place_of(event: Frame) -> Place:
 
 
 def checked_later(meta: object) -> bool:
-    """A chunk that is not the last of its message: only the last is checked and remembered."""
+    """Whether it is a chunk before the last of its message: only the last is checked and remembered."""
     chunk_id, chunks = getattr(meta, "chunk_id", None), getattr(meta, "chunks", None)
     return chunk_id is not None and chunks is not None and chunk_id != chunks - 1
 
 
-def told_highest(event: Frame) -> int:
-    """`highest_sequence_id` where the SEND has one; what is there for none is beyond every id of a Case."""
+def effective_highest_id(event: Frame) -> int:
+    """Return `highest_sequence_id`, or 0 where the SEND has none (the default on the wire is beyond every real id)."""
     highest = event.highest_sequence_id or 0
     return highest if highest < 1 << 62 else 0
 

@@ -1,4 +1,4 @@
-"""Registrations of producers as a broker hears them: what is asked for again is answered as it was, without an id."""
+"""Registrations of producers as a broker sees them: a repeated one is answered again, without a last sequence id."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID
 
 
 class Registrations:
-    """The PRODUCERs whose answers tell a last sequence id, and who is there already."""
+    """PRODUCER requests whose answers carry a last sequence id, and the producers that are registered."""
 
     def __init__(self) -> None:
-        self._asked: dict[tuple[int, int], Frame] = {}
-        self._there: set[tuple[int, int]] = set()
-        """Producers on a connection."""
+        self._requests: dict[tuple[int, int], Frame] = {}
+        self._registered: set[tuple[int, int]] = set()
+        """(connection, producer id)."""
 
     def ask(self, event: Frame) -> None:
-        """A PRODUCER."""
+        """Take a PRODUCER."""
         if not event.to_receiver or event.request_id is None:
             return
-        if _producer(event) not in self._there and event.fate is not Fate.DUPLICATED:
-            self._asked[event.conn, event.request_id] = event
-        self._there.add(_producer(event))
+        if _producer(event) not in self._registered and event.fate is not Fate.DUPLICATED:
+            self._requests[event.conn, event.request_id] = event
+        self._registered.add(_producer(event))
 
     def close(self, event: Frame) -> None:
-        """A CLOSE_PRODUCER."""
+        """Take a CLOSE_PRODUCER."""
         if event.at_broker:
-            self._there.discard(_producer(event))
+            self._registered.discard(_producer(event))
 
     def refuse(self, event: Frame) -> None:
-        """An ERROR: who comes again comes for the first time."""
+        """Take an ERROR: the next attempt is a first registration again."""
         request = self.answered(event)
         if request is not None:
-            self._there.discard(_producer(request))
+            self._registered.discard(_producer(request))
 
     def answered(self, event: Frame) -> Frame | None:
-        """The PRODUCER that this is the answer to, once; None where its answer tells nothing."""
-        return self._asked.pop((event.conn, event.request_id or 0), None)
+        """Return the PRODUCER that this answers, once; None where the answer carries no last sequence id."""
+        return self._requests.pop((event.conn, event.request_id or 0), None)
 
 
 class LastIdCheck(Check):
-    """Is `told` each answer of a broker that says which sequence id was the last of a producer's name."""
+    """Calls `last_id_reported` with each answer in which a broker names the last sequence id of a producer name."""
 
     def start(self) -> None:
         self._registrations = Registrations()
 
     @on(Frame, "PRODUCER")
-    def asked(self, event: Frame) -> None:
+    def producer_requested(self, event: Frame) -> None:
         self._registrations.ask(event)
 
     @on(Frame, "CLOSE_PRODUCER")
@@ -65,10 +65,10 @@ class LastIdCheck(Check):
         if request is not None:
             topic = self.tracker.local_topic(str(request.fields.get("topic")))
             last_id = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-            self.told(topic, str(event.fields.get("producer_name")), last_id, event)
+            self.last_id_reported(topic, str(event.fields.get("producer_name")), last_id, event)
 
-    def told(self, topic: str, name: str, last_id: int, event: Frame) -> None:
-        """`last_id`: NO_SEQUENCE_ID where there is none."""
+    def last_id_reported(self, topic: str, name: str, last_id: int, event: Frame) -> None:
+        """`last_id`: NO_SEQUENCE_ID where the name has none."""
 
 
 def _producer(event: Frame) -> tuple[int, int]:

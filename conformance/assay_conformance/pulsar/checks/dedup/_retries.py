@@ -1,4 +1,4 @@
-"""What a store could not write may come again."""
+"""Retries of writes that the store could not make."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay_conformance.wire.answers import UNKNOWN_COPY
 
 
 def is_taken_for_copy(event: Frame) -> bool:
-    """Whether an answer says that its SEND is a duplicate, or may be one."""
+    """Whether the answer treats its SEND as a duplicate, or as a possible one."""
     return is_duplicate(event) or (
         event.command == "SEND_ERROR" and UNKNOWN_COPY in str(event.fields.get("message", ""))
     )

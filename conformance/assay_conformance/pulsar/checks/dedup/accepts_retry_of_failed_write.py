@@ -10,14 +10,15 @@ from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated
-from assay_conformance.pulsar.checks.dedup._names import checked_later, highest_id, told_highest
+from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
 from assay_conformance.pulsar.checks.dedup._retries import is_taken_for_copy
 
 
 @dataclass(slots=True, eq=False)
 class _Write:
-    """A SEND at the broker. `clean`: nothing of its id or a later one was stored or under way when it came. `failed`:
-    the answer to the earlier SEND whose write failed, where this one has to be taken in for that."""
+    """A SEND at the broker. `clean`: nothing with its id or a later one was stored or pending when it arrived.
+    `failed`: the earlier SEND with its id whose write failed and the SEND_ERROR, where this one must be stored because
+    of that."""
 
     send: Frame
     name: _Name
@@ -32,23 +33,22 @@ class _Name:
 
     stored: int = NO_SEQUENCE_ID
     arrived: int = NO_SEQUENCE_ID
-    under_way: dict[int, _Write] = field(default_factory=dict)
-    """By the event of the SEND: a frame that a fault repeats comes twice under one number."""
+    pending: dict[int, _Write] = field(default_factory=dict)
+    """By the number of the SEND's event, since a frame that a fault duplicates arrives twice under one id."""
     failures: dict[int, tuple[Frame, Frame]] = field(default_factory=dict)
     """Sequence id -> a SEND whose write failed, and its SEND_ERROR."""
 
     def is_clean(self, id: int) -> bool:
         if id > self.arrived:
             return True
-        return id > self.stored and all(id > write.highest for write in self.under_way.values())
+        return id > self.stored and all(id > write.highest for write in self.pending.values())
 
 
 class AcceptsRetryOfFailedWrite(Check):
-    """A SEND that nothing was in the way of, and that was answered by SEND_ERROR PersistenceError, was not written.
+    """A clean SEND that was answered by SEND_ERROR PersistenceError was not written, and its retry is stored.
 
-    Its retry is judged where nothing was in the way of that either, and tells nothing when it cannot be written again:
-    the store may be away for long. SENDs behind the broker's CLOSE_PRODUCER are for nobody; those of a connection that
-    died may still be written.
+    A retry is judged where it is clean, too, and not when it fails again: the store may be down for long. SENDs that
+    arrive after the broker's CLOSE_PRODUCER are ignored; those of a connection that was lost may still be written.
     """
 
     requirement = RequirementId("dedup.accepts-retry-of-failed-write")
@@ -58,7 +58,7 @@ class AcceptsRetryOfFailedWrite(Check):
         self._topics = deduplicated(self.view)
         self._names: dict[tuple[str, str], _Name] = {}
         self._waiting: dict[tuple[int, int], dict[int, list[_Write]]] = {}
-        self._away: set[tuple[int, int]] = set()
+        self._closed_producers: set[tuple[int, int]] = set()
 
     def concerned(self) -> bool:
         return bool(self._topics)
@@ -66,13 +66,13 @@ class AcceptsRetryOfFailedWrite(Check):
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
         if event.to_receiver and event.producer_id is not None:
-            self._away.discard((event.conn, event.producer_id))
+            self._closed_producers.discard((event.conn, event.producer_id))
             self._waiting.pop((event.conn, event.producer_id), None)
 
     @on(Frame, "CLOSE_PRODUCER")
-    def sent_away(self, event: Frame) -> None:
+    def closed_by_broker(self, event: Frame) -> None:
         if event.at_broker and event.producer_id is not None:
-            self._away.add((event.conn, event.producer_id))
+            self._closed_producers.add((event.conn, event.producer_id))
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -80,15 +80,15 @@ class AcceptsRetryOfFailedWrite(Check):
         if not event.to_receiver or event.intact is False or session is None or session.name is None:
             return
         place = (event.conn, session.producer_id)
-        if base_topic(session.topic) not in self._topics or place in self._away:
+        if base_topic(session.topic) not in self._topics or place in self._closed_producers:
             return
         name = self._names.setdefault((session.topic, session.name), _Name())
         id = event.sequence_id or 0
         clean = not checked_later(event.meta) and name.is_clean(id)
-        write = _Write(event, name, max(id, told_highest(event)), clean)
+        write = _Write(event, name, max(id, effective_highest_id(event)), clean)
         write.failed = name.failures.pop(id, None) if clean else None
         if not checked_later(event.meta):
-            name.under_way[event.seq] = write
+            name.pending[event.seq] = write
             name.arrived = max(name.arrived, write.highest)
         self._waiting.setdefault(place, {}).setdefault(id, []).append(write)
 
@@ -105,9 +105,9 @@ class AcceptsRetryOfFailedWrite(Check):
         writes = self._waiting.get((event.conn, event.producer_id), {}).get(event.sequence_id or 0)
         if not writes:
             return
-        # What is taken for a copy is answered without the store, past the SEND of its id that waits there.
+        # A duplicate is answered without the store, before the first SEND with its id, which waits for the store.
         write = writes.pop(-1 if is_taken_for_copy(event) else 0)
-        write.name.under_way.pop(write.send.seq, None)
+        write.name.pending.pop(write.send.seq, None)
         refused = event.command == "SEND_ERROR" and event.fields.get("error") == "PersistenceError"
         if event.command == "SEND_RECEIPT" and not is_duplicate(event):
             self._written(write.name, write.highest)
@@ -118,8 +118,8 @@ class AcceptsRetryOfFailedWrite(Check):
 
     def _written(self, name: _Name, highest: int) -> None:
         name.stored = max(name.stored, highest)
-        while name.under_way and (first := next(iter(name.under_way.values()))).highest <= highest:
-            del name.under_way[first.send.seq]
+        while name.pending and (first := next(iter(name.pending.values()))).highest <= highest:
+            del name.pending[first.send.seq]
 
     def _judge(self, write: _Write, event: Frame) -> None:
         assert write.failed is not None
@@ -128,12 +128,12 @@ class AcceptsRetryOfFailedWrite(Check):
             if event.command == "SEND_RECEIPT":
                 self.exercise(event)
             return
-        got = "a duplicate's receipt" if is_duplicate(event) else "that it may be a duplicate"
+        got = "the receipt of a duplicate" if is_duplicate(event) else "an error that calls it a possible duplicate"
         self.breach(
             "retry-not-taken",
-            f"the SEND with sequence id {event.sequence_id} at {ms(send.t_ns)} could not be written, as SEND_ERROR "
-            f"said at {ms(error.t_ns)}; it came again at {ms(write.send.t_ns)}, nothing of its id or a later one was "
-            f"stored or under way, and at {ms(event.t_ns)} it got {got}",
+            f"the SEND with sequence id {event.sequence_id} at {ms(send.t_ns)} was not written (SEND_ERROR at "
+            f"{ms(error.t_ns)}); it arrived again at {ms(write.send.t_ns)}, and nothing with its id or a later one was "
+            f"stored or pending; expected it to be stored; at {ms(event.t_ns)} it got {got}",
             error,
             write.send,
             event,

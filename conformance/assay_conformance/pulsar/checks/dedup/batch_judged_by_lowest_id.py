@@ -8,7 +8,7 @@ from assay_conformance.pulsar.checks.dedup._copies import Copied, CopiesCheck
 
 
 class BatchJudgedByLowestId(CopiesCheck):
-    """A batch that begins with an id that is stored and ends with one that is not."""
+    """A batch whose first id is stored already and whose last id is not."""
 
     requirement = RequirementId("dedup.batch-judged-by-lowest-id")
     needs = (Trait.BATCH,)

@@ -1,4 +1,4 @@
-"""Chunks of a message: all carry the same sequence id, and the last one stands for it."""
+"""Chunks of a message carry the same sequence id; only the last one is checked and remembered."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated
-from assay_conformance.pulsar.checks.dedup._names import checked_later, told_highest
+from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """Chunks of one sequence id without an answer. `early`: those before the last that have to be stored; `repeated`:
-    how many of these came when the id was stored already. `last_new`, `last_again`: last chunks, by whether anything
-    of their id or a later one had arrived before.
+    """Unanswered chunks of one sequence id. `early`: chunks before the last, which must be stored; `repeated`: how many
+    of them arrived when the id was stored already. `last_new`, `last_again`: last chunks, by whether their id or a
+    later one had arrived before.
     """
 
     early: int = 0
@@ -29,8 +29,8 @@ class _Waiting:
 
 
 class ChecksLastChunkOnly(Check):
-    """Judged by the answers, which a duplicate's may overtake: of the receipts without an id for one message there are
-    no more than last chunks that are duplicates."""
+    """Judged by the answers, of which that to a duplicate may overtake others: one message gets no more receipts
+    without an id than duplicates of its last chunk arrived."""
 
     requirement = RequirementId("dedup.checks-last-chunk-only")
     needs = (Trait.CHUNK,)
@@ -38,7 +38,7 @@ class ChecksLastChunkOnly(Check):
     def start(self) -> None:
         self._topics = deduplicated(self.view)
         self._arrived: dict[tuple[str, str], int] = {}
-        """Highest id that has arrived under a name, chunks before the last left out."""
+        """Highest id that has arrived under a name; chunks before the last do not count."""
         self._waiting: dict[tuple[int, int], dict[int, _Waiting]] = {}
 
     def concerned(self) -> bool:
@@ -46,7 +46,7 @@ class ChecksLastChunkOnly(Check):
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        """What reached the broker between two lives of a producer is not answered any more."""
+        """SENDs that reached the broker before the producer registered again are not answered any more."""
         if event.to_receiver and event.producer_id is not None:
             self._waiting.pop((event.conn, event.producer_id), None)
 
@@ -70,7 +70,7 @@ class ChecksLastChunkOnly(Check):
             else:
                 waiting.last_again += 1
         if not checked_later(event.meta):
-            self._arrived[name] = max(arrived, id, told_highest(event))
+            self._arrived[name] = max(arrived, id, effective_highest_id(event))
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answer(self, event: Frame) -> None:
@@ -87,15 +87,15 @@ class ChecksLastChunkOnly(Check):
             assert waiting.first is not None
             self.breach(
                 "chunk-dropped",
-                f"a chunk with sequence id {event.sequence_id}, whose message had not arrived before its first chunk "
-                f"did at {ms(waiting.first.t_ns)} or was a chunk before the last, got a duplicate's receipt at "
-                f"{ms(event.t_ns)}; expected it to be stored",
+                f"a chunk with sequence id {event.sequence_id} (first chunk at {ms(waiting.first.t_ns)}) was a chunk "
+                "before the last, or the last of a message that had not arrived before; expected it to be stored; it "
+                f"got the receipt of a duplicate at {ms(event.t_ns)}",
                 waiting.first,
                 event,
             )
 
     def _stored(self, waiting: _Waiting, event: Frame) -> None:
-        """An answer to a chunk that was taken in, or refused for another reason."""
+        """Take an answer to a chunk that was stored, or refused for another reason."""
         stored = event.command == "SEND_RECEIPT"
         if waiting.early:
             waiting.early -= 1

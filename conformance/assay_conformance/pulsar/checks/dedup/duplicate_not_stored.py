@@ -7,7 +7,7 @@ from assay_conformance.pulsar.checks.dedup._copies import Copied, CopiesCheck
 
 
 class DuplicateNotStored(CopiesCheck):
-    """A SEND that reaches the broker with an id at or below the first id of what is stored last under its name."""
+    """A SEND whose id is not above the first id of what was stored last under its producer name."""
 
     requirement = RequirementId("dedup.duplicate-not-stored")
     kinds = frozenset({Copied.AGAIN})

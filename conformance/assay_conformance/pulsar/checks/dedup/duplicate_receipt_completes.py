@@ -11,15 +11,15 @@ from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
-def _was_up(end: Completion, receipt: Frame) -> bool:
-    """Its time was over before the client can have read the receipt, whenever the bench heard of that."""
+def _had_timed_out(end: Completion, receipt: Frame) -> bool:
+    """Whether its send time-out had passed before the client can have read the receipt."""
     return end.error is ErrorClass.TIMEOUT and (end.done_ns or end.t_ns) < receipt.t_ns + IN_FLIGHT_NS
 
 
 class DuplicateReceiptCompletes(Check):
     """A receipt without an id completes its send as any other receipt does.
 
-    One behind a SEND_ERROR may find that its producer has left over that.
+    After a SEND_ERROR on its connection it is not judged: the client may have left the connection because of that.
     """
 
     requirement = RequirementId("dedup.duplicate-receipt-completes")
@@ -27,18 +27,18 @@ class DuplicateReceiptCompletes(Check):
 
     def start(self) -> None:
         self._receipts: dict[int, tuple[Frame, Unit]] = {}
-        self._refused: set[int] = set()
+        self._send_errors: set[int] = set()
         """Connections with a SEND_ERROR."""
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
-        self._refused.add(event.conn)
+        self._send_errors.add(event.conn)
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        # One that does not fit the head of the queue is another requirement's matter.
-        fits = unit is not None and unit is self.tracker.lines.head and event.conn not in self._refused
+        # A receipt that does not answer the oldest pending unit is judged by another requirement.
+        fits = unit is not None and unit is self.tracker.lines.head and event.conn not in self._send_errors
         if event.to_receiver and unit is not None and fits and is_duplicate(event) and not unit.session.sent_away:
             self._receipts[id(unit)] = (event, unit)
 
@@ -58,11 +58,11 @@ class DuplicateReceiptCompletes(Check):
                     self.exercise(receipt)
                 continue
             ended_ns = None if end is None else end.done_ns or end.t_ns
-            if end is not None and (end.seq < receipt.seq or _was_up(end, receipt)):
+            if end is not None and (end.seq < receipt.seq or _had_timed_out(end, receipt)):
                 continue
             if not self._was_delivered(receipt, unit, ended_ns):
                 continue
-            # What a client starved of time has not read yet, it can time out meanwhile.
+            # A client that got no CPU time may time the send out before it reads the receipt.
             until_ns = self.tracker.end_ns if ended_ns is None else ended_ns
             if not self.tracker.load.fair(receipt.t_ns, until_ns, TOLERANCES["answer"]):
                 self.undecided("the machine was too busy to say whether a receipt was read in time")
@@ -70,16 +70,17 @@ class DuplicateReceiptCompletes(Check):
                 came = "it never completed" if end is None else f"it ended as {end.error} at {ms(end.t_ns)}"
                 self.breach(
                     "not-completed",
-                    f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, "
-                    f"which means that it is stored; {came}",
+                    f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, so it is "
+                    f"stored; expected its send to succeed; {came}",
                     receipt,
                     end or send.invoke,
                 )
 
     def _was_delivered(self, receipt: Frame, unit: Unit, ended_ns: int | None) -> bool:
-        """Nothing ended the connection or the producer while the receipt may have been under way."""
+        """Whether connection and producer lasted long enough for the receipt to arrive."""
         settled_ns = receipt.t_ns + TOLERANCES["answer"].slack_ns
         closed, closing = self.tracker.closed.get(receipt.conn), unit.line.closing
         ends = [self.tracker.end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])]
-        # A send that failed at once was failed by this receipt; one that went on waiting needs time to prove it.
+        # A send that failed at once failed because of this receipt; one that stays pending needs time to show that it
+        # does.
         return min(ends) > settled_ns if ended_ns is None else min(ends) > min(ended_ns, settled_ns)

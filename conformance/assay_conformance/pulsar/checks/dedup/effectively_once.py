@@ -13,10 +13,10 @@ from assay_conformance.pulsar.checks.dedup._deduplication import deduplicated, m
 
 
 class EffectivelyOnce(HoldingsCheck):
-    """With deduplication, a fixed producer name and the client's own numbering: each message once, and in order.
+    """With deduplication, a fixed producer name and ids that the client assigns, each message is stored once, in order.
 
-    A configured initial sequence id may repeat ids on purpose, raw entries put into the topic may take them, and two
-    producers that have one name at the same time give them out twice.
+    Not judged with a configured initial sequence id, which may repeat ids on purpose; with raw entries in the topic,
+    which may use the ids; and while two producers have the same name, and both assign its ids.
     """
 
     requirement = RequirementId("dedup.effectively-once")
@@ -41,7 +41,7 @@ class EffectivelyOnce(HoldingsCheck):
         )
 
     def _shares_its_name(self, holding: Holding) -> bool:
-        """Another producer of that name was opened before this one was to be closed, or the other way round."""
+        """Whether another producer of that name was open at the same time."""
         lines, name = self.tracker.lines, self.view.producer_setting(holding.handle, "producer_name")
         return any(
             handle != holding.handle

@@ -15,7 +15,7 @@ from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID,
 from assay_conformance.pulsar.checks.dedup._names import checked_later, highest_id
 
 SWEPT_NS = 2_000 * MS
-"""How late a broker on a busy machine may be with what it does at intervals."""
+"""How late a busy broker may be with its periodic clean-up."""
 
 Place = tuple[int, int]
 """Connection and producer id."""
@@ -25,7 +25,7 @@ Name = tuple[str, str]
 
 @dataclass(slots=True)
 class _Used:
-    """A name under which something is stored, and since when it has no producer."""
+    """A name under which something is stored, and the event since which it has no producer."""
 
     stored: Stored
     highest: int
@@ -34,9 +34,10 @@ class _Used:
 
 
 class ForgetsInactiveProducers(Check):
-    """Judged on what a producer is told whose name nobody had, or whose last message is older than the time-out.
+    """Judged by the last sequence id that a registration gets, for a name that had no producer and sent nothing for
+    about the inactivity time-out.
 
-    A broker that loads a topic counts from there: names that were there before are not judged.
+    A broker that loads a topic counts from then on: names from before the load are not judged.
     """
 
     requirement = RequirementId("dedup.forgets-inactive-producers")
@@ -46,9 +47,9 @@ class ForgetsInactiveProducers(Check):
         self._limit_ns = self.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
         self._loads = Loads(self.view.case)
         self._used: dict[Name, _Used] = {}
-        self._asked: dict[tuple[int, int], tuple[Place, str]] = {}
-        self._held: dict[Place, Name] = {}
-        self._here: Counter[Name] = Counter()
+        self._requests: dict[tuple[int, int], tuple[Place, str]] = {}
+        self._registered: dict[Place, Name] = {}
+        self._producers_of: Counter[Name] = Counter()
 
     def concerned(self) -> bool:
         return bool(self._topics)
@@ -65,50 +66,57 @@ class ForgetsInactiveProducers(Check):
             self._used[name] = _Used(event, highest_id(event), self._loads.of(event.topic))
 
     @on(Frame, "PRODUCER")
-    def asked(self, event: Frame) -> None:
+    def producer_requested(self, event: Frame) -> None:
         if event.to_receiver and event.fate is not Fate.DUPLICATED:
             topic = self.tracker.local_topic(str(event.fields.get("topic")))
-            self._asked[event.conn, event.request_id or 0] = ((event.conn, event.producer_id or 0), topic)
+            self._requests[event.conn, event.request_id or 0] = ((event.conn, event.producer_id or 0), topic)
 
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
-        asked = self._asked.pop((event.conn, event.request_id or 0), None)
-        if asked is None or not event.from_sender or event.fate is Fate.INJECTED or asked[0] in self._held:
+        request = self._requests.pop((event.conn, event.request_id or 0), None)
+        if request is None or not event.from_sender or event.fate is Fate.INJECTED or request[0] in self._registered:
             return
-        place, topic = asked
+        place, topic = request
         name = (topic, str(event.fields.get("producer_name")))
         used = self._used.get(name)
-        if used is not None and not self._here[name] and used.loads == self._loads.of(topic):
-            self._told(name, used, event)
+        if used is not None and not self._producers_of[name] and used.loads == self._loads.of(topic):
+            self._judge(name, used, event)
             if _last_id(event) < used.highest:
-                # Forgotten, rightly or not: nobody is told of it any more.
+                # Forgotten, rightly or not: later answers do not name it either.
                 del self._used[name]
-        self._held[place] = name
-        self._here[name] += 1
+        self._registered[place] = name
+        self._producers_of[name] += 1
 
-    def _told(self, name: Name, used: _Used, event: Frame) -> None:
+    def _judge(self, name: Name, used: _Used, event: Frame) -> None:
         if used.left is None or event.t_ns - used.stored.t_ns < self._limit_ns:
             return
         unused_ns = event.t_ns - used.left.t_ns
-        told = _last_id(event)
+        last_id = _last_id(event)
         if unused_ns > self._limit_ns + self._limit_ns // 3 + SWEPT_NS:
             self.exercise(event)
-            if told != NO_SEQUENCE_ID:
+            if last_id != NO_SEQUENCE_ID:
                 self._breach(
-                    "remembered", f"should be forgotten, and {told} is told to be its last id", name, used, event
+                    "remembered",
+                    f"expected no last sequence id (-1), since the name was inactive too long; got {last_id}",
+                    name,
+                    used,
+                    event,
                 )
         elif unused_ns < self._limit_ns - SWEPT_NS:
             self.exercise(event)
-            if told < used.highest:
-                words = f"should be known with its last id {used.highest}, and {told} is told"
-                self._breach("forgotten-in-use", words, name, used, event)
+            if last_id < used.highest:
+                text = (
+                    f"expected its last sequence id {used.highest}, since the name is not inactive for long enough; "
+                    f"got {last_id}"
+                )
+                self._breach("forgotten-in-use", text, name, used, event)
 
-    def _breach(self, code: str, words: str, name: Name, used: _Used, event: Frame) -> None:
+    def _breach(self, code: str, text: str, name: Name, used: _Used, event: Frame) -> None:
         assert used.left is not None
         self.breach(
             code,
-            f"producer name {name[1]} of topic {name[0]}, without a producer from {ms(used.left.t_ns)} to "
-            f"{ms(event.t_ns)}, {words}",
+            f"PRODUCER_SUCCESS at {ms(event.t_ns)} for producer name {name[1]} of topic {name[0]}, which had no "
+            f"producer since {ms(used.left.t_ns)}: {text}",
             used.stored,
             used.left,
             event,
@@ -121,14 +129,14 @@ class ForgetsInactiveProducers(Check):
 
     @on(Closed)
     def connection_ended(self, event: Closed) -> None:
-        for place in [place for place in self._held if place[0] == event.conn]:
+        for place in [place for place in self._registered if place[0] == event.conn]:
             self._leaves(place, event)
 
     def _leaves(self, place: Place, event: Frame | Closed) -> None:
-        name = self._held.pop(place, None)
+        name = self._registered.pop(place, None)
         if name is None:
             return
-        self._here[name] -= 1
+        self._producers_of[name] -= 1
         if (used := self._used.get(name)) is not None:
             used.left = event
 

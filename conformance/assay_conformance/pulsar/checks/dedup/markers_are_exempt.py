@@ -1,4 +1,4 @@
-"""Markers: what passes deduplication whatever its id."""
+"""Markers are stored whatever their sequence id is."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import calls_markers
-from assay_conformance.pulsar.checks.dedup._names import told_highest
+from assay_conformance.pulsar.checks.dedup._names import effective_highest_id
 from assay_conformance.pulsar.checks.dedup._retries import is_taken_for_copy
 
 
 @dataclass(slots=True)
 class _Name:
-    """The highest id that came with a message, and the marker with the highest one."""
+    """The highest id of a message, and the marker with the highest id."""
 
     last: int = -1
     marker: Frame | None = None
     waiting: dict[tuple[int, int], Frame] = field(default_factory=dict)
-    """(connection, sequence id) -> a SEND whose answer tells something."""
+    """(connection, sequence id) -> a SEND whose answer is judged."""
     unanswered: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """(connection, sequence id) -> SENDs without an answer: of several with one id nobody knows which gets it."""
+    """(connection, sequence id) -> its unanswered SENDs: with several it is unknown which of them an answer is for."""
 
 
 class MarkersAreExempt(Check):
-    """A SEND whose command says that it is a marker: with an id that was there before it is stored, and a message with
-    an id behind the last message's is stored however high a marker's was.
+    """A SEND that is marked as a marker is stored although its id was used before, and does not raise the last id: a
+    message with an id between the last message's and the marker's is stored.
 
-    Brokers send markers among themselves, as SENDs; here a fault calls a client's SEND one.
+    Brokers send markers among themselves, as SENDs; here a fault turns a client's SEND into one.
     """
 
     requirement = RequirementId("dedup.markers-are-exempt")
@@ -61,7 +61,7 @@ class MarkersAreExempt(Check):
             return
         if name.marker is not None and name.last < id <= (name.marker.sequence_id or 0) and is_alone:
             name.waiting[place] = event
-        name.last = max(name.last, id, told_highest(event))
+        name.last = max(name.last, id, effective_highest_id(event))
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answer(self, event: Frame) -> None:
@@ -78,20 +78,28 @@ class MarkersAreExempt(Check):
                 self.exercise(event)
             return
         if sent.fields.get("marker"):
-            text = f"a marker with sequence id {sent.sequence_id}, which a message of its producer's name had before,"
+            text = f"a marker with sequence id {sent.sequence_id}, which a message of its producer name had used before"
             self._breach("compared", text, sent, event)
-        elif name.marker is not None and not self._may_be_read_otherwise(name.marker, event):
-            text = f"a message with sequence id {sent.sequence_id}, behind a marker with {name.marker.sequence_id},"
+        elif name.marker is not None and not self._may_be_loaded_as_message(name.marker, event):
+            text = (
+                f"a message with sequence id {sent.sequence_id}, which only a marker ({name.marker.sequence_id}) was "
+                "above"
+            )
             self._breach("remembered", text, name.marker, sent, event)
 
-    def _may_be_read_otherwise(self, marker: Frame, answer: Frame) -> bool:
-        """What a fault made a marker of is none in the log: a broker that loads the topic since reads its id there."""
+    def _may_be_loaded_as_message(self, marker: Frame, answer: Frame) -> bool:
+        """The log has a message where a fault made a marker of the SEND: a broker that loads the topic afterwards reads
+        its id."""
         session = self.tracker.producer_of(answer)
         return session is not None and session.request.seq > marker.seq
 
     def _breach(self, code: str, text: str, *evidence: Frame) -> None:
         sent, answer = evidence[-2:]
-        self.breach(code, f"{text} came at {ms(sent.t_ns)} and was taken for a copy at {ms(answer.t_ns)}", *evidence)
+        text = (
+            f"{text} arrived at {ms(sent.t_ns)}; expected it to be stored; it was answered as a duplicate at "
+            f"{ms(answer.t_ns)}"
+        )
+        self.breach(code, text, *evidence)
 
     def _name_of(self, event: Frame) -> _Name | None:
         session = self.tracker.producer_of(event)

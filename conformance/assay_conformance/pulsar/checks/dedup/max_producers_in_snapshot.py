@@ -1,4 +1,4 @@
-"""How many producer names a broker writes down of a topic."""
+"""How many producer names a broker keeps in a topic's deduplication snapshot."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assay_conformance.pulsar.checks.dedup._registrations import LastIdCheck
 
 @dataclass(slots=True)
 class _Topic:
-    """`last`: the receipt of each name's last message, and how many entries were stored by then, in which load.
+    """`last`: per name the receipt of its last message, the number of entries stored by then, and the load.
 
-    Of `written` the snapshot that a load begins with is all that a broker can know; `known` of them were told their
+    After a load the broker knows of the names in `written` only from its snapshot; for those in `known` it reported a
     last id.
     """
 
@@ -27,15 +27,15 @@ class _Topic:
     entries: int = 0
     last: dict[str, tuple[Frame, int, int]] = field(default_factory=dict)
     written: dict[str, Frame] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)
+    registered: set[str] = field(default_factory=set)
     known: list[Frame] = field(default_factory=list)
 
 
 class MaxProducersInSnapshot(LastIdCheck):
-    """Judged on what names are told that are asked for first after their topic was loaded anew.
+    """Judged by the last sequence ids that names get at their first registration after their topic was loaded again.
 
-    Only names that were silent for two snapshots before the load: the entries of others may lie behind the last one,
-    and whoever loads the topic reads these.
+    Only names that sent nothing for two snapshot intervals before the load: a broker that loads the topic also reads
+    the entries after its last snapshot.
     """
 
     requirement = RequirementId("dedup.max-producers-in-snapshot")
@@ -44,8 +44,8 @@ class MaxProducersInSnapshot(LastIdCheck):
         super().start()
         settings = self.view.case.topology.settings
         self._limit = settings.dedup_max_producers
-        self._behind = 2 * settings.dedup_snapshot_entries
-        self._on = set(deduplicated(self.view))
+        self._snapshot_entries = 2 * settings.dedup_snapshot_entries
+        self._judged_topics = set(deduplicated(self.view))
         self._loads = Loads(self.view.case)
         self._topics: dict[str, _Topic] = {}
 
@@ -59,44 +59,44 @@ class MaxProducersInSnapshot(LastIdCheck):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        """A chunk has a receipt too, and is in no snapshot."""
+        """Chunks have receipts and are not in the snapshot: topics with chunks are not judged."""
         session = self.tracker.producer_of(event) if checked_later(event.meta) else None
         if session is not None:
-            self._on.discard(base_topic(session.topic))
+            self._judged_topics.discard(base_topic(session.topic))
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
         if session is None or session.name is None or not event.from_sender or event.fate is Fate.INJECTED:
             return
-        if base_topic(session.topic) in self._on and not is_duplicate(event):
+        if base_topic(session.topic) in self._judged_topics and not is_duplicate(event):
             topic = self._topic(session.topic)
             topic.entries += 1
             topic.last[session.name] = (event, topic.entries, topic.loads)
 
     def _topic(self, name: str) -> _Topic:
-        """As it is in its present load."""
+        """Return the state of the topic in its present load."""
         loads = self._loads.of(name)
         topic = self._topics.setdefault(name, _Topic(loads))
         if topic.loads != loads:
-            begun = topic.entries - self._behind
+            begun = topic.entries - self._snapshot_entries
             last = topic.last.items()
             topic.written = {
                 of: receipt for of, (receipt, entries, load) in last if load == topic.loads and entries <= begun
             }
             topic.loads = loads
             topic.entries = 0
-            topic.asked, topic.known = set(), []
+            topic.registered, topic.known = set(), []
         return topic
 
-    def told(self, topic: str, name: str, last_id: int, event: Frame) -> None:
-        if base_topic(topic) in self._on:
-            self._told(topic, self._topic(topic), name, last_id, event)
+    def last_id_reported(self, topic: str, name: str, last_id: int, event: Frame) -> None:
+        if base_topic(topic) in self._judged_topics:
+            self._judge(topic, self._topic(topic), name, last_id, event)
 
-    def _told(self, place: str, topic: _Topic, name: str, last_id: int, event: Frame) -> None:
-        if name not in topic.written or name in topic.asked or len(topic.written) <= self._limit:
+    def _judge(self, place: str, topic: _Topic, name: str, last_id: int, event: Frame) -> None:
+        if name not in topic.written or name in topic.registered or len(topic.written) <= self._limit:
             return
-        topic.asked.add(name)
+        topic.registered.add(name)
         self.exercise(event)
         if last_id == NO_SEQUENCE_ID:
             return
@@ -107,9 +107,10 @@ class MaxProducersInSnapshot(LastIdCheck):
     def _breach(self, place: str, topic: _Topic, event: Frame) -> None:
         self.breach(
             "too-many-names",
-            f"a broker may write down {self._limit} producer names of topic {place}; loaded anew, it told the last ids "
-            f"of {len(topic.known)} that had sent nothing for {self._behind} entries before, "
-            f"{event.fields.get('producer_name')} at {ms(event.t_ns)} among them",
-            *(topic.written[str(told.fields.get("producer_name"))] for told in topic.known),
+            f"the snapshot of topic {place} may hold {self._limit} producer names; expected no last id for others "
+            f"after the topic was loaded again; the broker knew those of {len(topic.known)} names that had sent "
+            f"nothing for the last {self._snapshot_entries} entries before, {event.fields.get('producer_name')} at "
+            f"{ms(event.t_ns)} among them",
+            *(topic.written[str(answer.fields.get("producer_name"))] for answer in topic.known),
             *topic.known,
         )

@@ -1,4 +1,4 @@
-"""Old and new sequence ids: a batch is stored or dropped as a whole, by its lowest id."""
+"""A batch with old and new sequence ids: the broker stores or drops it as a whole, by its lowest id."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID,
 
 
 class OldAndNewIdsInSeparateBatches(Check):
-    """No batch holds an id up to the last one known when it was made, and one above that.
+    """No batch holds both an id up to the last one known to the client and one above that.
 
-    Known to a client is what it has sent, and what it began behind: its initial id, else what the broker named at
-    first. Judged are producers that batch and whose application chooses ids; of those that have a batch for each key
-    one is older than what left before it.
+    Known to a client are the ids it has sent, and where it began: its initial id, or else the last id that the broker
+    named first. Judged are producers that batch and whose application chooses ids; not with key-based batching, where
+    one batch may be older than what left before it.
     """
 
     requirement = RequirementId("dedup.old-and-new-ids-in-separate-batches")
@@ -33,7 +33,7 @@ class OldAndNewIdsInSeparateBatches(Check):
         if not ids:
             return
         place = (unit.line.handle or 0, unit.line.topic)
-        last = self._last[place] if place in self._last else self._began_behind(unit.line)
+        last = self._last[place] if place in self._last else self._initial_last_id(unit.line)
         self._last[place] = max(last, *ids)
         old = [id for id in ids if id <= last]
         if not old:
@@ -43,8 +43,9 @@ class OldAndNewIdsInSeparateBatches(Check):
             new = [id for id in ids if id > last]
             self.breach(
                 "mixed",
-                f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence id {old[0]}, although {last} was its last "
-                f"one before, together with {new[0]}; a broker that deduplicates drops both",
+                f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence id {old[0]}, not above its last one before "
+                f"({last}), together with {new[0]}; expected separate batches, since a broker that deduplicates drops "
+                "this one as a whole",
                 event,
             )
 
@@ -53,7 +54,7 @@ class OldAndNewIdsInSeparateBatches(Check):
         one_batch = setting(handle, "batching") is True and setting(handle, "batching_type") != "key_based"
         return one_batch and handle in self.tracker.foresight.explicit
 
-    def _began_behind(self, line: Line) -> int:
+    def _initial_last_id(self, line: Line) -> int:
         initial = initial_id(self.view, line.handle or 0)
         ready = line.sessions[0].ready
         if initial is not None:
@@ -61,7 +62,7 @@ class OldAndNewIdsInSeparateBatches(Check):
         return NO_SEQUENCE_ID if ready is None else int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
 
     def _ids(self, unit: Unit, event: Frame) -> list[int]:
-        """Those of its messages, in order; none where one of them is not told."""
+        """Return the ids of its messages in order; empty where one of them is unknown."""
         ids = [member.sequence_id for member in event.members]
         if len(ids) == 1:
             return [unit.sequence_id]

@@ -1,4 +1,4 @@
-"""A copy that comes before the first one is stored."""
+"""A duplicate that arrives before the first SEND is stored."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from assay_conformance.pulsar.checks.dedup._names import Name, highest_id, place
 
 
 class PendingDuplicateRejected(Check):
-    """A copy of a SEND that has arrived and is not stored yet is answered by SEND_ERROR PersistenceError.
+    """A duplicate of a SEND that has arrived and is not stored yet is answered by SEND_ERROR PersistenceError.
 
-    Judged are messages sent alone. An answer that comes when the first one is stored is as good as any; since when it
-    is, nobody knows of an entry that the broker named late, nor since when all ids up to its highest are decided.
+    Judged are messages sent alone. Any answer after the first SEND is stored is accepted; where the broker reported an
+    entry late, it is unknown since when that was so, and since when all ids up to its highest were stored.
     """
 
     requirement = RequirementId("dedup.pending-duplicate-rejected")
@@ -25,17 +25,17 @@ class PendingDuplicateRejected(Check):
         self._topics = deduplicated(self.view)
         self._names: dict[tuple[str, str], Name] = {}
         self._copies: dict[tuple[int, int, int], tuple[Name, Frame, Frame]] = {}
-        """(connection, producer, sequence id) -> whose it is, the SEND that is not stored yet, and its copy."""
+        """(connection, producer, sequence id) -> its name, the SEND that is not stored yet, and the duplicate."""
         self._receipted_early: list[tuple[Name, Frame, Frame, Frame]] = []
-        """Likewise, and the receipt that such a copy got."""
+        """The same, and the receipt that the duplicate got."""
 
     def concerned(self) -> bool:
         return bool(self._topics)
 
     @on(Stepped)
     @on(Fired)
-    def happened(self, event: Stepped | Fired) -> None:
-        """What a broker that ended had not stored yet, nobody waits for: it is no copy any more when it comes again."""
+    def loaded(self, event: Stepped | Fired) -> None:
+        """What a broker that ended had not stored is lost: a SEND with its id is no duplicate any more."""
         self._loads.see(event)
         for (topic, _), name in self._names.items():
             if name.loads != (loads := self._loads.of(topic)):
@@ -44,7 +44,7 @@ class PendingDuplicateRejected(Check):
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        """What reached the broker between two lives of a producer is not answered any more."""
+        """SENDs that reached the broker before the producer registered again are not answered any more."""
         for key in [key for key in self._copies if key[:2] == (event.conn, event.producer_id)]:
             del self._copies[key]
 
@@ -55,7 +55,7 @@ class PendingDuplicateRejected(Check):
             return
         if base_topic(session.topic) not in self._topics:
             return
-        # Before what is not judged is left out: it is stored, too, and ids up to its highest are decided then.
+        # Before unjudged SENDs are left out, since they are stored too, and their ids count.
         name = self._names.setdefault((session.topic, session.name), Name(loads=self._loads.of(session.topic)))
         alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
         if not alone or event.intact is False:
@@ -92,7 +92,7 @@ class PendingDuplicateRejected(Check):
         copied = self._copies.pop((event.conn, event.producer_id, event.sequence_id or 0), None)
         if event.command == "SEND_ERROR":
             if copied is None:
-                self._settled(event)
+                self._not_pending(event)
             elif event.fields.get("error") == "PersistenceError":
                 self.exercise(event)
             return
@@ -107,22 +107,22 @@ class PendingDuplicateRejected(Check):
         for _, first, copy, receipt in self._receipted_early:
             self.breach(
                 "receipted-undecided",
-                f"sequence id {receipt.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(copy.t_ns)}; before "
-                f"it was stored the copy got a receipt at {ms(receipt.t_ns)}, where SEND_ERROR PersistenceError was "
-                "expected",
+                f"sequence id {receipt.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(copy.t_ns)}; expected "
+                "SEND_ERROR PersistenceError for the second SEND while the first was not stored; it got a receipt at "
+                f"{ms(receipt.t_ns)}",
                 first,
                 copy,
                 receipt,
             )
 
     def _receipted(self, event: Frame) -> None:
-        """Whatever became of it, the broker takes it for stored."""
+        """The broker holds it to be stored, whatever became of it."""
         for name in self._names.values():
             if place_of(event) in name.waiting:
                 name.stored = max(name.stored, event.sequence_id or 0)
-        self._settled(event)
+        self._not_pending(event)
 
-    def _settled(self, event: Frame) -> None:
-        """A SEND that was answered keeps nobody waiting."""
+    def _not_pending(self, event: Frame) -> None:
+        """A SEND that was answered is not pending any more."""
         for name in self._names.values():
             name.waiting.pop(place_of(event), None)

@@ -8,7 +8,7 @@ from assay_conformance.pulsar.checks.dedup._copies import Copied, CopiesCheck
 
 
 class RecordsHighestSequenceId(CopiesCheck):
-    """Behind a stored batch, a SEND with an id that only its highest one covers."""
+    """A SEND after a stored batch, with an id above the batch's first and not above its highest."""
 
     requirement = RequirementId("dedup.records-highest-sequence-id")
     needs = (Trait.BATCH,)

@@ -10,10 +10,10 @@ from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID,
 
 
 class ResumesAfterLastSequenceId(Check):
-    """The first SEND of a new producer carries the id after the configured initial one, else after the broker's last.
+    """The first SEND of a new producer has the configured initial id plus one, or else the broker's last id plus one.
 
     Judged on the first session of a producer handle, where its first message leaves; a handle that reconnected before
-    it sent anything may go by either answer.
+    it sent anything may use either answer.
     """
 
     requirement = RequirementId("dedup.resumes-after-last-sequence-id")
@@ -41,13 +41,13 @@ class ResumesAfterLastSequenceId(Check):
         initial = initial_id(self.view, line.handle or 0)
         last = int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
         expected = (last if initial is None else initial) + 1
-        source = f"the broker's last id {last}" if initial is None else f"the configured initial id {initial}"
+        source = f"the broker's last id is {last}" if initial is None else f"the configured initial id is {initial}"
         self.exercise(event)
         if unit.sequence_id != expected:
             self.breach(
                 "starts-elsewhere",
-                f"{line}: its first SEND left at {ms(event.t_ns)} with sequence id {unit.sequence_id}; after {source} "
-                f"(PRODUCER_SUCCESS at {ms(ready.t_ns)}) {expected} was expected",
+                f"{line}: its first SEND left at {ms(event.t_ns)} with sequence id {unit.sequence_id}; expected "
+                f"{expected}, since {source} (PRODUCER_SUCCESS at {ms(ready.t_ns)})",
                 ready,
                 event,
             )
@@ -59,7 +59,7 @@ class ResumesAfterLastSequenceId(Check):
         return self.view.producer_setting(line.handle or 0, "batching_type") == "key_based"
 
     def _reconnected(self, line: Line, unit: Unit) -> bool:
-        """Another session of that name came between opening the handle and this SEND."""
+        """Whether another session of that name came between opening the handle and this SEND."""
         opening = self.tracker.lines.openings[line.handle or 0]
         return any(
             session is not unit.session and session.request.seq > opening.seq

@@ -1,4 +1,4 @@
-"""Sequence ids need only grow."""
+"""Sequence ids have to grow, and may leave gaps."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Place = tuple[int, int, int]
 
 
 class SequenceGapsAccepted(Check):
-    """A SEND that reaches the broker with an id more than one above all before of its name, and its receipt.
+    """A SEND with an id more than one above all before of its producer name gets a receipt with an id.
 
-    Chunks are compared by their last one, and not judged; their ids are no gap for others."""
+    Chunks are not judged; their ids count for the SENDs after them."""
 
     requirement = RequirementId("dedup.sequence-gaps-accepted")
 
@@ -37,7 +37,7 @@ class SequenceGapsAccepted(Check):
             return
         last = self._last.get((session.topic, session.name))
         place = (event.conn, session.producer_id, id)
-        self._gaps.pop(place, None)  # Sent again: its copy may have been stored, and never answered.
+        self._gaps.pop(place, None)  # Sent again: the first SEND may be stored without an answer.
         if last is not None and id > last + 1 and event.meta.chunk_id is None:
             self._gaps[place] = event
         self._last[session.topic, session.name] = max(id, event.highest_sequence_id or 0, last or 0)
@@ -54,8 +54,8 @@ class SequenceGapsAccepted(Check):
             return
         self.breach(
             "taken-for-a-copy",
-            f"a SEND with id {sent.sequence_id} came at {ms(sent.t_ns)}, above all ids of its producer's name, and was "
-            f"answered at {ms(event.t_ns)} as a duplicate",
+            f"a SEND with sequence id {sent.sequence_id} arrived at {ms(sent.t_ns)}, above all ids of its producer "
+            f"name; expected it to be stored; it was answered as a duplicate at {ms(event.t_ns)}",
             sent,
             event,
         )

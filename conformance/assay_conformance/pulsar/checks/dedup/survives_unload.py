@@ -1,4 +1,4 @@
-"""What a broker knows of producer names when it loads a topic that others served before."""
+"""What a broker knows of producer names when it loads a topic that another broker served before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from assay_conformance.pulsar.checks.dedup._registrations import LastIdCheck
 
 
 class DedupSurvivesUnload(CopiesCheck, LastIdCheck):
-    """Judged on duplicates of what was stored before the load, and on what a producer of that name is told."""
+    """Judged by duplicates of what was stored before the load, and by the last id that a producer of that name gets."""
 
     requirement = RequirementId("dedup.survives-unload")
     kinds = frozenset({Copied.LOADED})
 
-    def told(self, topic: str, name: str, last_id: int, event: Frame) -> None:
+    def last_id_reported(self, topic: str, name: str, last_id: int, event: Frame) -> None:
         record = self.records.get((topic, name))
         if record is None or record.loads == self.loads.of(topic) or self.may_be_forgotten((topic, name), event):
             return
@@ -25,7 +25,8 @@ class DedupSurvivesUnload(CopiesCheck, LastIdCheck):
         self.breach(
             "forgotten",
             f"sequence id {record.highest} of producer {name} was stored on topic {topic} by {ms(record.event.t_ns)}; "
-            f"after the topic was loaded anew PRODUCER_SUCCESS at {ms(event.t_ns)} says that {last_id} was its last",
+            f"after the topic was loaded again, PRODUCER_SUCCESS at {ms(event.t_ns)} carries {last_id} as the last "
+            f"sequence id; expected at least {record.highest}",
             record.event,
             event,
         )

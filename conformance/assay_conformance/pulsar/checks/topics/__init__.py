@@ -1,1 +1,1 @@
-"""Topics: their owners and partitions change, and no message is lost by that."""
+"""Topics: changes of the owning broker or of the number of partitions, and what must not be lost by them."""

@@ -1,4 +1,4 @@
-"""Topics that go to another cluster: TOPIC_MIGRATED says where (PIP-188)."""
+"""Topics that migrate to another cluster, which TOPIC_MIGRATED names (PIP-188)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, T
 from assay_conformance.model.event import Frame
 
 
-def migrated_to(told: Frame) -> frozenset[str]:
+def migrated_to(frame: Frame) -> frozenset[str]:
     """The addresses of the cluster that TOPIC_MIGRATED names."""
-    urls = (told.fields.get("brokerServiceUrl"), told.fields.get("brokerServiceUrlTls"))
+    urls = (frame.fields.get("brokerServiceUrl"), frame.fields.get("brokerServiceUrlTls"))
     return frozenset(str(url) for url in urls if url)
 
 
-def who_migrates(tracker: Tracker, told: Frame) -> ProducerSession | ConsumerSession | None:
-    """Whose topic TOPIC_MIGRATED is about."""
+def migrating_session(tracker: Tracker, frame: Frame) -> ProducerSession | ConsumerSession | None:
+    """Return the session of the producer or consumer that TOPIC_MIGRATED is addressed to."""
     sessions: Mapping[tuple[int, int], ProducerSession | ConsumerSession]
-    sessions = tracker.producers if told.fields.get("resource_type") == "Producer" else tracker.consumers
-    return sessions.get((told.conn, int(told.fields.get("resource_id", -1))))
+    sessions = tracker.producers if frame.fields.get("resource_type") == "Producer" else tracker.consumers
+    return sessions.get((frame.conn, int(frame.fields.get("resource_id", -1))))

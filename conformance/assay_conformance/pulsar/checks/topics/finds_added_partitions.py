@@ -1,4 +1,4 @@
-"""Partitions that are added to a topic: every producer and consumer of it finds them by itself."""
+"""Added partitions are found by every producer and consumer of the topic within one update interval."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from assay_conformance.model.topic_names import named_topics, partition_name
 from assay_conformance.pulsar.checks.topics._shut_out import ShutOutCheck
 
 _KEEPS_BACK = frozenset({"delay", "drop", "hold"})
-"""Faults of frames behind which a request or its answer is late, or never comes."""
+"""Faults that make a request or its answer late, or keep it back for good."""
 
 _ROLES = {"open_producer": "producer", "open_consumer": "consumer"}
 
 
 @dataclass(slots=True)
 class _Opened:
-    """One producer or consumer of a topic that was open when it grew. `missing` are the partitions it has not got."""
+    """A producer or consumer that was open when partitions were added. It has not registered with `missing` yet."""
 
     role: str
     grown: Stepped
@@ -41,15 +41,17 @@ class _Opened:
 
 
 class FindsAddedPartitions(TimedCheck, ShutOutCheck):
-    """Within one interval of looking for them. Judged of a topic with one producer, or one consumer, so that it is
-    certain who registered; one that lost its connection meanwhile has other things to do, and what a fault keeps back
-    is found late by anybody."""
+    """Every added partition is registered with within one update interval.
+
+    Judged for a topic with one producer or one consumer, so that it is certain which of them registered. Not judged
+    after a lost connection (the client has to reconnect first) or a fault that delays or drops frames.
+    """
 
     requirement = RequirementId("topics.finds-added-partitions")
     skips_plain = True
 
     def concerned(self) -> bool:
-        """A broker that a publish rate stops from reading reads late that somebody asks for partitions."""
+        """A broker that stops reading because of a publish rate reads the request for the partition count late."""
         return self.view.is_read_at_once()
 
     def start(self) -> None:
@@ -71,7 +73,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
                 self._ends(handle, event)
 
     @on(AgentEnded)
-    def died(self, event: AgentEnded) -> None:
+    def agent_ended(self, event: AgentEnded) -> None:
         del event
         self._open.clear()
         self._grown.clear()
@@ -82,7 +84,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
         self._grown.clear()
 
     @on(Fired)
-    def kept_back(self, event: Fired) -> None:
+    def frames_delayed(self, event: Fired) -> None:
         if event.action in _KEEPS_BACK:
             self._grown.clear()
 
@@ -104,7 +106,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
         interval_ms = self.view.setting(role, "partitions_update_ms", own)
         if not interval_ms:
             return
-        # A broker may be done long before the bench has heard of it.
+        # The broker may have finished long before the bench records the end of the step.
         still = {name: number for name, number in missing.items() if (role, name) not in self._registered}
         if still:
             self._grown[handle] = _Opened(role, event, event.t_ns + int(interval_ms) * MS, still)
@@ -120,7 +122,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
 
     @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
     def registered(self, event: Frame) -> None:
-        # A frame that is held back is told of twice: when it is written, and when it comes.
+        # A frame that a fault holds is seen twice: when it is written, and when it arrives.
         if not to_client(event):
             return
         role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
@@ -131,13 +133,15 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
             if opened.role == role and opened.missing.pop(topic, None) is not None and not opened.missing:
                 del self._grown[handle]
                 if late("answer", opened.due_ns, event.t_ns):
-                    self._late(handle, opened, event, f"had the last of them only at {ms(event.t_ns)}")
+                    self._late(
+                        handle, opened, event, f"it had registered with the last of them only at {ms(event.t_ns)}"
+                    )
                 else:
                     self.exercise(event)
 
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
-        """Who is not let in does not have to come back."""
+        """A consumer or producer that is refused does not have to try again."""
         if not to_client(event):
             return
         role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
@@ -146,7 +150,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
                 del self._grown[handle]
 
     @on(Ended)
-    def over(self, event: Ended) -> None:
+    def case_ended(self, event: Ended) -> None:
         for handle in list(self._grown):
             self._ends(handle, event)
 
@@ -156,7 +160,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
         if opened is not None and not self.shut_out.keys().isdisjoint(opened.missing):
             return
         if opened is not None and late("answer", opened.due_ns, event.t_ns):
-            self._late(handle, opened, event, f"had not all of them by {ms(event.t_ns)}")
+            self._late(handle, opened, event, f"it had not registered with all of them by {ms(event.t_ns)}")
 
     def _late(self, handle: int, opened: _Opened, event: Event, came: str) -> None:
         self.overdue(
@@ -164,8 +168,8 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
             opened.due_ns,
             event.t_ns,
             "not-found",
-            f"the topic of {opened.role} {handle} got more partitions at {ms(opened.grown.t_ns)}; it should have found "
-            f"them by {ms(opened.due_ns)}, and {came}",
+            f"partitions were added to the topic of {opened.role} {handle} at {ms(opened.grown.t_ns)}; expected it to "
+            f"register with all of them by {ms(opened.due_ns)}, one update interval later; {came}",
             opened.grown,
             event,
         )

@@ -23,29 +23,31 @@ from assay_conformance.model.event import (
     Outcome,
 )
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.topics._migrations import who_migrates
+from assay_conformance.pulsar.checks.topics._migrations import migrating_session
 from assay_conformance.pulsar.checks.topics._shut_out import ShutOutCheck
 from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS
 
 Key = tuple[str, int, str, int]
-"""producer or consumer, its id, its topic, and the handle of its client: each counts its own."""
+"""`producer` or `consumer`, its id, its topic, and the handle of its client: ids are unique within a client only."""
 
 
 @dataclass(slots=True)
 class _Migrated:
-    """`handles` are those that end with a close of its own: the producer's or consumer's, and its client's."""
+    """`handles`: the producer or consumer and its client, each of which the application may close."""
 
-    told: Frame
+    frame: Frame
     broker: int
     handles: frozenset[int]
 
 
 class FollowsMigration(TimedCheck, ShutOutCheck):
-    """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
-    Whoever is refused there has come, whoever could not look the topic up there waits to ask again, and who is closed
-    or was never opened need not come, nor need a producer that was told the end before. A client that was sent what is
-    spoilt, an error, or a receipt out of its turn may leave over that, and nobody can tell whether it read on as far as
-    to what it was told."""
+    """A producer or consumer that got TOPIC_MIGRATED next registers with the broker that the Case's step names.
+
+    A registration that is refused there counts. A failed LOOKUP there excuses the client until its next attempt. A
+    producer or consumer that is closed or was never opened, or a producer that got a final error before, does not have
+    to register. A client that got a damaged frame, an error or an unexpected receipt may close the connection because
+    of that, and may not have read TOPIC_MIGRATED; it is not judged then.
+    """
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
@@ -53,40 +55,40 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     def start(self) -> None:
         self._migrated: dict[Key, _Migrated] = {}
         self._unopened: set[int] = set()
-        """Handles whose opening did not end well."""
-        self._over: set[tuple[int, int]] = set()
-        """Connection and id of producers that will send no more."""
-        self._to = {
+        """Handles whose open call failed."""
+        self._ended_producers: set[tuple[int, int]] = set()
+        """Connection and id of producers that got a final error, and will send no more."""
+        self._target_broker = {
             str(step.args.get("topic")): int(step.args.get("broker", 0))
             for step in self.view.case.steps
             if step.who is Who.BROKER and step.verb == "migrate"
         }
-        self._spoilt: dict[int, Frame | Fired] = {}
-        """Connection -> the first frame on it that was spoilt, or what put one there that is not even a command."""
+        self._damaged: dict[int, Frame | Fired] = {}
+        """Connection -> the first damaged frame on it, or the fault that injected bytes that are no command."""
         self._closed: Completion | None = None
         self._cut_ns = 0
         self._operation_ns = int(self.view.setting("client", "operation_timeout_ms") or 0) * MS
 
     @on(Frame)
-    def came(self, event: Frame) -> None:
+    def frame_damaged(self, event: Frame) -> None:
         bad = event.fate is Fate.ALTERED or (event.command == "MESSAGE" and not is_readable(event))
         if bad and to_client(event):
-            self._spoilt.setdefault(event.conn, event)
+            self._damaged.setdefault(event.conn, event)
 
     @on(Fired)
-    def made_up(self, event: Fired) -> None:
+    def bytes_injected(self, event: Fired) -> None:
         if event.action == "inject" and event.conn is not None:
-            self._spoilt.setdefault(event.conn, event)
+            self._damaged.setdefault(event.conn, event)
 
     @on(Frame, "TOPIC_MIGRATED")
-    def told(self, event: Frame) -> None:
+    def topic_migrated(self, event: Frame) -> None:
         id = int(event.fields.get("resource_id", -1))
         kind = "producer" if event.fields.get("resource_type") == "Producer" else "consumer"
-        session, opened = who_migrates(self.tracker, event), self.tracker.opened.get(event.conn)
-        over = kind == "producer" and (event.conn, id) in self._over
-        if session is None or over or not to_client(event) or session.topic not in self._to:
+        session, opened = migrating_session(self.tracker, event), self.tracker.opened.get(event.conn)
+        ended = kind == "producer" and (event.conn, id) in self._ended_producers
+        if session is None or ended or not to_client(event) or session.topic not in self._target_broker:
             return
-        broker = self._to[session.topic]
+        broker = self._target_broker[session.topic]
         handles, client = self._handles(session), self._client_of(session)
         if (opened is None or opened.broker != broker) and handles.isdisjoint(self._unopened) and client is not None:
             self._migrated[kind, id, session.topic, client] = _Migrated(event, broker, handles)
@@ -97,7 +99,7 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         return frozenset(one.handle for one in (whose, client) if one is not None and one.handle is not None)
 
     def _client_of(self, session: ProducerSession | ConsumerSession) -> int | None:
-        """None where it may be any of several."""
+        """None where it may belong to any of several clients."""
         clients = self.tracker.foresight.clients.keys()
         theirs = clients & self._handles(session) if len(clients) > 1 else clients
         return next(iter(theirs), None if clients else 0)
@@ -114,9 +116,10 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             self._ends(key, event)
 
     @on(Closed)
-    def cut(self, event: Closed) -> None:
-        """What was written around a cut may never have come, and who was cut off has its time to come."""
-        unread = {key for key, one in self._migrated.items() if self._may_be_unread(one.told, event)}
+    def connection_closed(self, event: Closed) -> None:
+        """A frame written just before a cut may not have arrived, and a cut gives the client its time to reconnect
+        again."""
+        unread = {key for key, one in self._migrated.items() if self._may_be_unread(one.frame, event)}
         if unread or event.by is not ClosedBy.CLIENT:
             self._cut_ns = event.t_ns
             self._migrated = {key: one for key, one in self._migrated.items() if key not in unread}
@@ -124,16 +127,16 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     @on(Frame, "SEND_ERROR")
     def send_refused(self, event: Frame) -> None:
         if event.to_receiver and event.fields.get("error") in FINAL_ERRORS:
-            self._over.add((event.conn, event.producer_id or 0))
+            self._ended_producers.add((event.conn, event.producer_id or 0))
 
     @on(Frame, "LOOKUP_RESPONSE")
     def looked_up(self, event: Frame) -> None:
-        """A wait that doubles is no longer than all those before it together; an answer that does not come is waited
-        for as long as an operation may take."""
+        """Extend the deadline by a back-off that doubles (no longer than all waits before it together). Where no answer
+        comes, the client waits for the operation time-out first."""
         if event.to_receiver and not event.fields.get("error"):
             return
         ended_ns = event.t_ns + (0 if event.to_receiver else self._operation_ns)
-        waits_until_ns = (2 * ended_ns - one.told.t_ns for one in self._migrated.values())
+        waits_until_ns = (2 * ended_ns - one.frame.t_ns for one in self._migrated.values())
         self._cut_ns = max(self._cut_ns, *waits_until_ns, 0)
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
@@ -149,7 +152,7 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             return
         key = (kind, id, topic, client)
         migrated, opened = self._migrated.get(key), self.tracker.opened.get(event.conn)
-        if migrated is None or opened is None or event.conn == migrated.told.conn:
+        if migrated is None or opened is None or event.conn == migrated.frame.conn:
             return
         if opened.broker == migrated.broker:
             del self._migrated[key]
@@ -157,25 +160,26 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         else:
             self.breach(
                 "stayed",
-                f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of broker "
-                f"{migrated.broker}; it registered with broker {opened.broker} at {ms(event.t_ns)}",
-                migrated.told,
+                f"{kind} id {id} got TOPIC_MIGRATED for topic {topic} at {ms(migrated.frame.t_ns)}; expected it to "
+                f"register next with broker {migrated.broker} of the other cluster; it registered with broker "
+                f"{opened.broker} at {ms(event.t_ns)}",
+                migrated.frame,
                 event,
             )
 
-    def _may_be_unread(self, told: Frame, closed: Closed) -> bool:
-        if told.conn != closed.conn or closed.by is not ClosedBy.CLIENT:
-            return told.conn == closed.conn
-        soon = closed.t_ns - told.t_ns <= TOLERANCES["answer"].slack_ns
-        reasons = (self._spoilt.get(told.conn), self.tracker.may_be_left.get(told.conn))
-        return soon and any(reason is not None and reason.seq < told.seq for reason in reasons)
+    def _may_be_unread(self, frame: Frame, closed: Closed) -> bool:
+        if frame.conn != closed.conn or closed.by is not ClosedBy.CLIENT:
+            return frame.conn == closed.conn
+        soon = closed.t_ns - frame.t_ns <= TOLERANCES["answer"].slack_ns
+        reasons = (self._damaged.get(frame.conn), self.tracker.may_be_left.get(frame.conn))
+        return soon and any(reason is not None and reason.seq < frame.seq for reason in reasons)
 
     @on(Completion, "close")
-    def closes(self, event: Completion) -> None:
+    def client_closed(self, event: Completion) -> None:
         self._closed = self._closed or event
 
     @on(Ended)
-    def over(self, event: Ended) -> None:
+    def case_ended(self, event: Ended) -> None:
         end = self._closed or event
         for key in list(self._migrated):
             self._ends(key, end)
@@ -183,17 +187,17 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     def _ends(self, key: Key, end: Event) -> None:
         (kind, id, topic, _), migrated = key, self._migrated.pop(key)
         refused = self.shut_out.get(topic)
-        if refused is not None and refused.seq > migrated.told.seq:
+        if refused is not None and refused.seq > migrated.frame.seq:
             return
-        since_ns = max(migrated.told.t_ns, self._cut_ns)
+        since_ns = max(migrated.frame.t_ns, self._cut_ns)
         if late("reconnect", since_ns, end.t_ns):
             self.overdue(
                 "reconnect",
                 since_ns,
                 end.t_ns,
                 "never-came",
-                f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of "
-                f"broker {migrated.broker}, and had not registered there by {ms(end.t_ns)}",
-                migrated.told,
+                f"{kind} id {id} got TOPIC_MIGRATED for topic {topic} at {ms(migrated.frame.t_ns)}; expected it to "
+                f"register with broker {migrated.broker} of the other cluster; it had not by {ms(end.t_ns)}",
+                migrated.frame,
                 end,
             )

@@ -1,4 +1,4 @@
-"""Non-persistent topics: a message is for who is there, and for nobody else."""
+"""Non-persistent topics: a message reaches the consumers that are connected at the time, and no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay_conformance.model.topic_names import base_topic
 
 @dataclass(slots=True)
 class _Sent:
-    """SENDs of the same bytes to one topic: the last of them, how many there were, and how many came to whom."""
+    """SENDs of the same bytes to one topic: the last one, their number, and the deliveries per subscription."""
 
     last: Frame
     count: int
@@ -21,8 +21,8 @@ class _Sent:
 
 
 class NonPersistentNotStored(Check):
-    """A consumer can only have been there when a SEND reached the broker behind its SUBSCRIBE. Each SEND is good for
-    one delivery to a subscription."""
+    """A consumer may get a SEND only if its SUBSCRIBE reached the broker first, and each SEND allows one delivery per
+    subscription."""
 
     requirement = RequirementId("topics.non-persistent-not-stored")
 
@@ -30,7 +30,7 @@ class NonPersistentNotStored(Check):
         self._topics = {topic.name for topic in self.view.case.topology.topics if not topic.persistent}
         self._sent: dict[tuple[str, int], _Sent] = {}
         self._receipted: set[str] = set()
-        self._since: dict[tuple[int, int], int] = {}
+        self._subscribed_seq: dict[tuple[int, int], int] = {}
 
     def concerned(self) -> bool:
         return bool(self._topics)
@@ -55,14 +55,14 @@ class NonPersistentNotStored(Check):
         session = self.tracker.consumer_of(event)
         if not event.to_receiver or session is None or not self._is_judged(session.topic):
             return
-        self._since[event.conn, event.consumer_id or 0] = event.seq
+        self._subscribed_seq[event.conn, event.consumer_id or 0] = event.seq
         if session.topic in self._receipted:
             self.exercise(event)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        since = self._since.get((event.conn, event.consumer_id or 0))
+        since = self._subscribed_seq.get((event.conn, event.consumer_id or 0))
         if since is None or session is None or event.unit is None:
             return
         if not event.from_sender or event.fate in FORGED_OR_DOUBLED:
@@ -72,20 +72,22 @@ class NonPersistentNotStored(Check):
             return
         count = sent.delivered[session.subscription] = sent.delivered.get(session.subscription, 0) + 1
         if sent.last.seq < since:
-            self._breach("kept", session, sent, event, "before that consumer subscribed")
+            self._breach("kept", session, sent, event, "before that consumer subscribed; expected it to be dropped")
         elif count > sent.count:
-            self._breach("delivered-again", session, sent, event, "and was delivered to that subscription before")
+            text = "and had been delivered to that subscription before; expected one delivery for each SEND"
+            self._breach("delivered-again", session, sent, event, text)
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
         if self._is_judged(event.topic):
-            text = f"an entry of the non-persistent topic {event.topic} was stored at {ms(event.t_ns)}"
+            text = f"an entry of the non-persistent topic {event.topic} was stored at {ms(event.t_ns)}; expected none"
             self.breach("stored", text, event)
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
         if self._is_judged(event.topic) and event.entries:
-            self.breach("stored", f"the non-persistent topic {event.topic} holds {len(event.entries)} entries", event)
+            text = f"the non-persistent topic {event.topic} holds {len(event.entries)} stored entries; expected none"
+            self.breach("stored", text, event)
 
     def _is_judged(self, topic: str) -> bool:
         return base_topic(topic) in self._topics
@@ -94,7 +96,7 @@ class NonPersistentNotStored(Check):
         self.breach(
             code,
             f"subscription {session.subscription} of the non-persistent topic {session.topic} was sent a message at "
-            f"{ms(event.t_ns)} which reached the broker at {ms(sent.last.t_ns)}, {when}",
+            f"{ms(event.t_ns)} that had reached the broker at {ms(sent.last.t_ns)}, {when}",
             sent.last,
             event,
         )

@@ -1,4 +1,4 @@
-"""Topics that move: what a change of owner must not cost."""
+"""A change of the owning broker loses and reorders nothing."""
 
 from __future__ import annotations
 
@@ -26,27 +26,28 @@ from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.topics._shut_out import ShutOutCheck
 
-_AT_ONCE = ("exclusive", "failover")
-"""Types of subscription that hand a topic over in order."""
+_ORDERED_TYPES = ("exclusive", "failover")
+"""Subscription types that deliver a topic in order."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """What one consumer got of one producer."""
+    """What one consumer received from one producer."""
 
     numbers: set[int] = field(default_factory=set)
     furthest: Received | None = None
 
 
 class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
-    """Producers and consumers of an unpartitioned topic that a broker sent away, or that ended under them: everything
-    that was reported as sent is handed over, and in the order in which it was sent.
+    """After the broker closed the producers and consumers of a topic, or ended, everything that was reported as sent is
+    received, in the order in which it was sent.
 
-    Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
-    sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
-    taken out comes again later, with another connection, and permits that were taken out are granted with the next one.
-    Nor was the topic refused for good meanwhile, nor a look-up torn: its client may wait for the answer. Who is closed
-    for a seek of its subscription was not sent away.
+    Judged are unpartitioned topics; consumers that are alone on an exclusive or failover subscription from its
+    beginning, and neither nacked nor called seek; and producers that send in order. Not judged after a fault that
+    damaged or dropped frames of either: what was lost is redelivered with a later connection, and lost permits are
+    granted with the next one. Nor after a final error for the topic, nor after a lost or damaged look-up, whose answer
+    the client may wait for. A consumer that is closed because its subscription was sought was not closed by a change of
+    owner.
     """
 
     requirement = RequirementId("topics.ownership-change-loses-nothing")
@@ -55,30 +56,30 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
     def start(self) -> None:
         self._ends = BrokerEnds(self.view.case)
         self._moved: set[str] = set()
-        self._arriving: dict[int, Event] = {}
-        self._read: dict[tuple[int, int], _Read] = {}
-        self._odd: set[int] = set()
+        self._moved_since: dict[int, Event] = {}
+        self._reads: dict[tuple[int, int], _Read] = {}
+        self._unordered: set[int] = set()
         self._seeks: dict[tuple[str, str], Frame] = {}
-        """By topic and subscription, the last one."""
+        """(topic, subscription) -> its last SEEK."""
         self._last: dict[int, Operation] = {}
         self._first_send = 1 << 62
         self._may_wait = False
         self._cut_ns = 0
         self._latest_ns: dict[int, int] = {}
-        """Consumer -> when it was handed something last."""
+        """Consumer -> when it last received a message."""
 
     @on(Closed)
-    def cut(self, event: Closed) -> None:
-        """Who is cut off has its time to come back."""
+    def connection_cut(self, event: Closed) -> None:
+        """A cut gives the client its time to reconnect again."""
         if event.by is ClosedBy.FAULT:
             self._cut_ns = event.t_ns
 
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    def sent_away(self, event: Frame) -> None:
+    def closed_by_broker(self, event: Frame) -> None:
         if not to_client(event):
             return
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if session is not None and not self._is_sought(session):
+        if session is not None and not self._was_sought(session):
             self._moves(session.topic, event)
 
     @on(Frame, "SEEK")
@@ -87,8 +88,8 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
         if session is not None:
             self._seeks[session.topic, session.subscription] = event
 
-    def _is_sought(self, session: ProducerSession | ConsumerSession) -> bool:
-        """Whether its subscription was moved since it came, for which a broker closes all of its consumers."""
+    def _was_sought(self, session: ProducerSession | ConsumerSession) -> bool:
+        """Whether its subscription was sought after it registered, for which a broker closes all of its consumers."""
         if isinstance(session, ProducerSession):
             return False
         seek = self._seeks.get((session.topic, session.subscription))
@@ -97,7 +98,7 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
     @on(Stepped)
     @on(Fired)
     def broker_ended(self, event: Stepped | Fired) -> None:
-        """Its clients are told nothing but that their connection is over."""
+        """The clients of such a broker see only the end of their connections."""
         if self._ends.see(event):
             for topic in self.view.case.topology.topics:
                 self._moves(topic.name, event)
@@ -106,27 +107,27 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
         self._moved.add(topic)
         for handle, consumer in self.tracker.opened_consumers.items():
             if topic in consumer.topics:
-                self._arriving.setdefault(handle, event)
+                self._moved_since.setdefault(handle, event)
 
     @on(Frame, "PARTITIONED_METADATA", "LOOKUP", "PARTITIONED_METADATA_RESPONSE", "LOOKUP_RESPONSE")
-    def looked_up_in_vain(self, event: Frame) -> None:
+    def lookup_lost(self, event: Frame) -> None:
         self._may_wait = self._may_wait or is_torn(event)
 
     @on(Invoke, "nack", "seek")
-    def out_of_order(self, event: Invoke) -> None:
-        self._odd.add(event.handle or 0)
+    def reorders(self, event: Invoke) -> None:
+        self._unordered.add(event.handle or 0)
 
     @on(Invoke, "send")
-    def asked(self, event: Invoke) -> None:
+    def send_called(self, event: Invoke) -> None:
         self._first_send = min(self._first_send, event.seq)
         if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & event.args.keys():
-            self._odd.add(event.handle or 0)
+            self._unordered.add(event.handle or 0)
 
     @on(Frame, "MESSAGE", "FLOW")
-    def torn(self, event: Frame) -> None:
+    def frame_lost(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if is_torn(event) and session is not None and session.consumer is not None:
-            self._odd.add(session.consumer.handle)
+            self._unordered.add(session.consumer.handle)
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -134,7 +135,7 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
         identity = self.tracker.own(event.identity)
         if identity is None:
             return
-        read = self._read.setdefault((event.handle, identity.handle), _Read())
+        read = self._reads.setdefault((event.handle, identity.handle), _Read())
         earlier, first = read.furthest, identity.number not in read.numbers
         read.numbers.add(identity.number)
         if earlier is None or earlier.identity is None or identity.number > earlier.identity.number:
@@ -142,14 +143,14 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
         elif first and self._has_moved(event.handle) and self._judged(event.handle) and self._in_order(identity.handle):
             self.breach(
                 "reordered",
-                f"consumer {event.handle} got message {identity.number} of producer {identity.handle} at "
-                f"{ms(event.t_ns)} for the first time, after message {earlier.identity.number} at {ms(earlier.t_ns)}; "
-                "their topic had moved, or its broker ended, meanwhile",
+                f"consumer {event.handle} received message {identity.number} of producer {identity.handle} at "
+                f"{ms(event.t_ns)} for the first time, after message {earlier.identity.number} at {ms(earlier.t_ns)}, "
+                "although the producer sent it first; the topic's owner changed or its broker ended in between",
                 earlier,
                 event,
             )
-        if first and event.handle in self._arriving and self._judged(event.handle):
-            del self._arriving[event.handle]
+        if first and event.handle in self._moved_since and self._judged(event.handle):
+            del self._moved_since[event.handle]
             self.exercise(event)
 
     @on(Completion, "receive")
@@ -167,13 +168,13 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
         super().finish()
 
     def _missing(self, consumer: OpenedConsumer, receive: Operation) -> None:
-        """What a last receive that ended short, and had its time, did not bring."""
+        """Judge the last receive, if it ended with fewer messages than it asked for and had enough time."""
         end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
         short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
         if end is None or not short or self._may_wait or not self.view.is_dispatched_at_once(consumer.topics[0]):
             return
         since_ns = max(
-            receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._there_ns(consumer)
+            receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._active_ns(consumer)
         )
         if not late("answer", since_ns, end.t_ns):
             return
@@ -182,9 +183,9 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
         for handle, opening in self.tracker.lines.openings.items():
             if opening.args.get("topic", consumer.topics[0]) != consumer.topics[0] or not self._in_order(handle):
                 continue
-            got = self._read.get((consumer.handle, handle), _Read()).numbers
+            got = self._reads.get((consumer.handle, handle), _Read()).numbers
             for send in self.tracker.sends.get(handle, ()):
-                if self._owed(send, receive) and send.invoke.number not in got:
+                if self._is_due(send, receive) and send.invoke.number not in got:
                     assert send.completion is not None
                     self.overdue(
                         "answer",
@@ -192,24 +193,25 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
                         end.t_ns,
                         "lost",
                         f"message {send.invoke.number} of producer {handle} was reported as sent at "
-                        f"{ms(send.completion.t_ns)}; its topic moved, or its broker ended, and consumer "
-                        f"{consumer.handle} had not got it when its last receive ended short at {ms(end.t_ns)}",
+                        f"{ms(send.completion.t_ns)}; then the topic's owner changed or its broker ended; expected "
+                        f"consumer {consumer.handle} to receive it, and its last receive ended at {ms(end.t_ns)} "
+                        "without it",
                         send.completion,
                         end,
                     )
                     return
 
-    def _there_ns(self, consumer: OpenedConsumer) -> int:
-        """When it was let in last, which others may have kept it from. And a broker makes nobody the active consumer of
-        a failover subscription before its delay is over."""
+    def _active_ns(self, consumer: OpenedConsumer) -> int:
+        """When it was last admitted, which other consumers may have delayed. On a failover subscription the broker
+        chooses the active consumer only after a delay."""
         ready_ns = max((session.ready.t_ns for session in consumer.sessions if session.ready is not None), default=0)
         fails_over = in_force(self.view, consumer, "subscription_type") == "failover"
         return ready_ns + (self.view.case.topology.settings.failover_delay_ms * MS if fails_over else 0)
 
-    def _owed(self, send: Operation, receive: Operation) -> bool:
+    def _is_due(self, send: Operation, receive: Operation) -> bool:
         end = send.completion
-        told = end is not None and end.outcome is Outcome.OK and end.seq < receive.invoke.seq
-        return told and is_identified(send.invoke.size)
+        reported = end is not None and end.outcome is Outcome.OK and end.seq < receive.invoke.seq
+        return reported and is_identified(send.invoke.size)
 
     def _has_moved(self, handle: int) -> bool:
         consumer = self.tracker.opened_consumers.get(handle)
@@ -217,22 +219,22 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
 
     def _judged(self, handle: int) -> bool:
         consumer = self.tracker.opened_consumers.get(handle)
-        if consumer is None or len(consumer.topics) != 1 or handle in self._odd:
+        if consumer is None or len(consumer.topics) != 1 or handle in self._unordered:
             return False
         if not consumer.sessions or consumer.sessions[-1].ready is None:
-            return False  # It is not let in, or its client was not told.
+            return False  # It is not admitted, or its client got no answer.
         if self.tracker.foresight.outcomes.get(consumer.invoke.op) is not Outcome.OK:
-            return False  # Its client gave up, and may have been let in all the same.
+            return False  # Its client gave up, and may have been admitted all the same.
         topic = self.view.case.topology.named(consumer.topics[0])
         alone = not any(
             other is not consumer and other.subscription == consumer.subscription
             for other in self.tracker.opened_consumers.values()
         )
         kind = in_force(self.view, consumer, "subscription_type") or "exclusive"
-        return topic is not None and topic.persistent and not topic.partitions and alone and kind in _AT_ONCE
+        return topic is not None and topic.persistent and not topic.partitions and alone and kind in _ORDERED_TYPES
 
     def _in_order(self, handle: int) -> bool:
         lines = self.tracker.lines
         torn = handle in lines.torn_sends or handle in lines.forged_sends or lines.forged_receipts
         keyed = self.view.producer_setting(handle, "batching_type") == "key_based"
-        return handle in lines.openings and not torn and not keyed and handle not in self._odd | lines.burst
+        return handle in lines.openings and not torn and not keyed and handle not in self._unordered | lines.burst

@@ -1,4 +1,4 @@
-"""The shortest way to a topic that moved: whoever is told which broker has it goes there."""
+"""Reconnects to the broker that CLOSE_PRODUCER or CLOSE_CONSUMER names."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from assay_conformance.wire.service_urls import named_brokers
 
 
 @dataclass(slots=True)
-class _SentAway:
-    """A producer or consumer that was told where its topic went."""
+class _Reassigned:
+    """A producer or consumer that was closed with the address of the new owner."""
 
     close: Frame
     topic: str
     looked_up: Frame | None = None
 
 
-_Who = tuple[str, str, int | None]
-"""Topic, `producer` or `consumer`, and its handle where that is known: ids are chosen by each client for itself."""
+_Owner = tuple[str, str, int | None]
+"""Topic, `producer` or `consumer`, and its handle where that is known (each client chooses its own ids)."""
 
 
-def _who(session: ProducerSession | ConsumerSession) -> _Who:
+def _owner(session: ProducerSession | ConsumerSession) -> _Owner:
     if isinstance(session, ProducerSession):
         return session.topic, "producer", None if session.line is None else session.line.handle
     return session.topic, "consumer", None if session.consumer is None else session.consumer.handle
@@ -42,11 +42,12 @@ def _is_closing(session: ProducerSession | ConsumerSession) -> bool:
 
 
 class ReconnectsToAssignedBroker(TimedCheck):
-    """Who is told where its topic went goes there without asking, once, and at once; when that failed, it may ask.
+    """A producer or consumer that was closed with the address of the new owner registers there at once and without a
+    LOOKUP. Where that fails, a LOOKUP is allowed.
 
-    Judged where nobody else of that topic had a reason to ask: nothing was being opened, and no connection was lost or
-    refused since. Nor does the client still hold one to that broker which was lost before, as far as anybody knows: it
-    fails over that, unseen.
+    Judged where nothing else of that topic had a reason for a LOOKUP: nothing was being opened, and no connection was
+    lost or refused since. Nor may the client still hold a connection to that broker that was lost before: its attempt
+    to use it fails without a frame.
     """
 
     requirement = RequirementId("topics.reconnects-to-assigned-broker")
@@ -54,19 +55,19 @@ class ReconnectsToAssignedBroker(TimedCheck):
 
     def start(self) -> None:
         self._ends = BrokerEnds(self.view.case)
-        self._away: dict[_Who, _SentAway] = {}
+        self._reassigned: dict[_Owner, _Reassigned] = {}
         self._opening: set[int] = set()
-        self._given_up: set[str] = set()
-        """Topics that could not be opened: a client may go on with some of their partitions."""
-        self._where: dict[_Who, int] = {}
-        """On which connection each was admitted last."""
-        self._requests: dict[tuple[int, int], _Who] = {}
-        self._asking: set[_Who] = set()
-        """Who has to ask, since nobody told it a broker, or it was refused, and is not back yet."""
+        self._failed_topics: set[str] = set()
+        """Topics whose open call failed: a client may keep some of their partitions."""
+        self._conn_of: dict[_Owner, int] = {}
+        """Connection on which each registered last."""
+        self._requests: dict[tuple[int, int], _Owner] = {}
+        self._needs_lookup: set[_Owner] = set()
+        """Those that were given no broker, or were refused, and have not registered since."""
         self._admitted: dict[int, Frame] = {}
         """Connection -> its CONNECTED."""
         self._lost: Counter[str] = Counter()
-        """Address -> how many connections to it were lost and none opened for since."""
+        """Address -> how many connections to it were lost and not opened again."""
 
     @on(Invoke, "open_producer", "open_consumer")
     def open_called(self, event: Invoke) -> None:
@@ -77,25 +78,25 @@ class ReconnectsToAssignedBroker(TimedCheck):
         self._opening.discard(event.op)
         operation = self.tracker.operations.get(event.op)
         if operation is not None and event.outcome is not Outcome.OK:
-            self._given_up.update(named_topics(operation.invoke.args, str(operation.invoke.args.get("topic", ""))))
+            self._failed_topics.update(named_topics(operation.invoke.args, str(operation.invoke.args.get("topic", ""))))
 
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    def sent_away(self, event: Frame) -> None:
+    def closed(self, event: Frame) -> None:
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is not None and from_client(event) and not _is_closing(session):
-            # It had no answer to its registration, gives that up, and begins anew.
-            self._asking.add(_who(session))
+            # Its registration was not answered: the client cancels it and starts over.
+            self._needs_lookup.add(_owner(session))
         if session is None or not to_client(event):
             return
-        who = _who(session)
-        # Who is sent away ahead of the answer to its registration may wait for that, and has to ask when it is over.
+        owner = _owner(session)
+        # One closed before its registration was answered may wait for that answer, and needs a LOOKUP after that.
         named = named_brokers(event.command, event.fields)
-        unready = session.ready is None or who[2] is None
+        unready = session.ready is None or owner[2] is None
         if unready or not named or any(self._lost[url] for url in named):
-            self._asking.add(who)
-            self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
+            self._needs_lookup.add(owner)
+            self._reassigned = {key: one for key, one in self._reassigned.items() if one.topic != session.topic}
             return
-        self._away[who] = _SentAway(event, session.topic)
+        self._reassigned[owner] = _Reassigned(event, session.topic)
 
     @on(Frame, "CONNECTED", seen=CAME)
     def admitted(self, event: Frame) -> None:
@@ -110,74 +111,75 @@ class ReconnectsToAssignedBroker(TimedCheck):
         opened = self.tracker.opened.get(event.conn)
         if opened is not None and event.by is not ClosedBy.CLIENT:
             self._lost[opened.url] += 1
-        self._asking.update(who for who, conn in self._where.items() if conn == event.conn)
-        self._may_ask()
+        self._needs_lookup.update(owner for owner, conn in self._conn_of.items() if conn == event.conn)
+        self._lookups_allowed()
 
     @on(Fired)
     def disturbed(self, event: Fired) -> None:
         del event
-        self._may_ask()
+        self._lookups_allowed()
 
-    def _may_ask(self) -> None:
-        """Whoever is on the way: it may not have been let in where it was told to go."""
-        self._asking |= self._away.keys()
-        self._away.clear()
+    def _lookups_allowed(self) -> None:
+        """Any of those under way may have failed to register with the new owner."""
+        self._needs_lookup |= self._reassigned.keys()
+        self._reassigned.clear()
 
     @on(Frame, "LOOKUP")
     def looked_up(self, event: Frame) -> None:
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        if not from_client(event) or self._opening or base_topic(topic) in self._given_up:
+        if not from_client(event) or self._opening or base_topic(topic) in self._failed_topics:
             return
-        if any(who[0] == topic for who in self._asking):
+        if any(owner[0] == topic for owner in self._needs_lookup):
             return
-        for away in self._away.values():
-            if away.topic == topic and away.looked_up is None:
-                away.looked_up = event
+        for one in self._reassigned.values():
+            if one.topic == topic and one.looked_up is None:
+                one.looked_up = event
 
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
-        who = self._requests.pop((event.conn, event.request_id or 0), None)
-        if who is not None and to_client(event):
-            self._asking.add(who)
+        owner = self._requests.pop((event.conn, event.request_id or 0), None)
+        if owner is not None and to_client(event):
+            self._needs_lookup.add(owner)
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def back(self, event: Frame) -> None:
+    def registers(self, event: Frame) -> None:
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is None or not from_client(event):
             return
-        who = topic, kind, handle = _who(session)
-        self._where[who] = event.conn
-        self._requests[event.conn, event.request_id or 0] = who
+        owner = topic, kind, handle = _owner(session)
+        self._conn_of[owner] = event.conn
+        self._requests[event.conn, event.request_id or 0] = owner
         if handle is not None:
-            self._asking.discard(who)
-        away = self._away.pop(who, None)
-        if away is None:
+            self._needs_lookup.discard(owner)
+        reassigned = self._reassigned.pop(owner, None)
+        if reassigned is None:
             return
-        if away.looked_up is None:
+        if reassigned.looked_up is None:
             self.exercise(event)
-            self._goes(away, who, event)
+            self._judge_delay(reassigned, owner, event)
             return
         self.breach(
             "asked-first",
-            f"{kind} {handle} was told at {ms(away.close.t_ns)} which broker topic {topic} went to; a LOOKUP left at "
-            f"{ms(away.looked_up.t_ns)}, before it registered at {ms(event.t_ns)}",
-            away.close,
-            away.looked_up,
+            f"the broker closed {kind} {handle} at {ms(reassigned.close.t_ns)} and named the new owner of topic "
+            f"{topic}; expected it to register there without a LOOKUP; it wrote one at "
+            f"{ms(reassigned.looked_up.t_ns)}, before it registered at {ms(event.t_ns)}",
+            reassigned.close,
+            reassigned.looked_up,
             event,
         )
 
-    def _goes(self, away: _SentAway, who: _Who, event: Frame) -> None:
-        """What the other broker takes to answer is none of the client's time."""
+    def _judge_delay(self, reassigned: _Reassigned, owner: _Owner, event: Frame) -> None:
+        """The time that the new owner takes to answer does not count."""
         if self._ends.possible:
             return
         opened, admitted = self.tracker.opened.get(event.conn), self._admitted.get(event.conn)
-        since: list[Event] = [away.close]
+        since: list[Event] = [reassigned.close]
         until: list[Event] = [event]
-        if opened is not None and admitted is not None and opened.t_ns > away.close.t_ns:
-            since, until = [away.close, admitted], [opened, event]
-        elif admitted is not None and admitted.t_ns > away.close.t_ns:
+        if opened is not None and admitted is not None and opened.t_ns > reassigned.close.t_ns:
+            since, until = [reassigned.close, admitted], [opened, event]
+        elif admitted is not None and admitted.t_ns > reassigned.close.t_ns:
             since = [admitted]
-        _, kind, handle = who
+        _, kind, handle = owner
         for before, after in zip(since, until, strict=True):
             if late("redirect", before.t_ns, after.t_ns):
                 self.overdue(
@@ -185,10 +187,10 @@ class ReconnectsToAssignedBroker(TimedCheck):
                     before.t_ns,
                     after.t_ns,
                     "paused",
-                    f"{kind} {handle} was told at {ms(away.close.t_ns)} which broker topic {away.topic} went to, and "
-                    f"registered there at {ms(event.t_ns)}; from {ms(before.t_ns)} to {ms(after.t_ns)} it did nothing "
-                    "about it",
-                    away.close,
+                    f"the broker closed {kind} {handle} at {ms(reassigned.close.t_ns)} and named the new owner of "
+                    f"topic {reassigned.topic}; it registered there at {ms(event.t_ns)}; expected no delay of its own, "
+                    f"and from {ms(before.t_ns)} to {ms(after.t_ns)} it sent nothing towards that",
+                    reassigned.close,
                     event,
                 )
                 return

@@ -10,5 +10,5 @@ class TopicNotFoundIsFinal(FinalRefusal):
     requirement = RequirementId("topics.topic-not-found-is-final")
     skips_plain = True
     error = "TopicNotFound"
-    means = "the topic is not there"
+    means = "the topic does not exist"
     ends_openings = True

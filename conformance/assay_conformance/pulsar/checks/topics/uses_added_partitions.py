@@ -13,17 +13,17 @@ from assay_conformance.model.topic_names import base_topic, partition_number
 from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Send, Timeline, breach, check, each, ms
 
 BY_CHANCE = 1e-9
-"""How seldom keys that are spread over all partitions may be taken for keys that are not."""
+"""Largest probability that correctly spread keys are reported as a breach."""
 
 
 @check("topics.uses-added-partitions")
 def uses_added_partitions(timeline: Timeline) -> Says:
-    """topics.uses-added-partitions: keys and turns reach partitions that a producer has found, and its router is given
-    their number.
+    """topics.uses-added-partitions: keys and round-robin routing reach added partitions, and a custom router gets the
+    new partition count.
 
-    A producer knows of them a while after the last of them has let it in; judged is what it is asked to send later. One
-    that lost its connection meanwhile may not have read that it is in. Messages are taken in the order they were asked
-    for, up to the first that never left: it may have gone to any of them.
+    Judged is what the application sends once the producer had time to read the last registration's answer; not where
+    the connection was lost meanwhile, so that it may not have read it. Messages are taken in the order of the send
+    calls, up to the first that never left: its partition is not known.
     """
     found = [one for one in _finders(timeline) if one.handle not in timeline.burst]
     routers = {one.handle for one in found if timeline.view.producer_setting(one.handle, "router") is not None}
@@ -34,7 +34,8 @@ def uses_added_partitions(timeline: Timeline) -> Says:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """A producer that has all partitions: `before` there were, `count` there are, and the last one answered so."""
+    """A producer that is registered with all partitions: `before` is their old number, `count` the new one, and `answer`
+    completed its registrations."""
 
     handle: int
     before: int
@@ -73,40 +74,40 @@ def _finders(timeline: Timeline) -> Iterator[_Finder]:
     yield from known.values()
 
 
-def _asked_later(timeline: Timeline, one: _Finder) -> Iterator[Send]:
+def _later_sends(timeline: Timeline, one: _Finder) -> Iterator[Send]:
     sends = timeline.sends_of(one.handle)
     return (send for send in sends if timeline.bounds.is_past("answer", one.answer.t_ns, send.invoke.t_ns))
 
 
 def _router_is_given_all(timeline: Timeline, one: _Finder) -> Says:
-    for send in _asked_later(timeline, one):
+    for send in _later_sends(timeline, one):
         notes = timeline.notes_of(one.handle, send.invoke.number or 0, ROUTER)
         if not notes or not is_identified(send.invoke.size):
             continue
         yield Exercised(notes[0])
         if notes[0].values["partitions"] != one.count:
-            given = f"for message {send.invoke.number} its router was given {notes[0].values['partitions']}"
-            yield from _blame(timeline, "router-told-otherwise", given, one, send)
+            given = f"for message {send.invoke.number} its router was called with {notes[0].values['partitions']} partitions"
+            yield from _report(timeline, "router-told-otherwise", given, one, send)
             return
 
 
 def _keys_reach_all(timeline: Timeline, one: _Finder) -> Says:
-    messages = _leaving(timeline, one, keyed=True)
+    messages = _routed_later(timeline, one, keyed=True)
     keys = len({message.key for message in messages})
     if (one.before / one.count) ** keys < BY_CHANCE:
         yield from _reach_all(timeline, f"{keys} different keys", messages, one)
 
 
 def _turns_reach_all(timeline: Timeline, one: _Finder) -> Says:
-    messages = _leaving(timeline, one, keyed=False)
+    messages = _routed_later(timeline, one, keyed=False)
     if len(messages) >= one.count and messages[0].producer.takes_turns(batching=False):
-        what = f"{len(messages)} messages without a key, by turns,"
+        what = f"{len(messages)} messages without a key"
         yield from _reach_all(timeline, what, messages, one)
 
 
-def _leaving(timeline: Timeline, one: _Finder, *, keyed: bool) -> list[Routed]:
+def _routed_later(timeline: Timeline, one: _Finder, *, keyed: bool) -> list[Routed]:
     found = []
-    for send in _asked_later(timeline, one):
+    for send in _later_sends(timeline, one):
         if (send.invoke.args.get("key") is not None) is keyed:
             message = timeline.routed_to_grown.get((one.handle, send.invoke.number or 0))
             if message is None:
@@ -119,14 +120,14 @@ def _reach_all(timeline: Timeline, what: str, messages: list[Routed], one: _Find
     yield Exercised(messages[-1].frame)
     if all(message.partition < one.before for message in messages):
         went = f"{what} all went to the first {one.before} partitions"
-        yield from _blame(timeline, "unused", went, one, messages[0].send)
+        yield from _report(timeline, "unused", went, one, messages[0].send)
 
 
-def _blame(timeline: Timeline, code: str, what: str, one: _Finder, send: Send) -> Says:
+def _report(timeline: Timeline, code: str, what: str, one: _Finder, send: Send) -> Says:
     if timeline.bounds.is_missing("answer", one.answer.t_ns, send.invoke.t_ns, what="a partition"):
         yield breach(
             code,
-            f"producer {one.handle} was let in by the last of {one.count} partitions at {ms(one.answer.t_ns)}; of what "
-            f"it was asked to send from {ms(send.invoke.t_ns)} on, {what}",
+            f"producer {one.handle} was registered with the last of {one.count} partitions at {ms(one.answer.t_ns)}; "
+            f"expected what it sends from {ms(send.invoke.t_ns)} on to use all of them; {what}",
             *(one.answer, send.invoke),
         )
