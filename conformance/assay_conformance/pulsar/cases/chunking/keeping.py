@@ -1,4 +1,4 @@
-"""Cases for chunks that are kept and given up: by turns, settled, one too many, begun anew, with a gap, expired."""
+"""Cases for chunks that are kept and dropped: interleaved, acknowledged, too many, restarted, with a gap, expired."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _kept(
     capabilities: tuple[str, ...] = (),
     **consumer: ConfigValue,
 ) -> Case:
-    """Entries are there, so many messages come of them, and then nothing; some are acknowledged."""
+    """Entries are stored, this many messages are received, and then none; some are acknowledged."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=list(entries))
     reader = plan.consumer(plan.client())
@@ -59,7 +59,7 @@ def _one_too_many() -> list[dict[str, Any]]:
 
 
 def _sent_anew() -> list[dict[str, Any]]:
-    """As a producer stores it that lost its connection in the middle and begins again."""
+    """As stored by a producer that lost its connection in between and starts over."""
     message = chunks(0, 3)
     return [*message[:2], *message, plain(1)]
 
@@ -72,7 +72,7 @@ def _gaps() -> list[dict[str, Any]]:
 CASES = (
     _kept(
         "three-messages-interleaved",
-        "The chunks of three messages come by turns, and the messages end in another order than they began",
+        "The chunks of three messages are interleaved, and the messages end in another order than they began",
         "chunking.assembles-by-uuid",
         _by_turns(),
         3,
@@ -87,7 +87,7 @@ CASES = (
     ),
     _kept(
         "chunked-message-acked-cumulatively",
-        "A message of three chunks is acknowledged, and all before it",
+        "A message of three chunks is acknowledged cumulatively",
         "chunking.acks-every-chunk",
         [plain(0), *chunks(1, 3), plain(2)],
         3,
@@ -114,7 +114,7 @@ CASES = (
     ),
     _kept(
         "all-chunks-sent-again",
-        "Two chunks of three, then all three again under other ids",
+        "Two of three chunks, then all three again as other entries",
         "chunking.restarts-at-first-chunk",
         _sent_anew(),
         2,
@@ -128,7 +128,7 @@ CASES = (
     ),
     _kept(
         "incomplete-expires",
-        "Two chunks of three, and the last one never comes",
+        "Two of three chunks, and the last one never comes",
         "chunking.expires-incomplete",
         [*chunks(0, 3)[:2], plain(1)],
         1,

@@ -1,4 +1,4 @@
-"""Cases for chunking: a message in pieces, sent, assembled, repeated and interrupted.
+"""Cases for chunked messages: sent, assembled, repeated and interrupted.
 
 A Case that lowers the broker's message limit has a process of its own: in some clients (the C++ core is one) the limit
 that any broker announced last holds for the whole process.
@@ -35,7 +35,7 @@ def large_message() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/large-message",
-        "A message of four chunks and a small one behind it, sent and received",
+        "A message of four chunks and a small one after it are sent and received",
         ("chunking.splits-large-message", "chunking.delivers-whole-only"),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -65,7 +65,7 @@ def compressed_message() -> Case:
 
 
 def chunks_with_long_properties() -> Case:
-    """Four chunks' worth of payload, and a quarter of the limit in metadata: it must leave in more."""
+    """A payload of four chunks, and metadata of a quarter of the limit: it takes more chunks."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES // 4)}))
@@ -80,14 +80,15 @@ def chunks_with_long_properties() -> Case:
 
 
 def chunk_max_message_size() -> Case:
-    """The broker takes them whole, and in fewer chunks."""
+    """The broker would accept larger ones."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     for size in (SET_BYTES + 1, 3 * SET_BYTES, LARGE_BYTES):
         plan.wait_ops(plan.send(producer, size=size))
     return plan.case(
         "chunking/chunk-max-message-size",
-        "Chunks may have a quarter of what the broker takes: a byte more, three times as much, and beyond its limit",
+        "Chunks may have a quarter of the broker's limit: a byte more than that, three times as much, and above the "
+        "limit",
         ("chunking.chunk-max-message-size",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -104,7 +105,7 @@ def metadata_leaves_no_room() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/metadata-leaves-no-room",
-        "A message with properties beyond the limit fails, and the one behind it is sent",
+        "A message with properties beyond the limit fails, and the next one is sent",
         ("chunking.chunks-fit-max-message-size",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -113,13 +114,13 @@ def metadata_leaves_no_room() -> Case:
 
 
 def batching_and_chunking() -> Case:
-    """Should the producer open all the same, a large message shows what is left of chunking."""
+    """If the producer opens all the same, a large message shows whether it sends chunks."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
         "chunking/batching-and-chunking",
-        "A producer is asked for that batches and chunks",
+        "A producer is opened with batching and chunking",
         ("chunking.excludes-batching",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -136,7 +137,7 @@ def oversize_without_chunking() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/oversize-without-chunking",
-        "Two messages beyond the broker's limit between small ones, without chunking",
+        "Two messages beyond the broker's limit and small ones around them, without chunking",
         ("chunking.disabled-rejects-oversize",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -173,14 +174,14 @@ def chunks_interleaved() -> Case:
     plan.consumer_of(entries, receives=2, timeout_ms=RECEIVE_MS)
     return plan.case(
         "chunking/chunks-interleaved",
-        "The chunks of two messages by turns",
+        "The chunks of two messages are interleaved",
         ("chunking.delivers-whole-only",),
         consumer=EARLIEST,
     )
 
 
 def chunk_sent_twice() -> Case:
-    """As a producer stores it that lost the receipts of chunks 1 and 2."""
+    """As stored by a producer that lost the receipts of chunks 1 and 2."""
     first, second, third, last = chunks(0, 4)
     plan = Schedule()
     consumer = plan.consumer_of([first, second, third, second, third, last], receives=1, timeout_ms=RECEIVE_MS)
@@ -211,8 +212,8 @@ def chunk_redelivered() -> Case:
 
 
 def cut_after_chunk(chunk: int) -> Case:
-    """Cut in front of its receipt, the next chunk not let through: what is stored and receipted by then does not depend
-    on how far away the broker is."""
+    """The connection is cut before the receipt, and the next chunk is held: what is stored and receipted by then does
+    not depend on how far away the broker is."""
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client())
@@ -221,7 +222,7 @@ def cut_after_chunk(chunk: int) -> Case:
     plan.wait_ops()
     return plan.case(
         f"chunking/cut-after-chunk-{chunk}",
-        f"The producer's connection dies behind chunk {chunk} of four",
+        f"The producer's connection is lost after chunk {chunk} of four",
         ("chunking.survives-reconnect",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -241,7 +242,7 @@ def cut_after_chunk(chunk: int) -> Case:
 
 
 def cut_after_last_chunk() -> Case:
-    """Everything is stored and no receipt comes back: only deduplication can keep the message single."""
+    """Everything is stored and no receipt comes back: only deduplication can prevent a second copy."""
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client(), producer_name="chunker")
@@ -250,7 +251,7 @@ def cut_after_last_chunk() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/cut-after-last-chunk",
-        "The producer's connection dies behind the last chunk, with deduplication on",
+        "The producer's connection is lost after the last chunk, with deduplication enabled",
         ("chunking.survives-reconnect",),
         topology=Topology(max_message_bytes=LIMIT_BYTES, topics=(Topic(name="t", deduplication=True),)),
         isolation=Isolation.OWN_PROCESS,

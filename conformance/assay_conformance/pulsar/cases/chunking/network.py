@@ -1,4 +1,4 @@
-"""Chunked messages, with the network in between late, slow, lossy or cut off."""
+"""Chunked messages over a network that is late, slow, lossy or interrupted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assay_conformance.pulsar.cases.chunking.messages import CHUNKING, LARGE_BYT
 
 
 def chunks_without_their_end() -> Case:
-    """Only so many bytes arrive that the connection ends inside the third chunk. Receipts before that are lost, so that
-    the resend does not depend on which of them were in time, and it begins when the way is whole again."""
+    """The connection ends after so many bytes that the third chunk is incomplete. Receipts before that are lost, so
+    that the resend does not depend on which of them were in time, and it begins when the network is whole again."""
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client())

@@ -1,4 +1,4 @@
-"""Room for chunked messages: in a small queue, in little memory, and after they failed."""
+"""Pending queues and memory with chunked messages, also after they failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.pulsar.cases.chunking.messages import CHUNKING, LARGE_BYT
 from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 ROOM_MS = 250
-"""For a client that sends no chunk before there is room for all of a message."""
+"""For a client that sends no chunk before there is room for the whole message."""
 PLACES = 6
 """Room for a message of four chunks and two small ones."""
 
@@ -18,7 +18,7 @@ REFUSING: Config = {**CHUNKING, "max_pending_messages": PLACES, "block_if_queue_
 
 
 def _fill(plan: Schedule, producer: int, sends_before: int) -> None:
-    """As many small messages as there are places, and one more, while nothing is receipted."""
+    """As many small messages as there are places, and one more, while no receipts come."""
     plan.wait_ms(150)
     with plan.held():
         plan.send(producer, PLACES + 1)
@@ -50,7 +50,7 @@ def _chunks_and_small(words: str, title: str, requirement: str, large: int) -> C
 def chunks_in_a_small_queue() -> Case:
     return _chunks_and_small(
         "chunks-in-a-small-queue",
-        "A queue of six gets a message of four chunks and three small ones; later seven small ones",
+        "A queue of six gets a message of four chunks and three small ones, and later seven small ones",
         "chunking.chunks-count-as-pending",
         1,
     )
@@ -59,14 +59,14 @@ def chunks_in_a_small_queue() -> Case:
 def full_queue_fails_chunks() -> Case:
     return _chunks_and_small(
         "full-queue-fails-chunks",
-        "A queue of six gets two messages of four chunks and three small ones; later seven small ones",
+        "A queue of six gets two messages of four chunks and three small ones, and later seven small ones",
         "chunking.releases-queue-and-memory",
         2,
     )
 
 
 def full_queue_blocks_chunks() -> Case:
-    """Room comes chunk by chunk, and whoever waits for it must not stand in the way of the receipts that make it."""
+    """Room is freed chunk by chunk, and a send that waits for it must not block the receipts that free it."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     with plan.held():
@@ -80,7 +80,8 @@ def full_queue_blocks_chunks() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/full-queue-blocks-chunks",
-        "Two messages of four chunks through a queue of four that blocks when it is full; the second receipt is slow",
+        "Two messages of four chunks go through a queue of four that blocks when it is full; the second receipt is "
+        "slow",
         ("chunking.chunks-count-as-pending",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -98,7 +99,7 @@ def timeout_releases_queue() -> Case:
     _fill(plan, producer, 8)
     return plan.case(
         "chunking/timeout-releases-queue",
-        "A message of four chunks gets no receipts and times out, another gets them; there is room for six behind them",
+        "A message of four chunks gets no receipts and times out, another gets them; then there is room for six",
         ("chunking.releases-queue-and-memory",),
         capabilities=("send_timeout",),
         topology=SMALL,
@@ -122,7 +123,7 @@ def memory_of_chunks() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/memory-of-chunks",
-        "Two chunked messages end well, and then the client's memory is filled with small ones",
+        "Two chunked messages succeed, and then the client's memory is filled with small ones",
         ("chunking.releases-queue-and-memory", "flow.memory-limit"),
         capabilities=("memory_limit",),
         topology=SMALL,

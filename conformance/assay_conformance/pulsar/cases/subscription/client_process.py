@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 
 def _four_of_six_unacknowledged(plan: Schedule) -> int:
-    """The consumer that has them."""
+    """Return the consumer that has received them."""
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
     consumer = plan.consumer(plan.client())
     plan.receive(consumer, 6)
@@ -49,7 +49,7 @@ def paused_consumer() -> Case:
     plan.wait_ops()
     return plan.case(
         "process/paused-consumer",
-        "A consumer with four of six messages unacknowledged is paused until its broker has left it, and goes on",
+        "A consumer with four of six messages unacknowledged is paused until its broker has closed it, and resumed",
         ("subscription.resumes-at-first-unacked",),
         consumer={"ack_group_ms": 0},
         capabilities=("consumer",),

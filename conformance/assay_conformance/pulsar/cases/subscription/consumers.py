@@ -1,4 +1,4 @@
-"""Subscriptions: two consumers of each type, and one that comes back."""
+"""Subscriptions: two consumers of each type, and one that reconnects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from assay_conformance.model.policy import BrokerSettings, Retention
 SWITCH_MS = 100
 QUICK_FAILOVER = Topology(topics=(Topic(name="t"),), settings=BrokerSettings(failover_delay_ms=SWITCH_MS))
 CLOSES_NOTICED_MS = 700
-"""Silence that shows that a broker is not told of a close, and that a consumer does not come back after its backoff."""
+"""Long enough to show that the broker gets no close, and that a consumer does not subscribe again after its
+back-off."""
 
 KEYS = ("a", "b", "c", "d", "e", "f")
 
@@ -26,14 +27,14 @@ def second_exclusive_consumer() -> Case:
     plan.wait_received(first, 2)
     return plan.case(
         "subscription/second-exclusive-consumer",
-        "A second consumer asks for an exclusive subscription that has one",
+        "A second consumer subscribes to an exclusive subscription that has one",
         ("subscription.exclusive-one-consumer",),
         capabilities=("consumer",),
     )
 
 
 def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
-    """The broker admits the consumer when its application has closed it."""
+    """The broker admits the consumer after its application has closed it."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
     consumer = plan.consumer(plan.client())
@@ -67,7 +68,7 @@ def closed_while_disconnected() -> Case:
     plan.wait_ms(CLOSES_NOTICED_MS)
     return plan.case(
         "subscription/closed-while-disconnected",
-        "A consumer is closed while no connection can be had, and does not come back when one can",
+        "A consumer is closed while no connection can be made, and does not subscribe again when one can",
         ("subscription.closed-stays-closed",),
         faults=(
             Fault(trigger=AfterStep(opened), action=Refuse()),
@@ -91,7 +92,7 @@ def failover_active_consumer_leaves() -> Case:
     plan.wait_received(standby, 6)
     return plan.case(
         "subscription/failover-active-consumer-leaves",
-        "The active consumer of a failover subscription goes with four of six messages unacknowledged",
+        "The active consumer of a failover subscription leaves with four of six messages unacknowledged",
         ("subscription.failover-redelivers-unacked",),
         consumer={"subscription_type": "failover"},
         capabilities=("consumer",),
@@ -112,7 +113,7 @@ def shared_consumer_leaves() -> Case:
     plan.wait_received(heir, 6, deadline_ms=2_000)
     return plan.case(
         "subscription/shared-consumer-leaves",
-        "A shared consumer goes with six messages unacknowledged",
+        "A shared consumer leaves with six messages unacknowledged",
         ("subscription.shared-entry-at-one-consumer",),
         consumer={"subscription_type": "shared"},
         capabilities=("consumer",),
@@ -129,7 +130,7 @@ def key_shared_two_consumers() -> Case:
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 24)
     return plan.case(
         "subscription/key-shared-two-consumers",
-        "Two Key_Shared consumers, and six keys four times each",
+        "Two Key_Shared consumers, and six keys with four messages each",
         ("subscription.key-shared-same-consumer",),
         consumer={"subscription_type": "key_shared"},
         capabilities=("consumer",),
@@ -151,7 +152,7 @@ def resubscribes_with_latest_position() -> Case:
     plan.wait_received(again, 4, deadline_ms=2_000)
     return plan.case(
         "subscription/resubscribes-with-latest-position",
-        "Three of six messages are acknowledged; the next consumer asks for the latest ones",
+        "Three of six messages are acknowledged; the next consumer asks for the latest position",
         ("subscription.resumes-at-first-unacked",),
         capabilities=("consumer",),
     )
@@ -160,14 +161,14 @@ def resubscribes_with_latest_position() -> Case:
 NOTHING_RETAINED = Topology(topics=(Topic(name="t", retention=Retention()),))
 
 SETTLED_MS = 500
-"""How long before an unload everything is acknowledged: an ACK that crosses it is lost."""
+"""Time from the acknowledgements to an unload: an ACK that crosses it is lost."""
 
 UNLOADED_MS = 1_400
-"""How long after an unload somebody comes: a broker loads the topic, and deletes ledgers when it comes round to it."""
+"""Time from an unload to the next consumer: a broker loads the topic, and deletes ledgers in the background."""
 
 
 def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
-    """All that it got."""
+    """Receive and acknowledge this many messages."""
     plan.receive(consumer, count)
     plan.wait_received(consumer, count)
     plan.wait_ops(plan.ack(consumer))
@@ -175,7 +176,7 @@ def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
 
 
 def _comes_late(plan: Schedule, client: int, expected: int) -> None:
-    """The topic is unloaded, gets another message, and then somebody subscribes who wants everything."""
+    """The topic is unloaded and gets another message; then a new subscription begins at the earliest."""
     plan.wait_ms(SETTLED_MS)
     plan.broker("unload", topic="t")
     plan.wait_ms(UNLOADED_MS)
@@ -195,7 +196,7 @@ def acked_by_one_of_two_subscriptions() -> Case:
     _comes_late(plan, client, 6)
     return plan.case(
         "subscription/acked-by-one-of-two-subscriptions",
-        "Of two subscriptions one has acknowledged everything when its topic is unloaded, and a third one comes",
+        "One of two subscriptions has acknowledged everything when its topic is unloaded, and a third one is added",
         ("subscription.retains-until-acked",),
         capabilities=("consumer",),
         topology=NOTHING_RETAINED,
@@ -212,7 +213,8 @@ def acked_by_all_subscriptions() -> Case:
     _comes_late(plan, client, 1)
     return plan.case(
         "subscription/acked-by-all-subscriptions",
-        "Everything is acknowledged and nothing is retained when a topic is unloaded, and another subscription comes",
+        "Everything is acknowledged and nothing is retained when a topic is unloaded, and another subscription is "
+        "added",
         ("subscription.retains-until-acked",),
         capabilities=("consumer",),
         topology=NOTHING_RETAINED,
@@ -221,7 +223,8 @@ def acked_by_all_subscriptions() -> Case:
 
 
 def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
-    """A subscription without a consumer, messages that live a second, and a broker that looks at intervals."""
+    """A subscription without a consumer, messages with a time to live of a second, and a broker that checks at
+    intervals."""
     plan = Schedule()
     client = plan.client()
     plan.wait_ops(plan.close(plan.consumer(client)))
@@ -246,17 +249,17 @@ def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
 
 
 def ttl_expired_when_requested() -> Case:
-    title = "Messages that live a second wait for two, for a broker that looks twice a second"
+    title = "Messages with a time to live of 1 s wait for two, for a broker that checks twice a second"
     return _too_old("subscription/ttl-expired-when-requested", title, 500, Tier.FAST)
 
 
 def ttl_checked_each_minute() -> Case:
-    title = "Messages that live a second wait for two minutes, for a broker that looks once a minute"
+    title = "Messages with a time to live of 1 s wait for two minutes, for a broker that checks once a minute"
     return _too_old("subscription/ttl-checked-each-minute", title, 60_000, Tier.FULL)
 
 
 def readers_and_durable_subscription() -> Case:
-    """Each begins at the beginning, though what is there was read by another of its name and acknowledged."""
+    """Each begins at the beginning, although a reader of the same name has read and acknowledged everything."""
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
@@ -271,7 +274,7 @@ def readers_and_durable_subscription() -> Case:
         plan.wait_ops(plan.close(reader))
     return plan.case(
         "subscription/readers-and-durable-subscription",
-        "Two readers, one after the other, of a topic whose only subscription has acknowledged everything",
+        "Two readers, one after the other, on a topic whose only subscription has acknowledged everything",
         ("subscription.non-durable-reader",),
         capabilities=("consumer", "reader"),
     )
@@ -284,7 +287,7 @@ def reader_reconnects() -> Case:
     reader = plan.consumer(client, subscription="reader", durable=False)
     plan.receive(reader, 3)
     plan.wait_received(reader, 3)
-    # What was handed over just before a connection ends may be told behind that.
+    # A message received just before a connection ends may be recorded after its end.
     plan.wait_ms(50)
     cut = plan.last
     plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
@@ -293,7 +296,7 @@ def reader_reconnects() -> Case:
     plan.wait_received(reader, 7)
     return plan.case(
         "subscription/reader-reconnects",
-        "The connection of a reader ends when it has had two of the four messages of a batch",
+        "The connection of a reader ends after it received two of the four messages of a batch",
         ("subscription.reader-resumes-after-last-read", "subscription.non-durable-reader"),
         capabilities=("reader",),
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
@@ -303,12 +306,13 @@ def reader_reconnects() -> Case:
 CASES = (
     closed_while_subscribing(
         "closed-while-subscribing",
-        "A consumer that the broker sent away is closed while its SUBSCRIBE waits for an answer, which then admits it",
+        "A consumer that the broker closed is closed by its application while its SUBSCRIBE is pending, and then "
+        "admitted",
         cut=False,
     ),
     closed_while_subscribing(
         "closed-while-subscribing-after-a-loss",
-        "A consumer that lost its connection is closed while its SUBSCRIBE waits for an answer, which then admits it",
+        "A consumer that lost its connection is closed while its SUBSCRIBE is pending, and then admitted",
         cut=True,
     ),
     closed_while_disconnected(),

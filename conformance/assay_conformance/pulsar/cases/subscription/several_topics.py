@@ -1,4 +1,4 @@
-"""Consumers of several topics: named one by one, or by a pattern."""
+"""Consumers of several topics, by name or by a pattern."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
 LOOK_AGAIN_MS = 1_000
-"""Whole seconds: some clients take no less."""
+"""Whole seconds: some clients accept no less."""
 NEVER_MS = 60_000
 
 NEWS = ("news-old", "news-idle", "news-new")
@@ -17,9 +17,9 @@ TWO = Topology(topics=(Topic(name="busy"), Topic(name="quiet")))
 
 
 def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: int, *capabilities: str) -> Case:
-    """Of the topics that match, one is there, one comes to be, and one is not used; another one does not match."""
+    """Of the topics that match, one exists, one is created later, and one is not used; another one does not match."""
     plan = Schedule()
-    # The topics of a Case are there from its beginning.
+    # The topics of a Case exist from its beginning.
     plan.broker("delete", topic="news-new")
     client = plan.client()
     for topic in ("news-old", "sports"):
@@ -49,7 +49,7 @@ def busy_and_quiet_topics() -> Case:
     plan.wait_ops()
     return plan.case(
         "subscription/busy-and-quiet-topics",
-        "A consumer of two topics, one with forty messages and one with four, with queues of five, takes two at a time",
+        "A consumer of two topics, with forty messages and four, and queues of five, receives two at a time",
         ("subscription.no-topic-starves",),
         topology=TWO,
         consumer={**EARLIEST, "receiver_queue_size": 5},
@@ -76,14 +76,14 @@ def acks_on_two_topics() -> Case:
 CASES = (
     _pattern(
         "pattern",
-        "A topic that matches a pattern comes to be while a consumer of the pattern looks for such once a second",
+        "A topic that matches a pattern is created while a consumer of the pattern updates its topics once a second",
         ("subscription.pattern-finds-new-topics",),
         LOOK_AGAIN_MS,
         "topic_patterns",
     ),
     _pattern(
         "pattern-with-topic-watcher",
-        "A topic that matches a pattern comes to be, and the consumer of the pattern would look for such in a minute",
+        "A topic that matches a pattern is created, and the consumer of the pattern would find it only after a minute",
         ("subscription.topic-list-watcher", "subscription.pattern-finds-new-topics"),
         NEVER_MS,
         "topic_patterns",

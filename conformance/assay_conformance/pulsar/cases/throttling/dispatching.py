@@ -1,4 +1,4 @@
-"""Throttling: rates of a few messages a second, since a period is a whole second at least."""
+"""Dispatch rates of a few messages a second, since a period is a whole second at least."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEN = Rate(messages=10)
 def _asking(
     plan: Schedule, entries: Sequence[Mapping[str, Any]], count: int, timeout_ms: int = 10_000, **config: Any
 ) -> int:
-    """A consumer of topic `t`, which holds these entries, while it is asked for so many messages."""
+    """Return a consumer of topic `t`, which holds these entries, with a receive of this many messages pending."""
     plan.broker("store_entries", topic="t", entries=entries)
     consumer = plan.consumer(plan.client(), **config)
     plan.receive(consumer, count, timeout_ms)
@@ -35,7 +35,7 @@ def dispatch_rate() -> Case:
     plan.wait_received(consumer, 30)
     return plan.case(
         "throttling/dispatch-rate",
-        "Of a backlog of sixty messages ten are dispatched a second",
+        "Ten messages a second are dispatched from a backlog of sixty",
         ("throttling.dispatch-rate-holds", "throttling.reads-within-quota"),
         capabilities=("producer",),
         topology=DISPATCH,
@@ -46,7 +46,8 @@ def dispatch_rate() -> Case:
 def overshoot_is_repaid() -> Case:
     """Ten entries of four messages take the tokens of four periods, and the next one has to wait for them.
 
-    They are there when the consumer comes: a read that waits for messages is served with what has flowed in meanwhile.
+    They are stored before the consumer subscribes: a read that waits for messages gets the tokens that were added
+    meanwhile.
     """
     plan = Schedule()
     batches = [batch(range(number * 4, number * 4 + 4)) for number in range(10)]
@@ -54,7 +55,7 @@ def overshoot_is_repaid() -> Case:
     plan.wait_received(consumer, 41)
     return plan.case(
         "throttling/overshoot-is-repaid",
-        "Forty messages of ten leave at once, and nothing in the next three periods",
+        "Forty messages are sent at once at a rate of ten, and nothing in the next three periods",
         ("throttling.repays-overshoot",),
         capabilities=("consumer",),
         topology=DISPATCH,
@@ -68,7 +69,7 @@ def dispatch_byte_rate() -> Case:
     plan.wait_received(consumer, 30)
     return plan.case(
         "throttling/dispatch-byte-rate",
-        "Of a backlog of sixty messages of a thousand bytes ten thousand bytes are dispatched a second",
+        "Ten thousand bytes a second are dispatched from a backlog of sixty messages of a thousand bytes",
         ("throttling.dispatch-byte-rate-holds",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),
@@ -82,7 +83,7 @@ def tighter_of_two_rates() -> Case:
     plan.wait_received(consumer, 25)
     return plan.case(
         "throttling/tighter-of-two-rates",
-        "Ten messages a second and a million bytes: the messages are used up first",
+        "Ten messages and a million bytes a second: the messages are the tighter limit",
         ("throttling.messages-and-bytes-together",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, bytes=1_000_000)),)),
@@ -91,7 +92,7 @@ def tighter_of_two_rates() -> Case:
 
 
 def redelivered_repeatedly() -> Case:
-    """Asked for five times in a second, when the rate gives them twice."""
+    """Redelivery is requested five times in a second, when the rate is enough for two."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(10)), receives=10)
     for _ in range(5):
@@ -101,7 +102,7 @@ def redelivered_repeatedly() -> Case:
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 20, deadline_ms=3_000)
     return plan.case(
         "throttling/redelivered-repeatedly",
-        "Ten messages, the tokens of a second, are refused again and again",
+        "Ten messages, as many as the rate of a second, are nacked again and again",
         ("throttling.redelivery-is-charged",),
         capabilities=("consumer", "nack_delay"),
         topology=DISPATCH,
@@ -111,7 +112,7 @@ def redelivered_repeatedly() -> Case:
 
 
 def topic_and_subscription_rates() -> Case:
-    """Two subscriptions that may have thirty a second each, of a topic that gives ten."""
+    """Two subscriptions with a rate of thirty a second each, of a topic with a rate of ten."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(60)))
     client = plan.client()
@@ -121,7 +122,7 @@ def topic_and_subscription_rates() -> Case:
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
     return plan.case(
         "throttling/topic-and-subscription-rates",
-        "Two subscriptions at thirty messages a second each, and their topic at ten",
+        "Two subscriptions with a rate of thirty messages a second each, and a topic with ten",
         ("throttling.all-levels-hold",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=TEN, subscription_rate=Rate(messages=30)),)),
@@ -140,7 +141,7 @@ def broker_and_topic_rates() -> Case:
     topics = tuple(Topic(name=name, dispatch_rate=Rate(messages=30)) for name in ("t", "u"))
     return plan.case(
         "throttling/broker-and-topic-rates",
-        "Two topics at thirty messages a second each, on a broker at ten",
+        "Two topics with a rate of thirty messages a second each, and a broker with ten",
         ("throttling.all-levels-hold",),
         capabilities=("consumer",),
         topology=Topology(topics=topics, settings=BrokerSettings(dispatch_rate=TEN)),
@@ -157,7 +158,7 @@ def rate_of_three_partitions() -> Case:
     plan.wait_ms(4_200)
     return plan.case(
         "throttling/rate-of-three-partitions",
-        "Three partitions with a backlog each, of a topic at nine messages a second",
+        "Three partitions with a backlog each, of a topic with a rate of nine messages a second",
         ("throttling.rate-per-partition",),
         capabilities=("consumer", "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=3, dispatch_rate=Rate(messages=9)),)),
@@ -180,7 +181,8 @@ def topic_policy_overrules_namespace() -> Case:
     )
     return plan.case(
         "throttling/topic-policy-overrules-namespace",
-        "Of three topics in a namespace at ten messages a second one has four, one twenty-five, one no rate of its own",
+        "A namespace has a rate of ten messages a second; of its topics one has four, one twenty-five, one no rate of "
+        "its own",
         ("throttling.nearest-policy-wins",),
         capabilities=("consumer",),
         topology=Topology(topics=topics, namespace=Policies(dispatch_rate=TEN)),
@@ -195,7 +197,7 @@ def period_of_three_seconds() -> Case:
     plan.wait_received(consumer, 20, deadline_ms=3_000)
     return plan.case(
         "throttling/period-of-three-seconds",
-        "Ten messages in three seconds, of a backlog of a hundred",
+        "Ten messages in three seconds, from a backlog of a hundred",
         ("throttling.rate-period-respected",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, period_s=3)),)),
@@ -209,7 +211,7 @@ def precise_dispatcher_flow_control() -> Case:
     plan.wait_received(consumer, 120)
     return plan.case(
         "throttling/precise-dispatcher-flow-control",
-        "A queue of twelve messages, and batches of six",
+        "A receiver queue of twelve messages, and batches of six",
         ("throttling.precise-dispatcher-flow-control",),
         capabilities=("consumer",),
         topology=Topology(settings=BrokerSettings(precise_flow_control=True)),
@@ -222,7 +224,7 @@ def batch_counts_once() -> Case:
     plan.wait_ms(3_200)
     return plan.case(
         "throttling/batch-counts-once",
-        "Batches of four messages, where ten entries leave in a second",
+        "Batches of four messages, where ten entries are dispatched in a second",
         ("throttling.batch-counts-once",),
         capabilities=("consumer",),
         topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(rate_counts_entries=True)),
@@ -236,7 +238,7 @@ def short_backlog_not_throttled() -> Case:
     plan.wait_received(consumer, 60)
     return plan.case(
         "throttling/short-backlog-not-throttled",
-        "Sixty messages at a rate of ten, on a broker that throttles only who has a backlog",
+        "Sixty messages with a rate of ten, on a broker that throttles only subscriptions with a backlog",
         ("throttling.no-backlog-not-throttled",),
         capabilities=("consumer",),
         topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(throttles_caught_up=False)),
@@ -252,7 +254,7 @@ def long_backlog_is_throttled() -> Case:
     plan.wait_received(consumer, 60)
     return plan.case(
         "throttling/long-backlog-is-throttled",
-        "Twelve hundred messages at a rate of twenty, on a broker that throttles only who has a backlog",
+        "Twelve hundred messages with a rate of twenty, on a broker that throttles only subscriptions with a backlog",
         ("throttling.no-backlog-not-throttled",),
         capabilities=("producer", "consumer"),
         producer={"max_pending_messages": 2_000},
@@ -266,7 +268,7 @@ def long_backlog_is_throttled() -> Case:
 
 
 def redelivery_and_backlog() -> Case:
-    """Whoever asks for eight again at every turn has no more of the rate than one who does not."""
+    """A consumer that requests eight redeliveries in every turn gets no more of the rate than one that does not."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(80)), receives=10)
     for _ in range(10):
@@ -275,7 +277,7 @@ def redelivery_and_backlog() -> Case:
         plan.wait_ms(450)
     return plan.case(
         "throttling/redelivery-and-backlog",
-        "Eight messages are refused again and again, and seventy wait behind them",
+        "Eight messages are nacked again and again, and seventy wait for their first delivery",
         ("throttling.replay-overshoots-once",),
         capabilities=("consumer", "nack_delay"),
         topology=DISPATCH,
@@ -294,7 +296,7 @@ def non_persistent_beyond_dispatch_rate() -> Case:
     plan.wait_ops(plan.receive(consumer, 9, timeout_ms=2_500))
     return plan.case(
         "throttling/non-persistent-beyond-dispatch-rate",
-        "Nine messages are sent at once to a non-persistent topic that passes on three a second",
+        "Nine messages are sent at once to a non-persistent topic with a dispatch rate of three a second",
         ("throttling.non-persistent-drops-excess",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=3)),)),
@@ -308,7 +310,7 @@ def dispatch_rate_for_ten_periods() -> Case:
     plan.wait_ms(10_500)
     return plan.case(
         "throttling/dispatch-rate-for-ten-periods",
-        "Ten messages a second for ten seconds, no more and not much less",
+        "Ten messages a second are dispatched for ten seconds, no more and not much less",
         ("throttling.dispatch-rate-holds",),
         capabilities=("consumer",),
         topology=DISPATCH,
@@ -323,7 +325,7 @@ def dispatch_byte_rate_for_ten_periods() -> Case:
     plan.wait_ms(10_500)
     return plan.case(
         "throttling/dispatch-byte-rate-for-ten-periods",
-        "Ten thousand bytes a second for ten seconds, no more and not much less",
+        "Ten thousand bytes a second are dispatched for ten seconds, no more and not much less",
         ("throttling.dispatch-byte-rate-holds",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),

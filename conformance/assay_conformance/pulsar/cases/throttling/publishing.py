@@ -1,4 +1,4 @@
-"""Publish rates of a few messages a second, since a period is a whole second, and sends that may be unwritten."""
+"""Publish rates of a few messages a second, since a period is a whole second, and limits on pending sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def publish_rate() -> Case:
     plan.wait_ops(plan.send(producer, 60, size=64 * 1024))
     return plan.case(
         "throttling/publish-rate",
-        "Sixty messages are published at once, where twenty a second are allowed",
+        "Sixty messages are published at once with a publish rate of twenty a second",
         ("throttling.publish-rate-holds",),
         topology=PUBLISH,
         limits=Limits(least_wall_ms=2_000),
@@ -29,7 +29,7 @@ def broker_publish_rate() -> Case:
     plan.wait_ops(plan.send(one, 30, size=64 * 1024), plan.send(other, 30, size=64 * 1024))
     return plan.case(
         "throttling/broker-publish-rate",
-        "Thirty messages are published to each of two topics of a broker that takes twenty a second for both",
+        "Thirty messages are published to each of two topics of a broker with a publish rate of twenty a second",
         ("throttling.publish-rate-holds",),
         topology=Topology(
             topics=(Topic(name="t"), Topic(name="u")), settings=BrokerSettings(publish_rate=Rate(messages=20))
@@ -48,14 +48,14 @@ def too_many_pending_publishes() -> Case:
     plan.wait_ops(sends)
     return plan.case(
         "throttling/too-many-pending-publishes",
-        "Sixty messages come while nothing is written, where twenty may wait",
+        "Sixty messages arrive while nothing can be stored, and twenty may be pending",
         ("throttling.pending-publishes-pause-reads",),
         topology=Topology(settings=BrokerSettings(max_pending_sends=20)),
     )
 
 
 def publish_buffer_full() -> Case:
-    """Each connection alone could go on: the bound is for both."""
+    """Each connection alone could go on: the limit is for both together."""
     plan = Schedule()
     with plan.held():
         producers = [plan.producer(plan.client()) for _ in range(2)]
@@ -65,20 +65,21 @@ def publish_buffer_full() -> Case:
     plan.wait_ops(*sends)
     return plan.case(
         "throttling/publish-buffer-full",
-        "Two connections bring 8 MB while nothing is written, where one MB may wait",
+        "Two connections send 8 MB while nothing can be stored, and 1 MB may be pending",
         ("throttling.publish-buffer-pauses-reads",),
         topology=Topology(settings=BrokerSettings(max_pending_mb=1)),
     )
 
 
 def ten_periods_of_publishing() -> Case:
-    """Of 240 messages twenty find the bucket full, and the others take eleven seconds."""
+    """Of 240 messages twenty use the tokens that are there, and the others take eleven seconds."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=30_000)
     return plan.case(
         "throttling/publish-rate-for-ten-periods",
-        "Two hundred and forty messages are published at once, where twenty a second are allowed: no faster, no slower",
+        "Two hundred and forty messages are published at once with a publish rate of twenty a second: no faster, no "
+        "slower",
         ("throttling.publish-rate-holds",),
         topology=PUBLISH,
         limits=Limits(operation_ms=30_000, case_ms=50_000, least_wall_ms=10_500),

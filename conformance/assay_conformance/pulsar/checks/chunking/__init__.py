@@ -1,1 +1,1 @@
-"""Chunking: a large message leaves as chunks that fit, and arrives as one, or not at all."""
+"""Chunking: a large message is sent in chunks that fit into frames, and is received whole or not at all."""

@@ -1,4 +1,4 @@
-"""What the checks of kept and dropped chunks share: messages that must arrive intact, and what was acknowledged."""
+"""Shared by the checks of kept and dropped chunks: messages that must arrive intact, and what was acknowledged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Place = tuple[int, Entry]
 
 
 class IntactCheck(ChunkedCheck):
-    """Judges that the messages of `self.watched` are handed over once they are whole, and as they were sent."""
+    """Judges that the messages of `self.watched` are received once they are whole, and as they were sent."""
 
     def start(self) -> None:
         super().start()
         self.watched: dict[Place, Arrival] = {}
 
     def what(self) -> str:
-        """What is special about these messages, to follow "one of "."""
+        """Return what is special about these messages, to follow "one of "."""
         raise NotImplementedError
 
     def story(self, handle: int, entry: Entry) -> Story | None:
@@ -40,8 +40,8 @@ class IntactCheck(ChunkedCheck):
             return
         self.breach(
             "wrong-content",
-            f"consumer {event.handle} handed {entry} over as {event.size} bytes of digest {event.digest:08x}, one of "
-            f"{self.what()}; expected {member.size} bytes of digest {member.digest:08x}",
+            f"consumer {event.handle} received {entry}, one of {self.what()}, as {event.size} bytes of digest "
+            f"{event.digest:08x}; expected {member.size} bytes of digest {member.digest:08x}",
             arrival.frame,
             event,
         )
@@ -53,7 +53,7 @@ class IntactCheck(ChunkedCheck):
 
 @dataclass(slots=True)
 class _Acked:
-    """What one session acknowledged on the wire, individual acks and the greatest cumulative one."""
+    """What one session acknowledged on the wire: individual ids and the highest cumulative one."""
 
     entries: dict[Entry, Frame] = field(default_factory=dict)
     up_to: Entry | None = None
@@ -62,17 +62,17 @@ class _Acked:
         return entry in self.entries or (self.up_to is not None and entry <= self.up_to)
 
 
-class SettlingCheck(ChunkedCheck):
-    """Keeps what each session acknowledged; `validation_error` or not, the broker forgets the entry."""
+class AckedCheck(ChunkedCheck):
+    """Keeps what each session acknowledged: the broker drops the entry, with a `validation_error` or without."""
 
     def start(self) -> None:
         super().start()
         self._acked: dict[int, _Acked] = {}
 
-    def settled(self, session: ConsumerSession) -> _Acked:
+    def acked(self, session: ConsumerSession) -> _Acked:
         return self._acked.setdefault(session.request.seq, _Acked())
 
-    def settles(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
+    def entry_acked(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
         """An entry was acknowledged by its own id."""
 
     @on(Frame, "ACK")
@@ -80,27 +80,28 @@ class SettlingCheck(ChunkedCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or not from_client(event):
             return
-        settled = self.settled(session)
+        acked = self.acked(session)
         if event.ack_type == "Cumulative":
             for id in event.ids:
                 entry = entry_on(session, id)
-                settled.up_to = entry if settled.up_to is None else max(settled.up_to, entry)
+                acked.up_to = entry if acked.up_to is None else max(acked.up_to, entry)
             return
         for entry in acked_entries(session, event):
-            settled.entries.setdefault(entry, event)
-            self.settles(session, entry, event)
+            acked.entries.setdefault(entry, event)
+            self.entry_acked(session, entry, event)
 
     def flush_ns(self, consumer: OpenedConsumer) -> int | None:
-        """How long an acknowledgment may wait for others; None where that is not told."""
+        """Return how long an acknowledgement may be grouped with others; None where that is unknown."""
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
         return None if interval_ms is None else interval_ms * MS
 
     def until_ns(self, due_ns: int, event: Event) -> int:
-        """The end of the time in which an acknowledgment had to leave: only that has to have been quiet."""
+        """Return the end of the time in which an acknowledgement had to leave, in which the machine must have been
+        quiet."""
         return min(event.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
 
-    def owed(self, session: ConsumerSession, due_ns: int, event: Event, *entries: Entry) -> Entry | None:
-        """The first of these entries that should have been acknowledged when a session was over, and was not."""
+    def first_unacked(self, session: ConsumerSession, due_ns: int, event: Event, *entries: Entry) -> Entry | None:
+        """Return the first of these entries that had to be acknowledged before the session ended, and was not."""
         if isinstance(event, Closed | AgentEnded) or not late("ack-flush", due_ns, event.t_ns):
             return None
-        return next((entry for entry in entries if not self.settled(session).has(entry)), None)
+        return next((entry for entry in entries if not self.acked(session).has(entry)), None)

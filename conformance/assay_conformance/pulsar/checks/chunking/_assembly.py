@@ -1,6 +1,6 @@
 """How a consumer assembles chunks, as a table: one arriving chunk against the message it belongs to.
 
-| arriving chunk            | its message        | id                 | fate               |
+| arriving chunk            | its message        | its entry          | fate               |
 |---------------------------|--------------------|--------------------|--------------------|
 | 0                         | unknown            |                    | STARTED            |
 | 0                         | held               | the same, or other | RESTARTED          |
@@ -8,10 +8,10 @@
 | 1 .. last                 | held               | the same           | REDELIVERED        |
 | 1 .. last                 | held               | another            | REPEATED           |
 | beyond last + 1, or not 0 | held, or unknown   |                    | GAP                |
-| not 0                     | may be let go      |                    | UNSURE             |
+| not 0                     | may be dropped     |                    | UNSURE             |
 
-A gap discards what was held. A consumer that has asked for everything again, or comes back over another connection, may
-let go of it, until that begins anew.
+A gap discards what was held. A consumer that requested redelivery of everything, or reconnected, may drop what it
+holds, until the message starts over.
 """
 
 from __future__ import annotations
@@ -36,28 +36,29 @@ class ChunkFate(Enum):
 
 @dataclass(slots=True)
 class Assembly:
-    """The incomplete messages of one consumer session. `most` is the largest number held at once. `loose`: those that
-    may be held or not."""
+    """The incomplete messages of one consumer session. `most`: the largest number held at once. `loose`: messages that
+    the consumer may have kept or dropped."""
 
     held: dict[str, list[Entry]] = field(default_factory=dict)
     most: int = 0
     loose: dict[str, list[Entry]] = field(default_factory=dict)
 
     def everything_again(self) -> None:
-        """All is asked for anew: it comes from the beginning, and who lets go of what is held loses nothing."""
+        """Take a request for redelivery of everything: all chunks come again, so the consumer may drop what it
+        holds."""
         self.loose.update(self.held)
         self.held.clear()
 
     def carried_over(self) -> Assembly:
-        """What the next session of its consumer begins with: what is held here may be kept, or let go of."""
+        """Return what the next session of the consumer starts with: messages held here, which it may keep or drop."""
         return Assembly(loose={uuid: list(ids) for uuid, ids in (self.loose | self.held).items()})
 
     def of(self, uuid: str) -> tuple[Entry, ...]:
-        """The chunks of a message that are held, or may be."""
+        """Return the chunks of a message that are held, or may be."""
         return tuple(self.held.get(uuid, self.loose.get(uuid, [])))
 
     def add(self, meta: Meta, entry: Entry) -> ChunkFate:
-        """`meta` is that of a chunk."""
+        """Take a chunk; `meta` is its metadata."""
         uuid, number = meta.uuid or "", meta.chunk_id or 0
         ids = self.held.get(uuid)
         if number == 0:

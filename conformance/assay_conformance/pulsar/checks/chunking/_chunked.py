@@ -1,6 +1,6 @@
-"""What checks of chunked messages have in common: what each chunk that reached a consumer did to its message.
+"""Shared by the checks of chunked messages: what each chunk that reached a consumer did to its message.
 
-Judged against the table of `_assembly`: a session's incomplete messages, and what each arriving chunk does to them.
+Judged by the table of `_assembly`: the incomplete messages of a session, and the effect of each arriving chunk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFa
 EARLY_NS = TOLERANCES["time-out-early"].slack_ns
 
 DEFAULT_MAX_PENDING = 10
-"""Incomplete messages a consumer keeps where neither Case nor client says; beyond, the oldest is dropped."""
+"""Incomplete messages a consumer keeps where neither Case nor client sets a number; beyond it the oldest is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +40,20 @@ class Arrival:
     entry: Entry
     fate: ChunkFate
     before: tuple[Entry, ...] = ()
-    """The chunks of its message that were held when it came."""
+    """The chunks of its message that were held when it arrived."""
 
     @property
     def key(self) -> tuple[int, str]:
-        """The message, on this session."""
+        """Session and uuid of the message."""
         return (self.session.request.seq, self.meta.uuid or "")
 
 
 Story = tuple[str, tuple[Event, ...]]
-"""Words to continue a sentence with, and the events they tell of."""
+"""Text that continues a sentence, and the events it refers to."""
 
 
 class ChunkedCheck(ConsumerCheck):
-    """Consumers that get chunks: assembles each session's as the table says, and offers whole messages."""
+    """Consumers of chunked messages: assembles chunks as the table says, and expects whole messages to be received."""
 
     needs = (Trait.CHUNK,)
 
@@ -61,16 +61,16 @@ class ChunkedCheck(ConsumerCheck):
         self._assemblies: dict[int, Assembly] = {}
         """SUBSCRIBE -> what its session holds."""
         self._newest: dict[tuple[int, str], Assembly] = {}
-        """Consumer handle and topic -> that of its last session there."""
-        self._pieces: dict[Entry, set[Entry]] = {}
+        """Consumer handle and topic -> the assembly of its last session there."""
+        self._chunk_entries: dict[Entry, set[Entry]] = {}
         self._began_ns: dict[tuple[int, str], int] = {}
-        """Session and uuid -> when the first chunk of the message came."""
-        self._named: set[tuple[int, Entry]] = set()
-        self._named_to: dict[tuple[int, str], Entry] = {}
+        """Session and uuid -> when the first chunk of the message arrived."""
+        self._acked_by_call: set[tuple[int, Entry]] = set()
+        self._acked_up_to: dict[tuple[int, str], Entry] = {}
         self.handover = Handover(self.view)
 
     def arrived(self, arrival: Arrival) -> None:
-        """An intact chunk reached a consumer."""
+        """Called for each intact chunk that reached a consumer."""
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -86,19 +86,19 @@ class ChunkedCheck(ConsumerCheck):
         if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
             self._began_ns[arrival.key] = event.t_ns
         elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.UNSURE):
-            self._pieces.setdefault(entry, set()).update((*before, entry))
-        if arrival.fate is ChunkFate.COMPLETE and event.members and not self._may_be_given_up(arrival):
+            self._chunk_entries.setdefault(entry, set()).update((*before, entry))
+        if arrival.fate is ChunkFate.COMPLETE and event.members and not self._may_have_expired(arrival):
             self.handover.offer(session, event)
         self.arrived(arrival)
 
-    def _may_be_given_up(self, arrival: Arrival) -> bool:
-        """Its chunks took so long that the client need not have them any more."""
+    def _may_have_expired(self, arrival: Arrival) -> bool:
+        """Whether its chunks took so long that the client may have dropped the message."""
         expiry_ns = self.expiry_ns(arrival.consumer)
         began_ns = self._began_ns.get(arrival.key, arrival.frame.t_ns)
         return 0 < expiry_ns <= arrival.frame.t_ns - began_ns + EARLY_NS
 
     def expiry_ns(self, consumer: OpenedConsumer) -> int:
-        """How long an incomplete message is kept; 0 for ever."""
+        """Return how long an incomplete message is kept; 0 means without a limit."""
         return (number_in_force(self.view, consumer, "expire_incomplete_chunked_ms") or 0) * MS
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
@@ -109,7 +109,7 @@ class ChunkedCheck(ConsumerCheck):
             self.handover.asked_again(session, event)
 
     def assembly(self, session: ConsumerSession) -> Assembly:
-        """What a session's consumer holds; at first, what its session before left it."""
+        """Return what a session's consumer holds; at first, what the session before left."""
         assert session.consumer is not None
         assembly = self._assemblies.get(session.request.seq)
         if assembly is None:
@@ -122,30 +122,30 @@ class ChunkedCheck(ConsumerCheck):
     def asked(self, call: Call) -> None:
         if call.invoke.verb != "ack":
             return
-        self._named.update((call.consumer.handle, entry) for entry in self.chunks_of(call))
+        self._acked_by_call.update((call.consumer.handle, entry) for entry in self.chunks_of(call))
         if call.cumulative:
             place = (call.consumer.handle, call.entry.topic)
-            self._named_to[place] = max(self._named_to.get(place, call.entry), call.entry)
+            self._acked_up_to[place] = max(self._acked_up_to.get(place, call.entry), call.entry)
 
     def chunks_of(self, call: Call) -> set[Entry]:
-        """All chunks, as far as they came, of the message that a call names."""
-        return self._pieces.get(call.entry, set()) | {call.entry}
+        """Return all chunks that arrived of the message that a call names."""
+        return self._chunk_entries.get(call.entry, set()) | {call.entry}
 
-    def is_asked_for(self, consumer: OpenedConsumer, entry: Entry) -> bool:
-        """Whether its message may be acknowledged, for a letter or by the application: that may have an older delivery
-        of one that is on its way again, and incomplete."""
-        reached = self._named_to.get((consumer.handle, entry.topic))
-        named = (consumer.handle, entry) in self._named or (reached is not None and entry <= reached)
+    def may_be_acked(self, consumer: OpenedConsumer, entry: Entry) -> bool:
+        """Whether its message may be acknowledged, by the application or to dead-letter it: the application may have
+        received an earlier delivery of a message that is incomplete again."""
+        reached = self._acked_up_to.get((consumer.handle, entry.topic))
+        named = (consumer.handle, entry) in self._acked_by_call or (reached is not None and entry <= reached)
         return named or buries(self.view, consumer)
 
     def overflowed(self, session: ConsumerSession) -> bool:
-        """More incomplete messages than the consumer keeps: which of them it dropped is its own choice."""
+        """Whether there were more incomplete messages than the consumer keeps: which it dropped is its own choice."""
         assert session.consumer is not None
         limit = number_in_force(self.view, session.consumer, "max_pending_chunked_messages")
         return self.assembly(session).most > (DEFAULT_MAX_PENDING if limit is None else limit or 1 << 30)
 
     def taken(self, event: Received) -> tuple[OpenedConsumer | None, Entry | None]:
-        """Whose delivery it is, and of which entry; the offer it takes up is gone."""
+        """Return the consumer and the entry of a delivery, and mark it as received."""
         consumer = self.tracker.opened_consumers.get(event.handle)
         if consumer is None:
             return None, None
@@ -153,7 +153,7 @@ class ChunkedCheck(ConsumerCheck):
         return consumer, self.tracker.entries.get(event.seq)
 
     def not_delivered(self, event: Completion) -> None:
-        """A receive that ended short, although a whole message had been there."""
+        """Report a receive that ended with too few messages although a whole message had arrived."""
         operation = self.tracker.operations.get(event.op)
         if operation is None:
             return
@@ -161,20 +161,20 @@ class ChunkedCheck(ConsumerCheck):
             past = self.story(event.handle or 0, offer.entry)
             if past is None or self.overflowed(offer.session):
                 continue
-            words, causes = past
+            text, causes = past
             self.suspect(
                 "answer",
                 offer.frame.t_ns,
                 event.t_ns,
                 "not-delivered",
-                f"the last chunk of a whole message came to consumer {event.handle} as {offer.entry} at "
-                f"{ms(offer.frame.t_ns)}{words}; the message had not been handed over by {ms(event.t_ns)}, when a "
-                "receive ended short",
+                f"the last chunk of a whole message arrived at consumer {event.handle} as {offer.entry} at "
+                f"{ms(offer.frame.t_ns)}{text}; expected the message to be received; a receive ended without it at "
+                f"{ms(event.t_ns)}",
                 *causes,
                 offer.frame,
                 event,
             )
 
     def story(self, handle: int, entry: Entry) -> Story | None:
-        """What had happened to a message that is withheld; None when that is not this requirement's matter."""
+        """Return what had happened to a message that was not received; None where another requirement judges it."""
         raise NotImplementedError

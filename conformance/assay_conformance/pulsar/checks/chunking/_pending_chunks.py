@@ -1,6 +1,6 @@
-"""Room for chunked messages: each chunk is one of what may be without a receipt, and gives its place back once.
+"""The pending queue of a chunking producer: each chunk takes one place, and frees it once.
 
-`flow.max-pending-messages` counts messages; here chunks count, one by one. Judged are producers that chunk.
+`flow.max-pending-messages` counts messages; here each chunk counts. Judged are producers with chunking enabled.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from assay_conformance.pulsar.checks.flow._full_queue import DEFAULT_MAX_PENDING
 
 class ChunkingProducers(Check):
     def limit(self, handle: int) -> int:
-        """How many places its queue has; 0 = any number."""
-        told = self.view.producer_setting(handle, "max_pending_messages")
-        return DEFAULT_MAX_PENDING if told is None else int(told)
+        """Return the number of places in its queue; 0 means without a limit."""
+        configured = self.view.producer_setting(handle, "max_pending_messages")
+        return DEFAULT_MAX_PENDING if configured is None else int(configured)
 
     def judges(self, handle: int) -> bool:
         lines, opening = self.tracker.lines, self.tracker.lines.openings.get(handle)

@@ -1,4 +1,4 @@
-"""Chunking, the sending half: a message too large for one frame travels in pieces."""
+"""The sending side of chunking: a message too large for one frame is sent in chunks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Message = tuple[int, int]
 
 
 def properties_bytes(send: Invoke) -> int:
-    """What the properties of a message take at least of its metadata."""
+    """Return the least number of metadata bytes that the properties of a message take."""
     return sum(len(key) + len(value) for key, value in send.args.get("properties", {}).items())
 
 

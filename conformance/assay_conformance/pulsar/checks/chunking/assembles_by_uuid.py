@@ -9,7 +9,7 @@ from assay_conformance.pulsar.checks.chunking._chunked import Arrival
 
 
 class AssemblesByUuid(IntactCheck):
-    """Messages whose chunks came by turns with those of others, each chunk once and in order."""
+    """Messages whose chunks are interleaved with those of others, where each chunk came once and in order."""
 
     requirement = RequirementId("chunking.assembles-by-uuid")
 
@@ -19,7 +19,7 @@ class AssemblesByUuid(IntactCheck):
         self._disturbed: set[tuple[int, str]] = set()
 
     def what(self) -> str:
-        return "several messages whose chunks came by turns"
+        return "several messages with interleaved chunks"
 
     def arrived(self, arrival: Arrival) -> None:
         session = arrival.session.request.seq

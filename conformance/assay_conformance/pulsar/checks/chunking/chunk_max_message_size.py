@@ -11,8 +11,8 @@ from assay_conformance.pulsar.checks.chunking._sent_chunks import chunk_of
 
 
 class ChunkMaxMessageSize(Check):
-    """So many bytes go into so many chunks of the size that is set, or into more. What leaves whole is measured where
-    nothing is compressed."""
+    """A message is split into chunks of at most the configured size. A message that is sent whole is measured where it
+    is not compressed."""
 
     requirement = RequirementId("chunking.chunk-max-message-size")
     needs = (Setting("producer", "chunk_max_message_bytes"),)
@@ -26,7 +26,7 @@ class ChunkMaxMessageSize(Check):
         most = int(self.view.producer_setting(handle, "chunk_max_message_bytes") or 0)
         batching, chunking = (self.view.producer_setting(handle, key) is True for key in ("batching", "chunking"))
         if not most or not chunking or batching:
-            return  # Of both at once: chunking.excludes-batching.
+            return  # With batching as well: judged by chunking.excludes-batching.
         chunks, total = meta.chunks, meta.chunk_total_bytes
         if meta.chunk_id is None:
             chunks, total = 1, sum(member.size for member in event.members)
@@ -39,8 +39,8 @@ class ChunkMaxMessageSize(Check):
             return
         self.breach(
             "larger",
-            f"{chunk_of(event)} at {ms(event.t_ns)}: {total} bytes leave in {chunks} of {most} bytes at most; "
-            f"{-(-total // most)} or more were expected",
+            f"{chunk_of(event)} at {ms(event.t_ns)}: chunks may have {most} bytes; expected {-(-total // most)} or "
+            f"more for {total} bytes; there are {chunks}",
             self.tracker.lines.openings.get(handle, event),
             event,
         )

@@ -11,10 +11,10 @@ from assay_conformance.pulsar.checks.chunking._pending_chunks import ChunkingPro
 
 
 class ChunksCountAsPending(ChunkingProducers):
-    """Units without a receipt, chunks one by one, against max_pending_messages.
+    """Units without a receipt, where each chunk counts, against max_pending_messages.
 
-    A send that does not succeed may leave the queue at any time: of a producer with such a one nothing is said, unless
-    it was refused before anything of it left.
+    A send that fails may leave the queue at any time, so a producer with such a send is not judged, unless the send was
+    refused before anything of it left.
     """
 
     requirement = RequirementId("chunking.chunks-count-as-pending")
@@ -36,20 +36,20 @@ class ChunksCountAsPending(ChunkingProducers):
 
     def _judge(self, line: Line, oldest: Unit, places: int, event: Frame) -> None:
         limit = self.limit(line.handle or 0)
-        if limit == 0 or self._some_gave_up(line.handle or 0):
+        if limit == 0 or self._has_failed_sends(line.handle or 0):
             return
         if places > limit:
             self.breach(
                 "too-many-pending",
-                f"{line}: {places} messages and chunks were without a receipt at {ms(event.t_ns)}, "
-                f"max_pending_messages is {limit}",
+                f"{line}: {places} messages and chunks were without a receipt at {ms(event.t_ns)}; expected at most "
+                f"{limit}, its max_pending_messages",
                 oldest.first,
                 event,
             )
         elif places == limit:
             self.exercise(event)
 
-    def _some_gave_up(self, handle: int) -> bool:
+    def _has_failed_sends(self, handle: int) -> bool:
         ends = (send.completion for send in self.tracker.sends.get(handle, ()))
         outcomes = self.tracker.foresight.outcomes
         pending = [send.invoke.op for send in self.tracker.sends.get(handle, ()) if send.completion is None]

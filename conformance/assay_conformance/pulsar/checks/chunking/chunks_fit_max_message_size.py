@@ -8,18 +8,18 @@ from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.model.event import Completion, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.chunking._sent_chunks import chunk_of, properties_bytes
-from assay_conformance.pulsar.checks.chunking._size_limits import ended_unmeasured, told_limit
+from assay_conformance.pulsar.checks.chunking._size_limits import announced_limit, ended_unmeasured
 
 CHUNK_FIELDS_BYTES = 128
-"""What a chunk's frame holds besides payload and metadata: sizes, magic, checksum, its command, and its chunk fields
-but for the uuid."""
+"""What a chunk's frame has besides payload and metadata: sizes, magic, checksum, its command, and its chunk fields
+without the uuid."""
 
 
 class ChunksFitMaxMessageSize(Check):
-    """Payload and metadata of a chunk together stay within the limit, its chunk fields aside.
+    """Payload and metadata of a chunk, without the chunk fields, stay within the limit.
 
-    A unit waits through reconnects as it was cut, so the greatest limit told so far counts. Metadata that leave no room
-    at all are told by the properties alone.
+    A unit that waits for a reconnect keeps its chunks, so the highest limit announced so far counts. That metadata
+    leave no room is known from the properties only.
     """
 
     requirement = RequirementId("chunking.chunks-fit-max-message-size")
@@ -31,7 +31,7 @@ class ChunksFitMaxMessageSize(Check):
     @on(Frame, "CONNECTED")
     def connected(self, event: Frame) -> None:
         if event.to_receiver:
-            self._limit = max(self._limit, told_limit(event, self.view.case.topology.max_message_bytes))
+            self._limit = max(self._limit, announced_limit(event, self.view.case.topology.max_message_bytes))
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -44,8 +44,8 @@ class ChunksFitMaxMessageSize(Check):
         else:
             self.breach(
                 "too-large",
-                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; payload and metadata may "
-                f"take {self._limit}, so {most} at most were expected",
+                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; expected at most {most}, "
+                f"since payload and metadata may take {self._limit}",
                 event,
             )
 
@@ -59,12 +59,12 @@ class ChunksFitMaxMessageSize(Check):
         if event.error is ErrorClass.TOO_LARGE:
             self.exercise(event)
         elif self.view.producer_setting(event.handle or 0, "router") is None:
-            # A router may send it nowhere, which shows first.
+            # A custom router may fail it first.
             self.breach(
                 "no-room-left",
-                f"producer {event.handle}: message {invoke.number} with {properties} bytes of properties ended at "
-                f"{ms(event.t_ns)} as {event.error or event.outcome}; the limit is {self._limit} bytes, and an error "
-                "of class too_large was expected",
+                f"producer {event.handle}: message {invoke.number} has {properties} bytes of properties, and the limit "
+                f"is {self._limit} bytes; expected an error of class too_large; it ended at {ms(event.t_ns)} as "
+                f"{event.error or event.outcome}",
                 invoke,
                 event,
             )

@@ -1,4 +1,4 @@
-"""A message arrives as one, or not at all."""
+"""A chunked message is received whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from assay_conformance.pulsar.checks.chunking._chunked import Arrival, ChunkedCh
 
 
 class DeliversWholeOnly(ChunkedCheck):
-    """Delivered when its last chunk came in order behind all others, and never before.
+    """A message is received once its last chunk came in order after all others, and never before.
 
-    That it is delivered at all, and rightly joined, is judged where every chunk came once: what a repeated one must not
-    spoil is another requirement.
+    That it is received at all, and is joined correctly, is judged where every chunk came once: repeated chunks are
+    judged by another requirement.
     """
 
     requirement = RequirementId("chunking.delivers-whole-only")
@@ -22,7 +22,7 @@ class DeliversWholeOnly(ChunkedCheck):
     def start(self) -> None:
         super().start()
         self._chunks: dict[tuple[int, Entry], tuple[Frame, ChunkFate]] = {}
-        self._open: dict[tuple[int, str], Frame] = {}
+        self._incomplete: dict[tuple[int, str], Frame] = {}
         self._disturbed: set[tuple[int, str]] = set()
         self._clean: set[tuple[int, Entry]] = set()
 
@@ -31,11 +31,11 @@ class DeliversWholeOnly(ChunkedCheck):
         if key not in self._chunks or self._chunks[key][1] is not ChunkFate.COMPLETE:
             self._chunks[key] = (arrival.frame, arrival.fate)
         if arrival.fate is ChunkFate.COMPLETE:
-            self._open.pop(arrival.key, None)
+            self._incomplete.pop(arrival.key, None)
             if arrival.key not in self._disturbed:
                 self._clean.add(key)
             return
-        self._open[arrival.key] = arrival.frame
+        self._incomplete[arrival.key] = arrival.frame
         if arrival.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
             self._disturbed.add(arrival.key)
 
@@ -57,8 +57,8 @@ class DeliversWholeOnly(ChunkedCheck):
             assert frame.meta is not None
             self.breach(
                 "fragment-delivered",
-                f"consumer {consumer.handle} handed {entry} to the application at {ms(event.t_ns)}: it is chunk "
-                f"{frame.meta.chunk_id} of {frame.meta.chunks} and not all others had come in order before it",
+                f"consumer {consumer.handle} received {entry} at {ms(event.t_ns)}, which is chunk "
+                f"{frame.meta.chunk_id} of {frame.meta.chunks}; expected nothing before all chunks had come in order",
                 frame,
                 event,
             )
@@ -67,8 +67,8 @@ class DeliversWholeOnly(ChunkedCheck):
         elif frame.members and event.payload != frame.members[0].payload:
             self.breach(
                 "wrong-content",
-                f"consumer {consumer.handle} joined the chunks up to {entry} to {event.size} bytes of digest "
-                f"{event.digest:08x}, expected {frame.members[0].size} bytes of digest {frame.members[0].digest:08x}",
+                f"consumer {consumer.handle} received the chunks up to {entry} joined to {event.size} bytes of digest "
+                f"{event.digest:08x}; expected {frame.members[0].size} bytes of digest {frame.members[0].digest:08x}",
                 frame,
                 event,
             )
@@ -81,13 +81,13 @@ class DeliversWholeOnly(ChunkedCheck):
 
     def finish(self) -> None:
         super().finish()
-        for frame in self._open.values():
+        for frame in self._incomplete.values():
             self.exercise(frame)
 
 
 def _may_be_whole(frame: Frame, event: Received) -> bool:
-    """What came with this chunk, the others having come before the consumer asked for everything again, or over the
-    connection before."""
+    """Whether the message may be whole with this chunk: the others came before the consumer requested redelivery of
+    everything, or over the connection before."""
     assert frame.meta is not None
     is_last = (frame.meta.chunk_id or 0) + 1 == frame.meta.chunks
     return is_last and (not frame.members or event.payload == frame.members[0].payload)

@@ -8,20 +8,20 @@ from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Overdue
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.chunking._sent_chunks import chunk_of
-from assay_conformance.pulsar.checks.chunking._size_limits import ended_unmeasured, told_limit
+from assay_conformance.pulsar.checks.chunking._size_limits import announced_limit, ended_unmeasured
 from assay_conformance.pulsar.timeline.sends import DEFAULT_SEND_TIMEOUT_MS
 
 PADDING_BYTES = 10 * 1024
-"""By so much may any frame exceed the limit; a broker closes the connection over a larger one."""
+"""Any frame may exceed the limit by so much; a broker closes the connection for a larger one."""
 
 
 class DisabledRejectsOversize(Check):
-    """Without chunking a message beyond the limit fails at once with an error of its own, and no byte of it leaves.
+    """Without chunking a message beyond the limit fails at once with an error of its own, and nothing of it is sent.
 
-    Judged where nothing is compressed, for messages asked for when the limit had been told; and where no router of the
-    application may have failed them first. One that may wait in a batch for longer than its time-out is not measured
-    before it ends; nor is one that waits for room when its producer is closed. That one never ends, having waited for
-    room, is a requirement of its own.
+    Judged without compression, for messages sent after the limit was announced, and without a custom router, which may
+    fail them first. A message that may wait in a batch for longer than its time-out may end before it is measured, and
+    so may one that waits for room when its producer is closed. One that waits for room and never ends is judged by
+    another requirement.
     """
 
     requirement = RequirementId("chunking.disabled-rejects-oversize")
@@ -34,14 +34,14 @@ class DisabledRejectsOversize(Check):
     @on(Frame, "CONNECTED")
     def connected(self, event: Frame) -> None:
         if event.to_receiver:
-            told = told_limit(event, self.view.case.topology.max_message_bytes)
-            if self._limit is not None and told > self._limit:
-                # What is on its way may be measured by either.
+            limit = announced_limit(event, self.view.case.topology.max_message_bytes)
+            if self._limit is not None and limit > self._limit:
+                # Pending messages may be measured by either.
                 self._oversize.clear()
-            self._limit = told if self._limit is None else max(self._limit, told)
+            self._limit = limit if self._limit is None else max(self._limit, limit)
 
     @on(Invoke, "send")
-    def asked(self, event: Invoke) -> None:
+    def send_called(self, event: Invoke) -> None:
         handle = event.handle or 0
         if self._limit is None or (event.size or 0) <= self._limit or self.view.producer_setting(handle, "chunking"):
             return
@@ -58,8 +58,9 @@ class DisabledRejectsOversize(Check):
         if self._limit is not None and from_client(event) and event.size > self._limit + PADDING_BYTES:
             self.breach(
                 "sent-oversize",
-                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; the broker's limit is "
-                f"{self._limit}, and it closes the connection over one larger by {PADDING_BYTES}",
+                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; expected an error instead, "
+                f"since the broker's limit is {self._limit}, and it closes the connection for a frame larger by "
+                f"{PADDING_BYTES}",
                 event,
             )
 
@@ -75,15 +76,15 @@ class DisabledRejectsOversize(Check):
         else:
             self.breach(
                 "not-refused",
-                f"producer {event.handle}: message {invoke.number} of {invoke.size} bytes, asked for at "
-                f"{ms(invoke.t_ns)}, ended at {ms(event.t_ns)} as {event.error or event.outcome}; the limit is "
-                f"{self._limit} bytes, and an error of class too_large was expected",
+                f"producer {event.handle}: message {invoke.number} of {invoke.size} bytes was sent at "
+                f"{ms(invoke.t_ns)}, and the limit is {self._limit} bytes; expected an error of class too_large; it "
+                f"ended at {ms(event.t_ns)} as {event.error or event.outcome}",
                 invoke,
                 event,
             )
 
     def _outwaits(self, handle: int) -> bool:
-        """Whether a batch may stay open for longer than its messages may take."""
+        """Whether a batch may stay open for longer than the send time-out."""
         timeout_ms = int(self.view.producer_setting(handle, "send_timeout_ms") or DEFAULT_SEND_TIMEOUT_MS)
         delay_ms = int(self.view.producer_setting(handle, "batching_max_publish_delay_ms") or 0)
         return self.view.producer_setting(handle, "batching") is True and delay_ms >= timeout_ms

@@ -11,7 +11,7 @@ from assay_conformance.pulsar.checks.chunking._sent_chunks import chunk_of
 
 
 class ExcludesBatching(Check):
-    """A producer that is to batch and to chunk is refused, or chunks all the same, and never puts a batch in chunks."""
+    """A producer with batching and chunking is refused, or sends chunks all the same, and never splits a batch."""
 
     requirement = RequirementId("chunking.excludes-batching")
     needs = (Setting("producer", "chunking"),)
@@ -36,7 +36,8 @@ class ExcludesBatching(Check):
         if meta is None or meta.chunk_id is None or unit is None or not from_client(event):
             return
         if meta.batch is not None:
-            self.breach("batch-in-chunks", f"{chunk_of(event)} at {ms(event.t_ns)} is a chunk of a batch", event)
+            text = f"{chunk_of(event)} at {ms(event.t_ns)} is a chunk of a batch; expected batches not to be split"
+            self.breach("batch-in-chunks", text, event)
         elif unit.line.handle in self._openings:
             self.exercise(event)
 
@@ -47,8 +48,8 @@ class ExcludesBatching(Check):
             return
         self.breach(
             "chunking-dropped",
-            f"producer {event.handle} was opened at {ms(opening.t_ns)} with batching and chunking on, and refused a "
-            f"message as too large at {ms(event.t_ns)}; expected an error when it was opened, or chunks",
+            f"producer {event.handle} was opened at {ms(opening.t_ns)} with batching and chunking enabled; expected an "
+            f"error then, or chunks; a message failed as too large at {ms(event.t_ns)}",
             opening,
             event,
         )

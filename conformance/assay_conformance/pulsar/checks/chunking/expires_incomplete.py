@@ -1,4 +1,4 @@
-"""Messages that stay incomplete for longer than they may."""
+"""Messages that stay incomplete for longer than the expiry time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.checks.base import ms
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._acked_chunks import SettlingCheck
+from assay_conformance.pulsar.checks.chunking._acked_chunks import AckedCheck
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._chunked import EARLY_NS, Arrival
 
@@ -20,9 +20,9 @@ class _Waiting:
     entries: list[Entry]
 
 
-class ExpiresIncomplete(SettlingCheck):
-    """An incomplete message is acknowledged and forgotten between one expiry time and two, which allows for a timer
-    that looks once in an expiry time."""
+class ExpiresIncomplete(AckedCheck):
+    """An incomplete message is acknowledged and dropped between one expiry time and two, which allows for a timer that
+    runs once in an expiry time."""
 
     requirement = RequirementId("chunking.expires-incomplete")
 
@@ -35,26 +35,27 @@ class ExpiresIncomplete(SettlingCheck):
             self._waiting[arrival.key] = _Waiting(arrival, [arrival.entry])
         elif arrival.fate is ChunkFate.APPENDED and arrival.key in self._waiting:
             waiting, expiry_ns = self._waiting[arrival.key], self.expiry_ns(arrival.consumer)
-            # From then on its message may have been given up, and then it is left to the broker.
+            # After that the message may have been dropped, and its chunks are left to the broker.
             if not expiry_ns or arrival.frame.t_ns < waiting.arrival.frame.t_ns + expiry_ns - EARLY_NS:
                 waiting.entries.append(arrival.entry)
         else:
             self._waiting.pop(arrival.key, None)
 
-    def settles(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
+    def entry_acked(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
         for waiting in self._of(session):
             expiry_ns = self.expiry_ns(waiting.arrival.consumer)
-            # The buffer may be full, and its oldest message acknowledged for that.
+            # The buffer may be full, so that its oldest message is acknowledged.
             if entry not in waiting.entries or not expiry_ns or self.overflowed(session):
                 continue
-            if self.is_asked_for(waiting.arrival.consumer, entry):
+            if self.may_be_acked(waiting.arrival.consumer, entry):
                 continue
             first = waiting.arrival.frame
             if event.t_ns - first.t_ns < expiry_ns - EARLY_NS:
                 self.breach(
                     "expired-early",
-                    f"consumer {waiting.arrival.consumer.handle} acknowledged chunk {entry} at {ms(event.t_ns)}; its "
-                    f"message began at {ms(first.t_ns)}, is incomplete, and may be completed for {ms(expiry_ns)}",
+                    f"consumer {waiting.arrival.consumer.handle} acknowledged chunk {entry} of an incomplete message "
+                    f"at {ms(event.t_ns)}; expected it to be kept for {ms(expiry_ns)} from {ms(first.t_ns)} on, when "
+                    "its first chunk came",
                     first,
                     event,
                 )
@@ -66,20 +67,20 @@ class ExpiresIncomplete(SettlingCheck):
             expiry_ns, flush_ns = self.expiry_ns(consumer), self.flush_ns(consumer)
             if not expiry_ns or flush_ns is None or self.overflowed(session):
                 continue
-            if all(self.settled(session).has(entry) for entry in waiting.entries):
+            if all(self.acked(session).has(entry) for entry in waiting.entries):
                 self.exercise(first)
                 continue
             due_ns = first.t_ns + 2 * expiry_ns + flush_ns
-            left = self.owed(session, due_ns, event, *waiting.entries)
-            if left is not None:
+            unacked = self.first_unacked(session, due_ns, event, *waiting.entries)
+            if unacked is not None:
                 self.suspect(
                     "ack-flush",
                     first.t_ns,
                     self.until_ns(due_ns, event),
                     "not-expired",
                     f"consumer {consumer.handle} got the first chunk of a message at {ms(first.t_ns)} and never the "
-                    f"last; with an expiry time of {ms(expiry_ns)} chunk {left} was not acknowledged by "
-                    f"{ms(event.t_ns)}",
+                    f"last, with an expiry time of {ms(expiry_ns)}; expected chunk {unacked} to be acknowledged; it "
+                    f"was not by {ms(event.t_ns)}",
                     first,
                     event,
                 )

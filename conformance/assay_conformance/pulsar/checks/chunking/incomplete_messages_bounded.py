@@ -13,11 +13,11 @@ from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, GivingUp
 
 
 class IncompleteMessagesBounded(GivingUp):
-    """Beyond so many incomplete messages the oldest goes: acknowledged where that is configured, else left.
+    """Beyond the configured number of incomplete messages the oldest is dropped: acknowledged where that is configured,
+    otherwise left to the broker.
 
-    A message of which a chunk comes twice begins anew or goes on, and that is for others to judge: a client that threw
-    it away has room for another one, so it counts for none that is older. What one connection began may be held over
-    the next.
+    A message of which a chunk comes twice may start over or go on; a client that dropped it has room for another one,
+    so it does not count for older ones. What one connection began may be held over the next.
     """
 
     requirement = RequirementId("chunking.incomplete-messages-bounded")
@@ -28,11 +28,11 @@ class IncompleteMessagesBounded(GivingUp):
         super().start()
         self._dropped: dict[int, dict[str, Frame]] = {}
         self._order: dict[int, list[str]] = {}
-        self._gone: dict[Place, tuple[Frame, Arrival]] = {}
+        self._dropped_whole: dict[Place, tuple[Frame, Arrival]] = {}
         self._begun: dict[tuple[int, str], set[str]] = {}
-        """Consumer handle and topic -> messages begun there, on whichever connection, that may be incomplete."""
+        """Consumer handle and topic -> messages begun there, on any connection, that may be incomplete."""
         self._doubted: dict[tuple[int, str], set[str]] = {}
-        """Those of them that it need not hold."""
+        """Those of them that the consumer need not hold."""
 
     def arrived(self, arrival: Arrival) -> None:
         session, uuid = arrival.session.request.seq, arrival.meta.uuid or ""
@@ -46,11 +46,11 @@ class IncompleteMessagesBounded(GivingUp):
             self._make_room(arrival, order, dropped)
         elif uuid in dropped:
             if arrival.fate is ChunkFate.COMPLETE:
-                self._gone[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
+                self._dropped_whole[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
         elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.GAP, ChunkFate.UNSURE) and uuid in order:
             order.remove(uuid)
-            # What was dropped, came again with all its chunks, and found room this time.
-            self._gone.pop((arrival.consumer.handle, arrival.entry), None)
+            # It was dropped, came again with all its chunks, and there was room this time.
+            self._dropped_whole.pop((arrival.consumer.handle, arrival.entry), None)
 
     def _doubt(self, arrival: Arrival, uuid: str) -> None:
         place = (arrival.consumer.handle, arrival.session.topic)
@@ -78,7 +78,7 @@ class IncompleteMessagesBounded(GivingUp):
                 entries = tuple(self.assembly(arrival.session).held.get(oldest, ()))
                 to_ack = bool(in_force(self.view, arrival.consumer, "auto_ack_oldest_chunked"))
                 self.give_up(arrival, entries, to_ack=to_ack)
-        # Who holds what is in doubt has dropped these.
+        # A consumer that holds messages in doubt has dropped these.
         doubted.update(order[:-limit])
 
     def why(self, given_up: GivenUp) -> str:
@@ -87,14 +87,14 @@ class IncompleteMessagesBounded(GivingUp):
     @on(Received)
     def received(self, event: Received) -> None:
         consumer, entry = self.taken(event)
-        if consumer is None or entry is None or (consumer.handle, entry) not in self._gone:
+        if consumer is None or entry is None or (consumer.handle, entry) not in self._dropped_whole:
             return
-        because, arrival = self._gone.pop((consumer.handle, entry))
+        because, arrival = self._dropped_whole.pop((consumer.handle, entry))
         self.breach(
             "kept-beyond-limit",
-            f"consumer {consumer.handle} handed {entry} over at {ms(event.t_ns)}, a message it had to drop at "
-            f"{ms(because.t_ns)}: it may keep {number_in_force(self.view, consumer, 'max_pending_chunked_messages')} "
-            "incomplete ones",
+            f"consumer {consumer.handle} received {entry} at {ms(event.t_ns)}; expected it to be dropped at "
+            f"{ms(because.t_ns)}, since at most {number_in_force(self.view, consumer, 'max_pending_chunked_messages')} "
+            "incomplete messages are kept",
             because,
             arrival.frame,
             event,

@@ -10,7 +10,7 @@ from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, GivingUp
 
 
 class MissingChunkDiscardsMessage(GivingUp):
-    """A chunk behind a gap ends its message, and is left to the broker's redelivery like those before the gap."""
+    """A chunk after a gap ends its message, and is left for redelivery together with the chunks before the gap."""
 
     requirement = RequirementId("chunking.missing-chunk-discards-message")
     acked_code = "gap-acked"
@@ -20,10 +20,10 @@ class MissingChunkDiscardsMessage(GivingUp):
             if not self.may_expire(arrival.consumer, arrival.meta, arrival.frame):
                 self.give_up(arrival, (*arrival.before, arrival.entry), to_ack=False)
         else:
-            # What comes again may be assembled after all, and settled with its message.
+            # Chunks that come again may be assembled after all, and acknowledged with their message.
             for given_up in self.given_up:
                 if arrival.entry in given_up.entries:
-                    given_up.told = True
+                    given_up.done = True
 
     def why(self, given_up: GivenUp) -> str:
         return f"a chunk of its message was missing at {ms(given_up.because.t_ns)}"

@@ -14,10 +14,10 @@ from assay_conformance.pulsar.checks.flow._full_queue import may_hold, memory_su
 
 
 class ReleasesQueueAndMemory(ChunkingProducers):
-    """A send that was refused because a queue is full, against what may have held its places and memory then.
+    """A send that failed because a queue is full, against what may have taken places and memory at the time.
 
-    A chunked message held as many places as it has chunks; one of which nothing has left may have held any number, and
-    so may one that is large itself and refused.
+    A chunked message takes as many places as it has chunks. One of which nothing was sent may have taken any number,
+    and so may a large message that is itself refused.
     """
 
     requirement = RequirementId("chunking.releases-queue-and-memory")
@@ -27,7 +27,7 @@ class ReleasesQueueAndMemory(ChunkingProducers):
         self._chunked: dict[int, Frame] = {}
         """Producer handle -> the first chunk that it sent."""
         self._refusals: list[tuple[int, Invoke, Completion, Frame, list[Operation]]] = []
-        """With the sends that may have held places then."""
+        """With the sends that may have taken places at the time."""
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
@@ -52,7 +52,7 @@ class ReleasesQueueAndMemory(ChunkingProducers):
             self._refusals.append((handle, invoke, event, chunk, held))
 
     def finish(self) -> None:
-        """What an application is told may be seen before what its client writes."""
+        """Judge last: the result of a send may be recorded before the frames that its client wrote."""
         for handle, invoke, event, chunk, held in self._refusals:
             self._judge(handle, invoke, event, chunk, [self._places(handle, send) for send in held])
 
@@ -63,9 +63,9 @@ class ReleasesQueueAndMemory(ChunkingProducers):
         if len(known) == len(places) and (limit == 0 or sum(known) < limit):
             self.breach(
                 "refused-with-room",
-                f"producer {handle}: message {invoke.number} was refused at {ms(event.t_ns)} because a queue is full, "
-                f"with {sum(known)} messages and chunks under way; max_pending_messages is {limit or 'off'}, and "
-                f"chunks had been sent from {ms(chunk.t_ns)} on",
+                f"producer {handle}: message {invoke.number} failed at {ms(event.t_ns)} because a queue is full, with "
+                f"{sum(known)} messages and chunks pending; expected room for it, since max_pending_messages is "
+                f"{limit or 'off'}; chunks were sent from {ms(chunk.t_ns)} on",
                 chunk,
                 invoke,
                 event,

@@ -1,4 +1,4 @@
-"""Chunks that come twice count once."""
+"""A chunk that comes twice counts once."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class _Repeat:
 
 @dataclass(slots=True)
 class _Joined:
-    """A message that was completed with repeats on the way. `offered` counts how often it came whole."""
+    """A message that was completed in spite of repeated chunks. `arrived`: how often it came whole."""
 
     repeats: list[_Repeat]
     frame: Frame
-    offered: int = 1
+    arrived: int = 1
     delivered: int = 0
 
 
 class RepeatedChunkDropped(ChunkedCheck):
-    """A chunk that comes again is filtered. As another entry it is a producer's resend and is acknowledged; as the same
-    entry it is a redelivery, and an ACK now would settle part of a message the application does not have yet."""
+    """A repeated chunk is dropped. As another entry it was sent twice by the producer, and is acknowledged. As the same
+    entry it is a redelivery: an ACK would acknowledge part of a message that the application does not have yet."""
 
     requirement = RequirementId("chunking.repeated-chunk-dropped")
 
@@ -56,7 +56,7 @@ class RepeatedChunkDropped(ChunkedCheck):
         """When the first chunk of a message came, in ns."""
         self._repeats: dict[tuple[int, str], list[_Repeat]] = {}
         self._joined: dict[tuple[int, Entry], _Joined] = {}
-        self._all: list[_Repeat] = []
+        self._repeated: list[_Repeat] = []
 
     def arrived(self, arrival: Arrival) -> None:
         fate, key = arrival.fate, arrival.key
@@ -66,17 +66,17 @@ class RepeatedChunkDropped(ChunkedCheck):
             began_ns = self._began.get(key, arrival.frame.t_ns)
             repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is ChunkFate.REPEATED, began_ns)
             self._repeats.setdefault(key, []).append(repeat)
-            self._all.append(repeat)
+            self._repeated.append(repeat)
         elif fate in (ChunkFate.STARTED, ChunkFate.RESTARTED, ChunkFate.GAP, ChunkFate.UNSURE):
             for repeat in self._repeats.pop(key, ()):
-                self._all.remove(repeat)
+                self._repeated.remove(repeat)
         elif fate is ChunkFate.COMPLETE:
             self._complete(arrival, self._repeats.pop(key, []))
 
     def _complete(self, arrival: Arrival, repeats: list[_Repeat]) -> None:
         place = (arrival.consumer.handle, arrival.entry)
         if place in self._joined:
-            self._joined[place].offered += 1
+            self._joined[place].arrived += 1
         elif repeats:
             self._joined[place] = _Joined(repeats, arrival.frame)
 
@@ -88,19 +88,20 @@ class RepeatedChunkDropped(ChunkedCheck):
             return
         joined.delivered += 1
         member = joined.frame.members[0] if joined.frame.members else None
-        if joined.delivered > joined.offered:
+        if joined.delivered > joined.arrived:
             self.breach(
                 "delivered-twice",
-                f"consumer {event.handle} handed {entry} over {joined.delivered} times, the last at {ms(event.t_ns)}; "
-                f"one of its chunks had come twice, and the message {joined.offered} time",
+                f"consumer {event.handle} received {entry} {joined.delivered} times, last at {ms(event.t_ns)}; "
+                f"expected {joined.arrived}, since only one of its chunks came twice",
                 joined.repeats[0].frame,
                 event,
             )
         elif member is not None and event.payload != member.payload:
             self.breach(
                 "wrong-content",
-                f"consumer {event.handle} handed {entry} over as {event.size} bytes of digest {event.digest:08x}, "
-                f"expected {member.size} bytes of digest {member.digest:08x}: a chunk that came twice counts once",
+                f"consumer {event.handle} received {entry} as {event.size} bytes of digest {event.digest:08x}; "
+                f"expected {member.size} bytes of digest {member.digest:08x}, since a chunk that comes twice counts "
+                "once",
                 joined.repeats[0].frame,
                 event,
             )
@@ -110,33 +111,33 @@ class RepeatedChunkDropped(ChunkedCheck):
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if not self._all or session is None or session.consumer is None or not from_client(event):
+        if not self._repeated or session is None or session.consumer is None or not from_client(event):
             return
         if event.ack_type == "Cumulative":
-            settled = {r.entry for r in self._all if event.ids and r.entry <= entry_on(session, event.ids[0])}
+            acked = {r.entry for r in self._repeated if event.ids and r.entry <= entry_on(session, event.ids[0])}
         else:
-            settled = set(acked_entries(session, event)) if plain_acks(event) else set()
-        for repeat in self._all:
-            if repeat.session is session and repeat.entry in settled and not repeat.acked:
+            acked = set(acked_entries(session, event)) if plain_acks(event) else set()
+        for repeat in self._repeated:
+            if repeat.session is session and repeat.entry in acked and not repeat.acked:
                 repeat.acked = True
-                if not repeat.other and self._unasked(session.consumer, repeat, event):
+                if not repeat.other and self._is_premature(session.consumer, repeat, event):
                     self.breach(
                         "redelivery-acked",
-                        f"consumer {session.consumer.handle} acknowledged chunk {repeat.entry} at {ms(event.t_ns)}; it "
-                        f"had come again at {ms(repeat.frame.t_ns)} as the same entry, and its message was not "
-                        "acknowledged by the application yet",
+                        f"consumer {session.consumer.handle} acknowledged chunk {repeat.entry} at {ms(event.t_ns)}, "
+                        f"which had come again at {ms(repeat.frame.t_ns)} as the same entry; expected no ACK before "
+                        "the application acknowledges its message",
                         repeat.frame,
                         event,
                     )
 
-    def _unasked(self, consumer: OpenedConsumer, repeat: _Repeat, ack: Frame) -> bool:
+    def _is_premature(self, consumer: OpenedConsumer, repeat: _Repeat, ack: Frame) -> bool:
         expiry_ns = self.expiry_ns(consumer)
         if expiry_ns and ack.t_ns - repeat.began_ns >= expiry_ns:
-            return False  # The message was given up, and its chunks with it.
+            return False  # The message was dropped, and its chunks with it.
         if self.overflowed(repeat.session) or in_force(self.view, consumer, "auto_ack_oldest_chunked"):
             return False
         whole = [entry for (_, entry), joined in self._joined.items() if repeat in joined.repeats]
-        return not any(self.is_asked_for(consumer, entry) for entry in (repeat.entry, *whole))
+        return not any(self.may_be_acked(consumer, entry) for entry in (repeat.entry, *whole))
 
     @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
@@ -147,15 +148,17 @@ class RepeatedChunkDropped(ChunkedCheck):
         if joined is None:
             return None
         repeat = joined.repeats[0]
-        return f", another chunk of it having come again as {repeat.entry} at {ms(repeat.frame.t_ns)}", (repeat.frame,)
+        return f", after another chunk of it had come again as {repeat.entry} at {ms(repeat.frame.t_ns)}", (
+            repeat.frame,
+        )
 
     def _delivered(self, repeat: _Repeat) -> bool:
-        """Of a message that was lost over its repeat, the loss is the finding."""
+        """Whether its message was received: if it was lost because of the repeat, the loss is reported instead."""
         return any(repeat in joined.repeats and joined.delivered for joined in self._joined.values())
 
     def over(self, session: ConsumerSession, event: Event) -> None:
-        mine = [repeat for repeat in self._all if repeat.session is session]
-        self._all = [repeat for repeat in self._all if repeat.session is not session]
+        mine = [repeat for repeat in self._repeated if repeat.session is session]
+        self._repeated = [repeat for repeat in self._repeated if repeat.session is not session]
         consumer = session.consumer
         interval_ms = None if consumer is None else number_in_force(self.view, consumer, "ack_group_ms")
         if consumer is None or interval_ms is None or isinstance(event, Closed | AgentEnded):
@@ -170,7 +173,8 @@ class RepeatedChunkDropped(ChunkedCheck):
                     event.t_ns,
                     "repeat-not-acked",
                     f"consumer {consumer.handle} got a chunk again as {repeat.entry} at {ms(repeat.frame.t_ns)}, sent "
-                    f"twice by its producer, and had not acknowledged it by {ms(event.t_ns)}: it stays in the backlog",
+                    "twice by its producer; expected it to be acknowledged, so that it leaves the backlog; it was not "
+                    f"by {ms(event.t_ns)}",
                     repeat.frame,
                     event,
                 )

@@ -32,10 +32,10 @@ class _Split:
 
 
 class SplitsLargeMessage(Check):
-    """Chunks 0 to n-1 in order, alike but for their number, full but for the last, and together the message.
+    """Chunks 0 to n-1 in order, with the same metadata but for the number, full but for the last, together the message.
 
     After a reconnect the chunks go on with any that an earlier session had begun. The compressed size is known only
-    where nothing was compressed, so the total is judged there alone.
+    where nothing was compressed, so the total is judged only then.
     """
 
     requirement = RequirementId("chunking.splits-large-message")
@@ -72,8 +72,8 @@ class SplitsLargeMessage(Check):
         if meta.uuid is None or not meta.chunks or not meta.chunk_total_bytes or meta.chunk_id is None:
             self.breach(
                 "metadata-missing",
-                f"{chunk_of(event)} at {ms(event.t_ns)} says uuid {meta.uuid!r}, chunk {meta.chunk_id} of "
-                f"{meta.chunks}, {meta.chunk_total_bytes} bytes in all; expected all four",
+                f"{chunk_of(event)} at {ms(event.t_ns)} has uuid {meta.uuid!r}, chunk {meta.chunk_id} of "
+                f"{meta.chunks}, and a total of {meta.chunk_total_bytes} bytes; expected all four",
                 event,
             )
             return
@@ -82,7 +82,7 @@ class SplitsLargeMessage(Check):
     def _piece(self, session: int, uuid: str, number: int, meta: Meta, event: Frame) -> None:
         key = (session, uuid)
         split = self._splits.get(key)
-        # An application that uses a sequence id twice begins another message, and most clients reuse the uuid.
+        # An application that uses a sequence id twice sends another message, for which most clients reuse the uuid.
         expected = number if split is None and uuid in self._begun else 0
         if split is not None and not split.whole:
             expected = split.last + 1
@@ -99,7 +99,7 @@ class SplitsLargeMessage(Check):
 
     def _wrong(self, split: _Split, number: int, expected: int, meta: Meta, event: Frame) -> tuple[str, str] | None:
         if not event.fields.get("is_chunk"):
-            return "not-marked", "does not say is_chunk in its SEND"
+            return "not-marked", "has no is_chunk in its SEND, expected it"
         if number != expected:
             return "out-of-order", f"is chunk {number}, expected chunk {expected}"
         if msgspec.structs.replace(meta, chunk_id=split.meta.chunk_id) != split.meta:
@@ -107,12 +107,12 @@ class SplitsLargeMessage(Check):
         if event.sequence_id != split.first.sequence_id:
             return "sequence-differs", f"has sequence id {event.sequence_id}, expected {split.first.sequence_id}"
         if meta.chunks == 1:
-            return "needless", "is a chunk alone, expected an ordinary message"
+            return "needless", "is the only chunk, expected an ordinary message"
         last = number + 1 == meta.chunks
         if event.size > split.full_bytes + VARIABLE_BYTES or (
             not last and event.size < split.full_bytes - VARIABLE_BYTES
         ):
-            return "uneven", f"is a frame of {event.size} bytes, expected {split.full_bytes} as the chunk before it"
+            return "uneven", f"is a frame of {event.size} bytes, expected {split.full_bytes} like the chunk before it"
         return None
 
     def _complete(self, split: _Split, event: Frame) -> None:
@@ -124,7 +124,8 @@ class SplitsLargeMessage(Check):
         if split.meta.compression == "NONE" and total != member.size:
             self.breach(
                 "wrong-total",
-                f"{chunk_of(event)} and those before it announce {total} bytes in all and carry {member.size}",
+                f"{chunk_of(event)} and the chunks before it announce a total of {total} bytes; expected "
+                f"{member.size}, which they carry",
                 split.first,
                 event,
             )
@@ -135,7 +136,7 @@ class SplitsLargeMessage(Check):
             self.breach(
                 "joined-differs",
                 f"the chunks up to {chunk_of(event)} at {ms(event.t_ns)} join to {member.size} bytes of digest "
-                f"{member.digest:08x}, expected what the application sent: {send.invoke.size} bytes of digest "
+                f"{member.digest:08x}; expected what the application sent: {send.invoke.size} bytes of digest "
                 f"{send.invoke.digest or 0:08x}",
                 send.invoke,
                 split.first,
@@ -145,7 +146,7 @@ class SplitsLargeMessage(Check):
         self.exercise(event)
 
     def _whole(self, event: Frame, meta: Meta) -> None:
-        """An unbatched, uncompressed message that went out whole, although it exceeds the limit."""
+        """Judge an unbatched, uncompressed message that was sent in one frame although it exceeds the limit."""
         limit = self.view.case.topology.max_message_bytes
         member = event.members[0] if event.members and meta.batch is None and meta.compression == "NONE" else None
         if member is None or member.identity is None or member.size <= limit:
@@ -153,13 +154,13 @@ class SplitsLargeMessage(Check):
         if self._chunking(member.identity.handle):
             self.breach(
                 "not-split",
-                f"producer {member.identity.handle} sent {member.size} bytes in one SEND at {ms(event.t_ns)}; chunking "
-                f"is on and the broker's limit is {limit} bytes",
+                f"producer {member.identity.handle} has chunking enabled and sent {member.size} bytes in one SEND at "
+                f"{ms(event.t_ns)}; expected chunks, since the broker's limit is {limit} bytes",
                 event,
             )
 
     def _never_fits(self, handle: int, size: int) -> bool:
-        """Its chunks, one more than it fills for what metadata takes of each, are more than may ever wait."""
+        """Whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
         most = self.view.producer_setting(handle, "max_pending_messages")
         return isinstance(most, int) and 0 < most < size // self.view.case.topology.max_message_bytes + 2
 
@@ -172,7 +173,7 @@ class SplitsLargeMessage(Check):
         if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
             return
         if properties_bytes(invoke) >= limit:
-            return  # No room is left for a chunk: chunking.chunks-fit-max-message-size.
+            return  # There is no room for a chunk: judged by chunking.chunks-fit-max-message-size.
         if self._never_fits(event.handle, invoke.size or 0):
             return
         if self.view.producer_setting(event.handle, "compression") not in (None, "NONE"):
@@ -180,23 +181,23 @@ class SplitsLargeMessage(Check):
         if event.outcome is Outcome.FAIL and event.error is ErrorClass.TOO_LARGE:
             self.breach(
                 "refused",
-                f"producer {event.handle} refused message {invoke.number} of {invoke.size} bytes as too large at "
-                f"{ms(event.t_ns)}, expected chunks: chunking is on",
+                f"message {invoke.number} of {invoke.size} bytes of producer {event.handle} failed as too large at "
+                f"{ms(event.t_ns)}; expected chunks, since chunking is enabled",
                 invoke,
                 event,
             )
         elif event.handle in self.tracker.lines.torn_sends:
-            return  # A chunk that a fault repeated had a receipt more than the client could know of.
+            return  # A chunk that a fault duplicated got more receipts than the client can know of.
         elif event.outcome is Outcome.OK and (event.handle, invoke.number) not in self._joined:
             self.breach(
                 "incomplete",
-                f"producer {event.handle} reported message {invoke.number} of {invoke.size} bytes as sent at "
-                f"{ms(event.t_ns)}; its chunks had not all left",
+                f"the send of message {invoke.number} of {invoke.size} bytes of producer {event.handle} succeeded at "
+                f"{ms(event.t_ns)}; expected all of its chunks to have left; some had not",
                 invoke,
                 event,
             )
 
     def _chunking(self, handle: int) -> bool:
-        """What becomes of chunking where batching is on as well is another requirement's matter."""
+        """What happens to chunking with batching is judged by another requirement."""
         setting = self.view.producer_setting
         return setting(handle, "chunking") is True and setting(handle, "batching") is not True

@@ -1,4 +1,4 @@
-"""Chunking, both halves together: a connection lost between two chunks costs nothing."""
+"""A connection that is lost between two chunks costs nothing, at the producer and at the consumer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay_conformance.pulsar.checks.dedup._deduplication import may_repeat_ids
 
 @dataclass(slots=True)
 class _Sending:
-    """The chunks of one producer under one uuid, over all its sessions."""
+    """The chunks of one producer with one uuid, over all its sessions."""
 
     first: Frame
     line: Line
@@ -32,7 +32,7 @@ class _Sending:
     last: Frame | None = None
     message: Message | None = None
     shared: bool = False
-    """Several messages went by this uuid."""
+    """Whether several messages had this uuid."""
 
     @property
     def interrupted(self) -> bool:
@@ -40,15 +40,16 @@ class _Sending:
 
 
 class SurvivesReconnect(ChunkedCheck):
-    """A connection lost between two chunks: the sending goes on at the first chunk without a receipt, under the same
-    uuid, and the consumer gets the message once and intact.
+    """After a connection is lost between two chunks, sending goes on at the first chunk without a receipt, with the
+    same uuid, and the consumer receives the message once and intact.
 
-    Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
-    for it. Where the producer was sent away and comes back on the same connection, one of before may come until chunks
-    are sent again. Storing and delivery are judged for messages that the producer reported as sent, unless a fault took
-    a SEND of its out of its stream: no chunks can be stored in order then. Nor need they be where a fault altered one,
-    but who gets such a message through has shown it. Where sequence ids may come twice, deduplication may drop a last
-    chunk; and where several messages go by one uuid, nobody knows whose chunks are whose.
+    Whether a receipt written to a lost connection was read is unknown, so a chunk counts as missed only if no receipt
+    was written for it. Where the broker closed the producer and it registers again on the same connection, an earlier
+    receipt may come until chunks are sent again. Storing and delivery are judged for messages that were reported as
+    sent, unless a fault dropped one of the producer's SENDs, so that no chunks can be stored in order. Where a fault
+    altered one they are judged if the message came through. Not judged where sequence ids may repeat, so that
+    deduplication may drop a last chunk, nor where several messages have one uuid, so that it is unknown to which a
+    chunk belongs.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
@@ -62,10 +63,10 @@ class SurvivesReconnect(ChunkedCheck):
         self._deliveries: dict[Message, list[tuple[Received, ConsumerSession | None]]] = {}
         self._entries: dict[Entry, Message] = {}
         self._arrivals: dict[tuple[int, Message], list[int]] = {}
-        """Consumer and message -> the number of the SUBSCRIBE of each session that it came whole on."""
+        """Consumer and message -> the number of the SUBSCRIBE of each session on which it came whole."""
         self._redelivered: set[int] = set()
 
-    # --- the producer's half ---
+    # --- the producer ---
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -73,13 +74,13 @@ class SurvivesReconnect(ChunkedCheck):
         if meta is None or meta.chunk_id is None or meta.uuid is None or session is None:
             return
         if from_client(event):
-            self._left(event, meta, meta.chunk_id, session)
+            self._chunk_sent(event, meta, meta.chunk_id, session)
         if event.to_receiver:
             for sending in self._carriers.get((session.conn, session.producer_id, meta.sequence_id), ()):
                 if sending.uuid == meta.uuid:
                     sending.receipts.reached(meta.chunk_id, intact=event.intact is not False)
 
-    def _left(self, event: Frame, meta: Meta, number: int, session: ProducerSession) -> None:
+    def _chunk_sent(self, event: Frame, meta: Meta, number: int, session: ProducerSession) -> None:
         line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
         if line is None or meta.uuid is None:
             return
@@ -88,7 +89,7 @@ class SurvivesReconnect(ChunkedCheck):
         if sending is None:
             sending = self._sendings[key] = _Sending(event, line, meta.sequence_id, meta.uuid)
         if session.request.seq not in sending.sessions:
-            self._goes_on(sending, meta, number, event)
+            self._session_changed(sending, meta, number, event)
             sending.sessions.append(session.request.seq)
             sending.receipts.session_begins(number)
             sending.carrier = (session.conn, session.producer_id)
@@ -97,21 +98,21 @@ class SurvivesReconnect(ChunkedCheck):
                 carried.append(sending)
         if number + 1 == meta.chunks:
             sending.last = event
-            self._known(sending, meta, event)
+            self._last_chunk_sent(sending, meta, event)
 
-    def _goes_on(self, sending: _Sending, meta: Meta, number: int, event: Frame) -> None:
+    def _session_changed(self, sending: _Sending, meta: Meta, number: int, event: Frame) -> None:
         sure, missed = sending.line.handle not in self.tracker.foresight.unsure, sending.receipts.first_without
         if sure and sending.sessions and number > missed:
             self.breach(
                 "chunk-skipped",
-                f"{chunk_of(event)} goes on with chunk {number} of {meta.uuid} at {ms(event.t_ns)}; chunk "
-                f"{missed} had no receipt when its connection was lost, expected the sending to go on there",
+                f"{chunk_of(event)} goes on with chunk {number} of {meta.uuid} at {ms(event.t_ns)}; expected chunk "
+                f"{missed}, which had no receipt when its connection was lost",
                 sending.first,
                 event,
             )
 
-    def _known(self, sending: _Sending, meta: Meta, event: Frame) -> None:
-        """Its last chunk is out: the message is known, and whether it was begun under another uuid."""
+    def _last_chunk_sent(self, sending: _Sending, meta: Meta, event: Frame) -> None:
+        """Take its last chunk: the message is known, and whether it was begun with another uuid."""
         identity = event.members[0].identity if event.members else None
         send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
         if identity is None or send is None:
@@ -136,8 +137,8 @@ class SurvivesReconnect(ChunkedCheck):
             self.breach(
                 "uuid-changed",
                 f"message {identity.number} of producer {identity.handle} was begun as {before.first.meta.uuid} at "
-                f"{ms(before.first.t_ns)} and, after its connection was lost, sent as {meta.uuid}: its chunks can not "
-                "be joined",
+                f"{ms(before.first.t_ns)}; expected the same uuid after its connection was lost; it was sent as "
+                f"{meta.uuid}, so its chunks cannot be joined",
                 before.first,
                 sending.first,
             )
@@ -166,7 +167,7 @@ class SurvivesReconnect(ChunkedCheck):
             if assembly.add(event.meta, entry) is ChunkFate.COMPLETE and identity is not None:
                 self._whole.add((identity.handle, identity.number))
 
-    # --- the consumer's half ---
+    # --- the consumer ---
 
     def arrived(self, arrival: Arrival) -> None:
         identity = arrival.frame.members[0].identity if arrival.frame.members else None
@@ -203,7 +204,7 @@ class SurvivesReconnect(ChunkedCheck):
         message = self._entries.get(entry)
         for sending in self._sendings.values():
             if sending.interrupted and sending.message == message:
-                return f", its sending, begun at {ms(sending.first.t_ns)}, having been interrupted", (sending.first,)
+                return f", after its sending, begun at {ms(sending.first.t_ns)}, was interrupted", (sending.first,)
         return None
 
     # --- end to end ---
@@ -222,7 +223,7 @@ class SurvivesReconnect(ChunkedCheck):
                 self._end_to_end(uuid, sending, send)
 
     def _came_once(self, message: Message | None, send: Operation) -> bool:
-        """Nothing is wrong with its storing and delivery."""
+        """Whether it was stored whole, and received once and intact."""
         payloads = [received.payload for received, _ in self._deliveries.get(message, ())] if message else []
         return message in self._whole and payloads == [send.invoke.payload]
 
@@ -234,8 +235,9 @@ class SurvivesReconnect(ChunkedCheck):
         if sending.message not in self._whole:
             self.breach(
                 "stored-incomplete",
-                f"message {number} of producer {handle} was reported as sent at {ms(send.completion.t_ns)}, its "
-                f"connection having been lost between chunks; the broker does not hold all chunks of {uuid} in order",
+                f"the connection was lost between chunks of message {number} of producer {handle}, whose send "
+                f"succeeded at {ms(send.completion.t_ns)}; expected the broker to hold all chunks of {uuid} in order; "
+                "it does not",
                 sending.first,
                 sending.last,
                 send.completion,
@@ -247,7 +249,7 @@ class SurvivesReconnect(ChunkedCheck):
                 self.breach(
                     "damaged",
                     f"message {number} of producer {handle}, interrupted between chunks, came to consumer "
-                    f"{received.handle} as {received.size} bytes of digest {received.digest:08x}, expected "
+                    f"{received.handle} as {received.size} bytes of digest {received.digest:08x}; expected "
                     f"{send.invoke.size} bytes of digest {send.invoke.digest or 0:08x}",
                     send.invoke,
                     received,
@@ -257,10 +259,10 @@ class SurvivesReconnect(ChunkedCheck):
             self.exercise(deliveries[0][0])
 
     def _twice(self, message: Message, deliveries: list[tuple[Received, ConsumerSession | None]]) -> bool:
-        """With no redelivery asked for, a message comes as often as all its chunks did, over any connection so far:
-        what came whole over one that is lost may be handed over behind the next.
+        """Whether a message is received more often than it came whole, over any connection so far: what came whole over
+        a lost connection may be received after the next one is open. Not judged after a request for redelivery.
 
-        That is once, unless the last chunk was stored again as well: deduplication is another requirement.
+        It comes whole once, unless its last chunk was stored again: deduplication is judged by another requirement.
         """
         seen: dict[int, list[Received]] = {}
         for received, session in deliveries:
@@ -274,7 +276,7 @@ class SurvivesReconnect(ChunkedCheck):
                 self.breach(
                     "delivered-twice",
                     f"message {message[1]} of producer {message[0]}, interrupted between chunks, came to consumer "
-                    f"{received.handle} at {ms(earlier[0].t_ns)} and again at {ms(received.t_ns)}, expected once",
+                    f"{received.handle} at {ms(earlier[0].t_ns)} and again at {ms(received.t_ns)}; expected it once",
                     earlier[0],
                     received,
                 )

@@ -11,7 +11,7 @@ from assay_conformance.pulsar.checks.chunking._sent_chunks import chunk_of
 
 
 class UuidIdentifiesMessage(Check):
-    """The uuid of a chunk is made of its producer's name and its sequence id, which no two messages share."""
+    """The uuid of a chunk consists of its producer's name and its sequence id, so no two messages share it."""
 
     requirement = RequirementId("chunking.uuid-identifies-message")
     needs = (Trait.CHUNK,)
@@ -27,6 +27,6 @@ class UuidIdentifiesMessage(Check):
         else:
             self.breach(
                 "other-uuid",
-                f"{chunk_of(event)} at {ms(event.t_ns)} is a chunk of {meta.uuid!r}, expected {expected!r}",
+                f"{chunk_of(event)} at {ms(event.t_ns)} has uuid {meta.uuid!r}; expected {expected!r}",
                 event,
             )

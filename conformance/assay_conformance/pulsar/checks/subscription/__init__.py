@@ -1,1 +1,1 @@
-"""Subscriptions: who may join, who gets what, and what becomes of it when a consumer goes."""
+"""Subscriptions: which consumers may attach, what each receives, and what happens to it when one leaves."""

@@ -1,4 +1,4 @@
-"""Subscriptions: who may join, who gets what, and what becomes of it when a consumer goes."""
+"""What a consumer that takes over has to receive first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.model.event import Position
 
 
 class HandOver:
-    """What was sent to somebody and not acknowledged when a consumer took over: it has to come first, in order."""
+    """The entries that were delivered and unacknowledged when a consumer took over: they come first, in order."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -17,13 +17,13 @@ class HandOver:
 
     @property
     def is_due(self) -> bool:
-        """Whether anything still is."""
+        """Whether any of them is still to be delivered."""
         while self._waiting and self._waiting[0] not in self._group.unacked:
             self._waiting.popleft()
         return bool(self._waiting)
 
     def passed_over(self, position: Position) -> Position | None:
-        """An entry is sent: the one that had to be before it, None when all is well."""
+        """Take an entry that is sent. Return the entry that had to be sent before it, or None."""
         if not self.is_due or position < self._waiting[0]:
             return None
         return None if self._waiting[0] == position and self._waiting.popleft() else self._waiting[0]

@@ -1,8 +1,7 @@
 """Consumers of a pattern: which topics they subscribe to, and how soon.
 
-A Case says which of its topics match; the consumer is judged by its SUBSCRIBEs. One that lost its connection has other
-things to do, and one whose questions or their answers a fault had waits for them: neither is asked for what it had to
-find meanwhile.
+A Case says which of its topics match; the consumer is judged by its SUBSCRIBEs. A topic is not expected of a consumer
+that has since lost its connection, nor after a fault on its look-ups or their answers, for which it waits.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome
 from assay_conformance.model.topic_names import base_topic
 
-ASKED_FIRST = (
+LOOKUPS = (
     *("GET_TOPICS_OF_NAMESPACE", "GET_TOPICS_OF_NAMESPACE_RESPONSE"),
     *("PARTITIONED_METADATA", "PARTITIONED_METADATA_RESPONSE"),
     *("LOOKUP", "LOOKUP_RESPONSE"),
 )
-"""What a client asks, and is told, before it subscribes to a topic."""
+"""The look-ups and answers that precede the SUBSCRIBE to a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A topic came to be, or was told of, by `event`."""
+    """A topic was created, or was named to the client, by `event`."""
 
     consumer: OpenedConsumer
     event: Event
@@ -35,7 +34,7 @@ class _Due:
 
 
 class PatternCheck(TimedCheck):
-    """Topics that a consumer of a pattern is to subscribe to by some time."""
+    """Topics that a consumer of a pattern has to subscribe to by some time."""
 
     tolerance: ClassVar[str] = "answer"
 
@@ -44,12 +43,12 @@ class PatternCheck(TimedCheck):
         self._due: dict[tuple[int, str], _Due] = {}
 
     def expect(self, consumer: OpenedConsumer, topic: str, event: Event, within_ms: int) -> None:
-        """If its pattern matches, and it is not there yet."""
+        """Expect it to subscribe, if the topic matches its pattern and it has not subscribed yet."""
         if topic in consumer.topics and not is_there(consumer, topic):
             self._due.setdefault((consumer.handle, topic), _Due(consumer, event, event.t_ns + within_ms * MS))
 
     def opens(self, consumer: OpenedConsumer, event: Completion) -> None:
-        """It opened well."""
+        """Called when it was opened."""
 
     @on(Completion, "open_consumer")
     def opened(self, event: Completion) -> None:
@@ -67,7 +66,7 @@ class PatternCheck(TimedCheck):
         if due is None:
             return
         if late(self.tolerance, due.due_ns, event.t_ns):
-            self._late(due, session.topic, event, f"subscribed to it only at {ms(event.t_ns)}")
+            self._late(due, session.topic, event, f"it subscribed only at {ms(event.t_ns)}")
         else:
             self.exercise(event)
 
@@ -79,7 +78,7 @@ class PatternCheck(TimedCheck):
                 self._ends(event, handle)
 
     @on(AgentEnded)
-    def died(self, event: AgentEnded) -> None:
+    def agent_ended(self, event: AgentEnded) -> None:
         del event
         self.open.clear()
         self._due.clear()
@@ -89,13 +88,13 @@ class PatternCheck(TimedCheck):
         del event
         self._due.clear()
 
-    @on(Frame, *ASKED_FIRST)
-    def asks_first(self, event: Frame) -> None:
+    @on(Frame, *LOOKUPS)
+    def lookup_lost(self, event: Frame) -> None:
         if is_torn(event):
             self._due.clear()
 
     @on(Ended)
-    def over(self, event: Ended) -> None:
+    def case_ended(self, event: Ended) -> None:
         for handle in list(self.open):
             self._ends(event, handle)
 
@@ -103,7 +102,7 @@ class PatternCheck(TimedCheck):
         for key in [key for key in self._due if key[0] == handle]:
             due = self._due.pop(key)
             if late(self.tolerance, due.due_ns, event.t_ns):
-                self._late(due, key[1], event, f"had not subscribed to it by {ms(event.t_ns)}")
+                self._late(due, key[1], event, f"it had not by {ms(event.t_ns)}")
 
     def _late(self, due: _Due, topic: str, event: Event, came: str) -> None:
         if may_be_anothers(due.consumer, base_topic(topic)):
@@ -114,8 +113,8 @@ class PatternCheck(TimedCheck):
             event.t_ns,
             "not-followed",
             f"topic {topic} matches {due.consumer.invoke.args['pattern']!r}, the pattern of consumer "
-            f"{due.consumer.handle}, and was there at {ms(due.event.t_ns)}; the consumer was to find it by "
-            f"{ms(due.due_ns)}, and {came}",
+            f"{due.consumer.handle}, and existed at {ms(due.event.t_ns)}; expected the consumer to subscribe to it by "
+            f"{ms(due.due_ns)}; {came}",
             due.event,
             event,
         )
@@ -126,5 +125,5 @@ def is_there(consumer: OpenedConsumer, topic: str) -> bool:
 
 
 def may_be_anothers(consumer: OpenedConsumer, topic: str) -> bool:
-    """Somebody subscribed to it, and which of several consumers that was nobody knows."""
+    """Whether a SUBSCRIBE to it came from one of several consumers, and it is unknown from which."""
     return any(base_topic(unsure) == topic for unsure in consumer.unsure)

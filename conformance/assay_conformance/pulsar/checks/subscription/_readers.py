@@ -1,4 +1,4 @@
-"""Readers: subscriptions that are not durable begin where their consumer says, and are gone with it."""
+"""Readers: subscriptions that are not durable begin where their consumer says, and end with it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from assay_conformance.model.event import Position
 
 FIRST: Position = (-1, -1)
 NONE = 2**64 - 1
-"""-1 as the protocol writes it."""
+"""-1 as an unsigned number, which is how the protocol writes it."""
 
 
 def is_reader(session: ConsumerSession) -> bool:
-    """Whether its subscription is not durable. Its client knows how far it has read, and may drop what comes from
-    before."""
+    """Whether its subscription is not durable. Its client knows how far it has read, and may drop earlier messages."""
     return session.request.fields.get("durable", True) is False
 
 
 def begins_at(session: ConsumerSession, entry: Entry) -> bool:
-    """Whether this is where the session asked to begin: a reader that comes back names what it has read last."""
+    """Whether the session asked to begin at this entry: a reader that reconnects names the last one it has read."""
     return (entry.ledger, entry.entry) == place_named(session.request.fields.get("start_message_id"))
 
 
 def place_named(start: Mapping[str, Any] | None) -> Position | None:
-    """Where a start id is; None for what is no place in the topic yet, its end among others."""
+    """Return the position of a start id; None where it is not an entry, such as the end of the topic."""
     if not start:
         return None
     ledger, entry = int(start.get("ledgerId", NONE)), int(start.get("entryId", NONE))

@@ -1,4 +1,4 @@
-"""Consumers of several topics or partitions: an id means something on its own topic alone."""
+"""Consumers of several topics or partitions: a message id belongs to one topic."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class AcksOnSourceTopic(Check):
-    """Of what came to a consumer on one of its topics only: brokers may give the same place to entries of several.
+    """A message is acknowledged on the topic it came from. Judged where its id came to the consumer on one topic only,
+    since brokers may use the same position on several.
 
-    An ACK of a message that never came to it is the matter of others; a cumulative one may name what nobody was sent.
+    An ACK of a message that never came is judged elsewhere; a cumulative one may name an entry that was not delivered.
     """
 
     requirement = RequirementId("subscription.acks-on-source-topic")
@@ -25,7 +26,7 @@ class AcksOnSourceTopic(Check):
     def start(self) -> None:
         self._came: defaultdict[tuple[int, Position], dict[str, Frame]] = defaultdict(dict)
         self._topics: defaultdict[int, set[str]] = defaultdict(set)
-        """By consumer: those on which something came."""
+        """Consumer -> topics on which it got messages."""
 
     @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
@@ -44,19 +45,19 @@ class AcksOnSourceTopic(Check):
         handle = session.consumer.handle
         known = [id for id in event.ids if (handle, id.position) in self._came]
         for id in known:
-            self._settled(session, handle, id, event)
+            self._acked(session, handle, id, event)
         if known and len(self._topics[handle]) > 1:
             self.exercise(event)
 
-    def _settled(self, session: ConsumerSession, handle: int, id: MessageId, event: Frame) -> None:
+    def _acked(self, session: ConsumerSession, handle: int, id: MessageId, event: Frame) -> None:
         came = self._came[handle, id.position]
         if session.topic in came:
             return
         topic, message = next(iter(came.items()))
         self.breach(
             "on-another",
-            f"entry {id.name} came to consumer {handle} on {topic} at {ms(message.t_ns)}; an ACK of it left at "
-            f"{ms(event.t_ns)} for {session.topic}, where none of that name came; expected it on {topic}",
+            f"entry {id.name} came to consumer {handle} on {topic} at {ms(message.t_ns)}; expected its ACK on {topic}; "
+            f"it left at {ms(event.t_ns)} on {session.topic}, where no entry with that id came",
             message,
             event,
         )

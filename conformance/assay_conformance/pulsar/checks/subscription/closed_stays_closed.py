@@ -1,4 +1,4 @@
-"""How a consumer that was closed stays away from its broker. (Producers: `resend.closed-stays-closed`.)"""
+"""A consumer that was closed does not subscribe again. (Producers: `resend.closed-stays-closed`.)"""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class SubscriptionClosedStaysClosed(TimedCheck):
-    """A consumer closed while it is away does not come back, and is not left at the broker.
+    """A consumer that is closed without a connection does not subscribe again, and does not stay attached at the
+    broker.
 
-    One whose SUBSCRIBE was under way may be admitted yet: then the broker must be told by CLOSE_CONSUMER, or by the end
-    of the connection.
+    Where its SUBSCRIBE was pending, the broker may still admit it: then CLOSE_CONSUMER or the end of the connection has
+    to follow.
     """
 
     requirement = RequirementId("subscription.closed-stays-closed")
@@ -22,7 +23,7 @@ class SubscriptionClosedStaysClosed(TimedCheck):
 
     def start(self) -> None:
         self._closed: dict[int, Completion] = {}
-        """Handle -> the word of the client that it is closed."""
+        """Handle -> the successful end of its close call."""
         self._subscribed: list[ConsumerSession] = []
 
     @on(Completion, "close")
@@ -48,7 +49,7 @@ class SubscriptionClosedStaysClosed(TimedCheck):
                     self._judge(consumer, session, closed, event.t_ns)
 
     def _left(self, consumer: OpenedConsumer, topic: str) -> ConsumerSession | None:
-        """Its last session there when it was closed, where that was not admitted, or no longer."""
+        """Return its last session on the topic before the close, where that was not admitted or had ended."""
         assert consumer.closing is not None
         before = [one for one in consumer.sessions if one.topic == topic and one.request.seq < consumer.closing.seq]
         if not before:
@@ -58,13 +59,13 @@ class SubscriptionClosedStaysClosed(TimedCheck):
         return last if away else None
 
     def _judge(self, consumer: OpenedConsumer, session: ConsumerSession, closed: Completion, end_ns: int) -> None:
-        who = f"consumer {consumer.handle} on topic {session.topic}"
+        subject = f"consumer {consumer.handle} on topic {session.topic}"
         back = next((one.request for one in self._subscribed if self._returns(consumer, session, closed, one)), None)
         if back is not None:
             self.breach(
                 "came-back",
-                f"{who} was closed at {ms(closed.t_ns)}, and subscribed again on connection {back.conn} at "
-                f"{ms(back.t_ns)}",
+                f"{subject} was closed at {ms(closed.t_ns)}; expected no SUBSCRIBE after that; it subscribed again on "
+                f"connection {back.conn} at {ms(back.t_ns)}",
                 closed,
                 back,
             )
@@ -80,8 +81,9 @@ class SubscriptionClosedStaysClosed(TimedCheck):
                 since_ns,
                 until_ns,
                 "left-behind",
-                f"{who} was closed at {ms(closed.t_ns)} while its SUBSCRIBE was under way; the broker admitted it at "
-                f"{ms(session.ready.t_ns)} and had not been told of the close at {ms(until_ns)}",
+                f"{subject} was closed at {ms(closed.t_ns)} while its SUBSCRIBE was pending, and the broker admitted "
+                f"it at {ms(session.ready.t_ns)}; expected CLOSE_CONSUMER or the end of the connection; neither had "
+                f"come by {ms(until_ns)}",
                 session.request,
                 session.ready,
                 closed,
@@ -90,7 +92,7 @@ class SubscriptionClosedStaysClosed(TimedCheck):
     def _returns(
         self, consumer: OpenedConsumer, session: ConsumerSession, closed: Completion, other: ConsumerSession
     ) -> bool:
-        """A SUBSCRIBE behind the close that only this consumer can have written: nobody else was there to do it."""
+        """Whether this is a SUBSCRIBE after the close that no other consumer can have written."""
         request = other.request
         alike = (other.topic, other.subscription) == (session.topic, session.subscription)
         if not alike or other.consumer is not None or request.t_ns <= closed.t_ns + IN_FLIGHT_NS:
@@ -100,7 +102,7 @@ class SubscriptionClosedStaysClosed(TimedCheck):
         )
 
     def _may_be(self, session: ConsumerSession, consumer: OpenedConsumer) -> bool:
-        """That consumer was open then, or being opened, for the same subscription."""
+        """Whether that consumer was open, or being opened, for the same subscription at the time."""
         gone = self._closed.get(consumer.handle)
         there = consumer.invoke.seq < session.request.seq and (gone is None or gone.seq > session.request.seq)
         return there and consumer.subscription == session.subscription

@@ -10,7 +10,7 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class ExclusiveOneConsumer(DispatchLedger):
-    """A consumer whose end the broker could have seen by then does not count: half-open ones may be replaced."""
+    """A consumer whose end the broker may have seen does not count: half-open connections may be replaced."""
 
     requirement = RequirementId("subscription.exclusive-one-consumer")
     skips_plain = True
@@ -19,8 +19,8 @@ class ExclusiveOneConsumer(DispatchLedger):
         for other in self._others(group, member.session):
             self.breach(
                 "second-admitted",
-                f"{group}: {member} was let in at {ms(member.joined.t_ns)} while {other} was there, which came at "
-                f"{ms(other.joined.t_ns)}",
+                f"{group}: {member} was admitted at {ms(member.joined.t_ns)} while {other} was attached, since "
+                f"{ms(other.joined.t_ns)}; expected the error ConsumerBusy",
                 other.joined,
                 member.joined,
             )

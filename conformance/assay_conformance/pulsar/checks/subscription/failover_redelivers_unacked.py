@@ -10,7 +10,7 @@ from assay_conformance.pulsar.checks.subscription._hand_over import HandOver
 
 
 class FailoverRedeliversUnacked(DispatchLedger):
-    """Judged from what the broker says itself: ACTIVE_CONSUMER_CHANGE names the active consumer."""
+    """Judged by what the broker announces: ACTIVE_CONSUMER_CHANGE names the active consumer."""
 
     requirement = RequirementId("subscription.failover-redelivers-unacked")
     needs = ((Frame, "ACTIVE_CONSUMER_CHANGE"),)
@@ -44,8 +44,8 @@ class FailoverRedeliversUnacked(DispatchLedger):
         if missed is not None:
             self.breach(
                 "passed-over",
-                f"{group}: {member} became the active one and was sent entry {name_of(position)} at {ms(frame.t_ns)}, "
-                f"before {name_of(missed)}, which nobody has acknowledged",
+                f"{group}: {member} became active and was sent entry {name_of(position)} at {ms(frame.t_ns)}; expected "
+                f"{name_of(missed)} before it, which is unacknowledged",
                 group.unacked[missed],
                 frame,
             )
@@ -53,7 +53,8 @@ class FailoverRedeliversUnacked(DispatchLedger):
     def _two_active(self, group: Group, member: Member, active: Member, frame: Frame) -> None:
         self.breach(
             "two-active",
-            f"{group}: {member} was sent an entry at {ms(frame.t_ns)}, when {active} had been named the active one",
+            f"{group}: {member} was sent an entry at {ms(frame.t_ns)}; expected entries for {active} only, which "
+            "ACTIVE_CONSUMER_CHANGE had named",
             active.joined,
             frame,
         )

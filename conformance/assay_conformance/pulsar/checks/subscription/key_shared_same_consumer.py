@@ -10,8 +10,8 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class KeySharedSameConsumer(DispatchLedger):
-    """Between two changes of who is there. While one is being let in, the keys may move already. What crosses the close
-    of its consumer was on its way before. Entries without a key have nothing in common."""
+    """All entries of a key go to one consumer between two changes of the members. While a consumer is being admitted,
+    keys may move already, and an entry may cross the close of its consumer. Entries without a key are not judged."""
 
     requirement = RequirementId("subscription.key-shared-same-consumer")
     needs = (Subscribed("Key_Shared"),)
@@ -35,8 +35,8 @@ class KeySharedSameConsumer(DispatchLedger):
         if owner is not member:
             self.breach(
                 "key-at-two-consumers",
-                f"{group}: key {key!r} went to {owner} at {ms(earlier.t_ns)} and to {member} at {ms(frame.t_ns)}, and "
-                "nobody had come or gone in between",
+                f"{group}: key {key!r} went to {owner} at {ms(earlier.t_ns)} and to {member} at {ms(frame.t_ns)}; "
+                "expected the same consumer, since no consumer was added or removed in between",
                 earlier,
                 frame,
             )

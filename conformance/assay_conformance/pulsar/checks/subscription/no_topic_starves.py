@@ -1,4 +1,4 @@
-"""Consumers of several topics or partitions: none of them waits for ever because others have more."""
+"""Consumers of several topics or partitions: none of the topics waits for ever because others have more messages."""
 
 from __future__ import annotations
 
@@ -14,42 +14,43 @@ from assay_conformance.model.requirement import RequirementId
 
 
 @dataclass(slots=True)
-class _Way:
-    """One connection of a consumer. What came and was never handed over counts as waiting: that is on the client's
-    side."""
+class _Connection:
+    """One connection of a consumer. A message that arrived and was never received counts as waiting: the client has
+    it."""
 
-    came: int = 0
-    handed: int = 0
+    arrived: int = 0
+    received: int = 0
 
 
 @dataclass(slots=True)
-class _There:
-    """An entry that came, and how many of its messages were not handed over yet; how many others of its connection had
-    been by then, and how many waited. `waits`: whether it is judged."""
+class _Arrived:
+    """An entry that arrived. `left`: its messages that were not received yet; `received` and `ahead`: how many messages
+    of its connection had been received and were waiting when it arrived; `is_judged`: whether it is judged.
+    """
 
     frame: Frame
     left: int
-    handed: int
+    received: int
     ahead: int
-    waits: bool
+    is_judged: bool
 
 
 @dataclass(slots=True)
 class _Reading:
     """One consumer."""
 
-    handed: int = 0
+    received: int = 0
     largest: int = 1
-    """Messages of an entry: a queue takes a batch as a whole when there is room for one of its messages."""
-    ways: defaultdict[int, _Way] = field(default_factory=lambda: defaultdict(_Way))
-    there: dict[Entry, _There] = field(default_factory=dict)
+    """Messages of an entry: a queue takes a whole batch when there is room for one of its messages."""
+    connections: defaultdict[int, _Connection] = field(default_factory=lambda: defaultdict(_Connection))
+    arrived: dict[Entry, _Arrived] = field(default_factory=dict)
 
 
 class NoTopicStarves(Check):
-    """A message is not passed over by more messages of other topics that came later than all their queues hold.
+    """Before a message, no more later messages of other topics are received than all queues of the consumer hold.
 
-    Later is what came behind it on its own connection: which of two connections a client has read first nobody saw.
-    Judged of what comes for the first time, alone in its entry, to consumers that never seek, pause or refuse.
+    Later are those that arrived after it on its own connection, since the order across connections is unknown. Judged
+    for messages that come for the first time, alone in their entry, to consumers that never seek, pause or nack.
     """
 
     requirement = RequirementId("subscription.no-topic-starves")
@@ -57,11 +58,11 @@ class NoTopicStarves(Check):
 
     def start(self) -> None:
         self._reading: dict[int, _Reading] = {}
-        self._out: set[int] = set()
+        self._not_judged: set[int] = set()
 
     @on(Invoke, "seek", "pause", "nack")
     def moved(self, event: Invoke) -> None:
-        self._out.add(event.handle or 0)
+        self._not_judged.add(event.handle or 0)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -70,30 +71,32 @@ class NoTopicStarves(Check):
         if session is None or consumer is None or not self._is_judged(consumer) or not to_client(event):
             return
         reading = self._reading.setdefault(consumer.handle, _Reading())
-        way, count = reading.ways[event.conn], max(1, len(event.members))
-        # What came before and comes again was thrown away meanwhile, with its connection: it waits from now on.
-        waits = count == 1 and not event.redelivery_count
+        connection, count = reading.connections[event.conn], max(1, len(event.members))
+        # A redelivered message was dropped meanwhile, with its connection: it waits from now on.
+        is_judged = count == 1 and not event.redelivery_count
         entry = entry_on(session, event.ids[0])
-        reading.there[entry] = _There(event, count, way.handed, way.came - way.handed, waits)
-        way.came += count
+        ahead = connection.arrived - connection.received
+        reading.arrived[entry] = _Arrived(event, count, connection.received, ahead, is_judged)
+        connection.arrived += count
         reading.largest = max(reading.largest, count)
 
     @on(Received)
     def received(self, event: Received) -> None:
         reading, entry = self._reading.get(event.handle), self.tracker.entries.get(event.seq)
-        there = None if reading is None or entry is None else reading.there.get(entry)
-        if reading is None or entry is None or there is None:
+        arrived = None if reading is None or entry is None else reading.arrived.get(entry)
+        if reading is None or entry is None or arrived is None:
             return
-        way = reading.ways[there.frame.conn]
-        reading.handed += 1
-        way.handed += 1
-        there.left -= 1
-        if there.left == 0:
-            del reading.there[entry]
-        if there.waits and event.handle not in self._out:
-            self._judge(event, reading, entry, there, way.handed - 1 - there.handed - there.ahead)
+        connection = reading.connections[arrived.frame.conn]
+        reading.received += 1
+        connection.received += 1
+        arrived.left -= 1
+        if arrived.left == 0:
+            del reading.arrived[entry]
+        if arrived.is_judged and event.handle not in self._not_judged:
+            passed = connection.received - 1 - arrived.received - arrived.ahead
+            self._judge(event, reading, entry, arrived, passed)
 
-    def _judge(self, event: Received, reading: _Reading, entry: Entry, there: _There, passed: int) -> None:
+    def _judge(self, event: Received, reading: _Reading, entry: Entry, arrived: _Arrived, passed: int) -> None:
         consumer = self.tracker.opened_consumers[event.handle]
         queues = {session.topic for session in consumer.sessions}
         size = max(1, number_in_force(self.view, consumer, "receiver_queue_size") or 1_000)
@@ -101,15 +104,15 @@ class NoTopicStarves(Check):
         if passed > room:
             self.breach(
                 "starved",
-                f"consumer {event.handle} got {entry} of topic {entry.topic} at {ms(there.frame.t_ns)} and handed it "
-                f"over at {ms(event.t_ns)}, behind {passed} messages that came later on its connection; its queues "
-                f"hold {room}",
-                there.frame,
+                f"{entry} of topic {entry.topic} arrived at consumer {event.handle} at {ms(arrived.frame.t_ns)} and "
+                f"was received at {ms(event.t_ns)}, after {passed} messages that arrived later on its connection; "
+                f"expected at most {room}, which its queues hold",
+                arrived.frame,
                 event,
             )
-        elif reading.handed > room:
+        elif reading.received > room:
             self.exercise(event)
 
     def _is_judged(self, consumer: OpenedConsumer) -> bool:
         several = len({session.topic for session in consumer.sessions}) > 1 or len(consumer.topics) > 1
-        return several and consumer.handle not in self._out
+        return several and consumer.handle not in self._not_judged

@@ -16,8 +16,8 @@ from assay_conformance.pulsar.checks.subscription._readers import FIRST, place_n
 
 
 class NonDurableReader(Check):
-    """Judged on topics that lose nothing by themselves. A broker may send the message a reader begins with, or begin
-    behind it: clients that want it or not know what to do with both."""
+    """Judged on topics that do not delete messages by themselves. A broker may begin with the message that a reader
+    names or with the next one: clients handle both."""
 
     requirement = RequirementId("subscription.non-durable-reader")
     needs = (Trait.READER,)
@@ -32,10 +32,10 @@ class NonDurableReader(Check):
         self._waiting: dict[int, Position] = {}
         self._served: set[str] = set()
         self._readers: dict[tuple[str, str], list[ConsumerSession]] = {}
-        self._sought: set[tuple[str, str]] = set()
+        self._moved_readers: set[tuple[str, str]] = set()
         """Readers that a seek has moved since their last message."""
         self._seekers: set[int] = set()
-        """Sessions, by the number of their SUBSCRIBE, on which a seek was asked for."""
+        """Sessions, by the number of their SUBSCRIBE, on which a SEEK was sent."""
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
@@ -55,7 +55,7 @@ class NonDurableReader(Check):
     def seek(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None:
-            self._sought.add((session.topic, session.subscription))
+            self._moved_readers.add((session.topic, session.subscription))
             self._seekers.add(session.request.seq)
 
     @on(Frame, "MESSAGE")
@@ -64,8 +64,8 @@ class NonDurableReader(Check):
         if session is None or not event.from_sender or not event.ids:
             return
         begins = self._waiting.pop(session.request.seq, None)
-        moved = (session.topic, session.subscription) in self._sought
-        self._sought.discard((session.topic, session.subscription))
+        moved = (session.topic, session.subscription) in self._moved_readers
+        self._moved_readers.discard((session.topic, session.subscription))
         if begins is not None and not moved:
             self._judge_first(session, event, begins)
         self._served.add(session.topic)
@@ -77,8 +77,9 @@ class NonDurableReader(Check):
         if place not in possible:
             self.breach(
                 "starts-elsewhere",
-                f"reader {session.subscription} of topic {session.topic} asked at {ms(session.request.t_ns)} for "
-                f"everything from {_name(begins)} on and was sent {_name(place)} first, at {ms(event.t_ns)}",
+                f"reader {session.subscription} of topic {session.topic} asked at {ms(session.request.t_ns)} to begin "
+                f"at {_name(begins)}; expected that entry or the next one first; it was sent {_name(place)} at "
+                f"{ms(event.t_ns)}",
                 session.request,
                 event,
             )
@@ -90,20 +91,20 @@ class NonDurableReader(Check):
         every = self._readers.get((event.topic, event.subscription), [])
         sessions = [session for session in every if session.ready is not None]
         last = sessions[-1].ended if sessions else None
-        if last is None or self._is_called_back(sessions[-1]):
+        if last is None or self._closed_for_seek(sessions[-1]):
             return
         if all(session.ended is not None for session in sessions):
             self.breach(
                 "left-behind",
-                f"reader {event.subscription} of topic {event.topic} was gone at {ms(last.t_ns)}, and its subscription "
-                "is still there",
+                f"reader {event.subscription} of topic {event.topic} was gone at {ms(last.t_ns)}; expected its "
+                "subscription to be gone, too; it still exists",
                 last,
                 event,
             )
 
-    def _is_called_back(self, session: ConsumerSession) -> bool:
-        """A seek closes the consumer, and the broker keeps its subscription, moved, for the SUBSCRIBE that follows
-        (Broker, PersistentSubscription: removeConsumer, isResetCursor). Whether it comes is the client's affair."""
+    def _closed_for_seek(self, session: ConsumerSession) -> bool:
+        """Whether a SEEK closed it. The broker then keeps the subscription, moved, for the SUBSCRIBE that may follow
+        (Broker, PersistentSubscription: removeConsumer, isResetCursor)."""
         closed_by = session.ended
         return (
             session.request.seq in self._seekers

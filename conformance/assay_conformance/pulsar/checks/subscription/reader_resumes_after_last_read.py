@@ -1,4 +1,4 @@
-"""Readers that come back: the broker has forgotten them, so they say themselves behind which message they go on."""
+"""Readers that reconnect name the message after which they go on, since the broker does not keep their position."""
 
 from __future__ import annotations
 
@@ -28,42 +28,44 @@ from assay_conformance.pulsar.checks.subscription._readers import FIRST, place_n
 
 Place = tuple[Position, int]
 WHOLE = 2**31
-"""In place of an index: all messages of the entry."""
+"""Used as an index: all messages of the entry."""
 
-_MEDDLING = frozenset({"set_policy", "delete", "migrate"})
-"""Broker verbs behind which a topic's ids may begin anew."""
+_ID_CHANGING_VERBS = frozenset({"set_policy", "delete", "migrate"})
+"""Broker verbs after which the ids of a topic may start over."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What a reader's application has had since it opened or sought, in order; `known` of it is what the client surely
-    knew when it came back with `request`."""
+    """What a reader has received since it opened or sought, in order; `known`: the last message that its client
+    certainly knew when it reconnected with `request`."""
 
-    had: list[Received] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
     seeking: bool = False
     known: Received | None = None
     request: Frame | None = None
 
 
 class ReaderResumesAfterLastRead(Check):
-    """Behind a reconnect a reader begins with what it handed over last, or later, and hands nothing over again.
+    """After a reconnect a reader begins with the last message it received, or after it, and receives none again.
 
-    Known to the client is what its application had before the connection ended. Not judged are readers that ask for
-    messages again, those that are to begin with the message they name, and those whose messages a fault altered or
-    doubled.
+    Known to the client is what the application received before the connection ended. Not judged are readers that
+    request redelivery, those that include the message they start at, and those whose messages a fault altered or
+    duplicated.
     """
 
     requirement = RequirementId("subscription.reader-resumes-after-last-read")
     needs = (Trait.READER,)
 
     def start(self) -> None:
-        self._judges = not any(step.who is Who.BROKER and step.verb in _MEDDLING for step in self.view.case.steps)
+        self._judges = not any(
+            step.who is Who.BROKER and step.verb in _ID_CHANGING_VERBS for step in self.view.case.steps
+        )
         self._readings: dict[int, _Reading] = {}
         self._unsure: set[int] = set()
         self._whole: list[tuple[_Reading, ConsumerSession, Received]] = []
-        """Returns to a message inside a batch that named the entry alone."""
+        """Reconnects at a message inside a batch that named the whole entry."""
 
-    # --- what the application had ---
+    # --- what the application received ---
 
     @on(Invoke, "seek")
     def seeks(self, event: Invoke) -> None:
@@ -82,16 +84,17 @@ class ReaderResumesAfterLastRead(Check):
         reading = self._readings.setdefault(event.handle, _Reading())
         if consumer is None or reading.seeking or event.handle in self._unsure or not self._is_judged(consumer):
             return
-        if not reading.had or _place(event) > _place(reading.had[-1]):
-            reading.had.append(event)
+        if not reading.received or _place(event) > _place(reading.received[-1]):
+            reading.received.append(event)
             if reading.known is not None:
                 self.exercise(event)
         elif reading.known is not None and _place(event) <= _place(reading.known):
             assert reading.request is not None
             self.breach(
                 "handed-over-again",
-                f"reader {event.handle} had handed {_named(reading.known)} over at {ms(reading.known.t_ns)}, and came "
-                f"back at {ms(reading.request.t_ns)}; at {ms(event.t_ns)} it handed {_named(event)} over again",
+                f"reader {event.handle} had received {_named(reading.known)} at {ms(reading.known.t_ns)}, and "
+                f"reconnected at {ms(reading.request.t_ns)}; expected only later messages; it received {_named(event)} "
+                f"at {ms(event.t_ns)}",
                 reading.known,
                 reading.request,
                 event,
@@ -102,20 +105,20 @@ class ReaderResumesAfterLastRead(Check):
     # --- what makes that uncertain ---
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def asked_again(self, event: Frame) -> None:
-        self._give_up(event)
+    def redelivery_requested(self, event: Frame) -> None:
+        self._stop_judging(event)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         if event.fate in FORGED_OR_DOUBLED:
-            self._give_up(event)
+            self._stop_judging(event)
 
-    def _give_up(self, event: Frame) -> None:
+    def _stop_judging(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None and session.consumer is not None:
             self._unsure.add(session.consumer.handle)
 
-    # --- coming back ---
+    # --- reconnecting ---
 
     @on(Frame, "SUBSCRIBE", seen=LEFT)
     def subscribes(self, event: Frame) -> None:
@@ -130,7 +133,7 @@ class ReaderResumesAfterLastRead(Check):
         if reading is None or reading.seeking or before is None or before.ended is None:
             return
         end_ns = before.ended.t_ns - TOLERANCES["crossing"].slack_ns
-        known = [had for had in reading.had if ended_ns(had) < end_ns]
+        known = [one for one in reading.received if ended_ns(one) < end_ns]
         reading.known, reading.request = known[-1] if known else None, event
         if reading.known is not None:
             self._judge(session, reading, reading.known)
@@ -138,26 +141,27 @@ class ReaderResumesAfterLastRead(Check):
     def _judge(self, session: ConsumerSession, reading: _Reading, known: Received) -> None:
         place = _start(session.request.fields.get("start_message_id"))
         if place is None or place < _place(known):
-            self._tell("starts-elsewhere", session, known, "named no message of it" if place is None else _told(place))
+            how = "named no message of it" if place is None else _named_place(place)
+            self._report("starts-elsewhere", session, known, how)
         elif place == (known.message_id.position, WHOLE) and known.message_id.batch_index >= 0:
             self._whole.append((reading, session, known))
         else:
             self.exercise(session.request)
 
     def finish(self) -> None:
-        """What came out of the queue before the return may be told behind it, and what a topic holds, later still."""
+        """Judge last: messages received before a reconnect may be recorded after it, and what a topic stores, later."""
         for reading, session, known in self._whole:
             if known.message_id.batch_index + 1 >= self._size(session.topic, known):
                 continue
             until_ns = session.request.t_ns + TOLERANCES["notice"].slack_ns
-            if not any(_place(had) > _place(known) and ended_ns(had) < until_ns for had in reading.had):
-                self._tell("names-whole-entry", session, known, f"named {known.message_id.name} without an index")
+            if not any(_place(one) > _place(known) and ended_ns(one) < until_ns for one in reading.received):
+                self._report("names-whole-entry", session, known, f"named {known.message_id.name} without an index")
 
-    def _tell(self, code: str, session: ConsumerSession, known: Received, how: str) -> None:
+    def _report(self, code: str, session: ConsumerSession, known: Received, how: str) -> None:
         self.breach(
             code,
-            f"reader {known.handle} had handed {_named(known)} over at {ms(known.t_ns)}; when it came back at "
-            f"{ms(session.request.t_ns)} it {how}, expected that message or one behind it",
+            f"reader {known.handle} had received {_named(known)} at {ms(known.t_ns)}; expected it to name that message "
+            f"or a later one when it reconnected at {ms(session.request.t_ns)}; it {how}",
             known,
             session.request,
         )
@@ -170,13 +174,13 @@ class ReaderResumesAfterLastRead(Check):
         return self._judges and one and reader
 
     def _size(self, topic: str, event: Received) -> int:
-        """How many messages its entry holds; 0 where that is not told."""
+        """Return how many messages its entry holds; 0 where that is unknown."""
         stored = self.tracker.stored.get(topic, [])
         return next((entry.meta.messages for entry in stored if entry.id.position == event.message_id.position), 0)
 
 
 def _session_before(session: ConsumerSession) -> ConsumerSession | None:
-    """The last one of its consumer that was let in."""
+    """Return the last earlier session of its consumer that was admitted."""
     sessions = session.consumer.sessions if session.consumer is not None else []
     return next((one for one in reversed(sessions) if one is not session and one.ready is not None), None)
 
@@ -198,6 +202,6 @@ def _start(start: Mapping[str, Any] | None) -> Place | None:
     return position, index if index >= 0 else WHOLE
 
 
-def _told(place: Place) -> str:
+def _named_place(place: Place) -> str:
     (ledger, entry), index = place
     return f"named {ledger}:{entry}" + ("" if index == WHOLE else f" (index {index})")

@@ -12,8 +12,8 @@ from assay_conformance.pulsar.checks.subscription._hand_over import HandOver
 
 
 class ResumesAtFirstUnacked(DispatchLedger):
-    """Of Exclusive subscriptions, which are served in order. A broker that died may have lost acknowledgements of its
-    last second."""
+    """Judged for Exclusive subscriptions, which are delivered in order. A broker that crashed may have lost the
+    acknowledgements of its last second."""
 
     requirement = RequirementId("subscription.resumes-at-first-unacked")
     skips_plain = True
@@ -35,28 +35,31 @@ class ResumesAtFirstUnacked(DispatchLedger):
             self.exercise(frame)
         missed = due.passed_over(position)
         if missed is not None:
-            self._say(
-                "passed-over", f"before {name_of(missed)}, which is not acknowledged", group, member, missed, frame
+            self._report(
+                "passed-over", f"before {name_of(missed)}, which is unacknowledged", group, member, missed, frame
             )
         elif not member.served and position in group.acked and not self._may_forget:
             if self._crossed(group, position) or self._overtaken(group, member, position, frame):
                 return
-            self._say("acked-again", "which is acknowledged", group, member, position, frame)
+            self._report("acked-again", "which is acknowledged", group, member, position, frame)
 
     def _crossed(self, group: Group, position: Position) -> bool:
-        """Whether the acknowledgement of an entry may have come to a broker that was sending its consumer away."""
+        """Whether the acknowledgement may have reached a broker that was closing the consumer."""
         ends = [member.left for member in group.members]
         closes = [end.t_ns for end in ends if isinstance(end, Frame) and end.dir is Direction.TO_CLIENT]
         return any(0 <= close_ns - group.acked_ns[position] < SETTLED_NS for close_ns in closes)
 
     def _overtaken(self, group: Group, member: Member, position: Position, frame: Frame) -> bool:
-        """Whether the consumer acknowledged the entry, which it had from before, while its first permits were served:
-        the two may have come together, and the permits first."""
+        """Whether the consumer acknowledged the entry while its first permits were served: it had received the entry
+        before, and ACK and FLOW may have arrived together, FLOW first."""
         acked_ns = group.acked_ns[position]
         return member.joined.t_ns <= acked_ns and frame.t_ns - acked_ns < SETTLED_NS
 
-    def _say(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
+    def _report(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
         place = frame.ids[0].position
         earlier = group.unacked.get(other) or group.acked[other]
-        text = f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent entry {name_of(place)}, {what}"
+        text = (
+            f"{group}: {member} was admitted at {ms(member.joined.t_ns)}; expected the first unacknowledged entry "
+            f"first; it was sent entry {name_of(place)}, {what}"
+        )
         self.breach(code, text, earlier, member.joined, frame)

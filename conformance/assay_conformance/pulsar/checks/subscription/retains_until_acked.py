@@ -1,4 +1,4 @@
-"""What a topic keeps: all that a durable subscription has not acknowledged, and, without retention, nothing else."""
+"""A topic keeps what a durable subscription has not acknowledged, and, without retention, nothing else."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ IN_ORDER = ("Exclusive", "Failover")
 
 @dataclass(frozen=True, slots=True)
 class _Unloaded:
-    """A topic was unloaded: its ledger is closed, and what may go goes. `acked`: by whom what was acknowledged."""
+    """A topic was unloaded, so its ledger is closed and may be deleted. `acked`: what each subscription had
+    acknowledged."""
 
     step: Stepped
     acked: dict[Group, frozenset[Position]]
 
     def may_go(self, entry: Stored, log: Iterable[Stored]) -> bool:
-        """Whether all of its ledger, which is how entries go, was acknowledged by everybody."""
+        """Whether every subscription had acknowledged its whole ledger (entries are deleted by ledger)."""
         stored = [other.id for other in log if other.t_ns <= self.step.t_ns]
         ledger = {id.position for id in stored if id.ledger == entry.id.ledger}
         return entry.t_ns < self.step.t_ns and all(ledger <= acked for acked in self.acked.values())
 
 
 class RetainsUntilAcked(DispatchLedger):
-    """Seen by who comes to the topic, or back to it: from the first entry that is sent in order.
+    """Judged by the first entry that a subscription gets in order, when it is new or its consumer comes back.
 
-    Time to live is judged where it and the interval of the broker's look are over; deletion where a topic says that
-    nothing is retained, and some time after it was loaded again: a broker deletes in the background.
+    Time to live is judged once it and the broker's check interval are over. Deletion is judged where nothing is
+    retained, some time after the topic was loaded again: brokers delete in the background.
     """
 
     requirement = RequirementId("subscription.retains-until-acked")
@@ -49,15 +50,15 @@ class RetainsUntilAcked(DispatchLedger):
         self._check_ms = topology.settings.expiry_check_ms
         self._began: dict[Group, Frame] = {}
         self._sought: set[tuple[str, str]] = set()
-        """Topic and name of subscriptions that begin where they were told to."""
+        """(topic, subscription) that were sought, and so begin elsewhere."""
         self._unloaded: dict[str, _Unloaded] = {}
         self._loaded_ns: dict[str, int] = {}
-        """The first that was seen of a topic since it was unloaded."""
-        self._held: dict[str, ReadBack] = {}
+        """Topic -> the first sign that it was loaded after an unload."""
+        self._stored_entries: dict[str, ReadBack] = {}
         self._cursors: list[Cursor] = []
 
     def shrinking(self) -> frozenset[object]:
-        """What has a time to live is what this is about."""
+        """Topics with a time to live are judged here."""
         topics = self.view.case.topology.topics
         return super().shrinking() - {topic.name for topic in topics if self._keeps_its_policies(topic)}
 
@@ -79,7 +80,7 @@ class RetainsUntilAcked(DispatchLedger):
         self._unloaded[topic] = _Unloaded(event, acked)
         self._loaded_ns.pop(topic, None)
         if any(group.living() for group in self.groups.values() if group.topic == topic):
-            # Whoever was there is gone with the topic: somebody has come back before the step was over.
+            # The consumers were closed with the topic, so one has registered again before the step ended.
             self._loaded_ns[topic] = event.t_ns
 
     @on(Stored)
@@ -88,7 +89,7 @@ class RetainsUntilAcked(DispatchLedger):
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
-        self._held[event.topic] = event
+        self._stored_entries[event.topic] = event
 
     @on(Cursor)
     def cursor(self, event: Cursor) -> None:
@@ -100,7 +101,7 @@ class RetainsUntilAcked(DispatchLedger):
         if session is not None:
             self._sought.add((session.topic, session.subscription))
 
-    # --- who comes -------------------------------------------------------------------------------------------------
+    # --- new consumers ----------------------------------------------------------------------------------------------
 
     def joined(self, group: Group, member: Member) -> None:
         self._began.setdefault(group, member.joined)
@@ -119,17 +120,18 @@ class RetainsUntilAcked(DispatchLedger):
         self._judge_kept(group, member, frame, entry)
 
     def _judge_missing(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
-        """A new subscription begins with the first entry that somebody still needs, at the latest."""
+        """A new subscription begins no later than with the first entry that another one has not acknowledged."""
         unloaded = self._unloaded.get(group.topic)
         for entry in self.tracker.stored[group.topic]:
-            holder = next((other for other in self._others(group) if self._needs(other, entry)), None)
+            holder = next((other for other in self._others(group) if self._has_not_acked(other, entry)), None)
             if holder is None or self._is_old(entry, frame.t_ns):
                 continue
             if entry.id.position < first.id.position:
                 self.breach(
                     "deleted-too-early",
-                    f"{group}: {member} came at {ms(member.joined.t_ns)} for everything from the beginning and was "
-                    f"sent {_name(first)} first; {_name(entry)} is not acknowledged by subscription {holder.name}",
+                    f"{group}: {member} was admitted at {ms(member.joined.t_ns)} and begins at the earliest entry; "
+                    f"expected {_name(entry)}, which subscription {holder.name} has not acknowledged, to be kept; it "
+                    f"was sent {_name(first)} first",
                     entry,
                     frame,
                 )
@@ -138,7 +140,7 @@ class RetainsUntilAcked(DispatchLedger):
             return
 
     def _judge_kept(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
-        """Without retention it does not begin with what all had acknowledged when the topic was unloaded."""
+        """Without retention it does not begin with an entry that all had acknowledged when the topic was unloaded."""
         unloaded = self._unloaded.get(group.topic)
         if unloaded is None or not self._retains_nothing(group.topic):
             return
@@ -150,8 +152,9 @@ class RetainsUntilAcked(DispatchLedger):
         if first in gone:
             self.breach(
                 "kept",
-                f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent {_name(first)}; every subscription "
-                f"had acknowledged it when the topic was unloaded at {ms(unloaded.step.t_ns)}, and nothing is retained",
+                f"{group}: {member} was admitted at {ms(member.joined.t_ns)} and was sent {_name(first)}; expected it "
+                "to be deleted, since every subscription had acknowledged it when the topic was unloaded at "
+                f"{ms(unloaded.step.t_ns)} and nothing is retained",
                 first,
                 unloaded.step,
                 frame,
@@ -160,7 +163,7 @@ class RetainsUntilAcked(DispatchLedger):
             self.exercise(frame)
 
     def _judge_age(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
-        """Who comes back begins behind what has become too old meanwhile."""
+        """A consumer that comes back begins after the entries that have expired meanwhile."""
         if not self._ttl_s(group.topic):
             return
         began_ns = self._began[group].t_ns
@@ -171,19 +174,19 @@ class RetainsUntilAcked(DispatchLedger):
                 return
             self.breach(
                 "not-expired",
-                f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent {_name(first)}, stored at "
-                f"{ms(first.t_ns)} to live for {self._ttl_s(group.topic)} s",
+                f"{group}: {member} was admitted at {ms(member.joined.t_ns)} and was sent {_name(first)}, stored at "
+                f"{ms(first.t_ns)}; expected it to have expired after its time to live of {self._ttl_s(group.topic)} s",
                 first,
                 frame,
             )
         elif any(self._is_old(entry, member.joined.t_ns) for entry in self.tracker.stored[group.topic]):
             self.exercise(frame)
 
-    # --- what is left ----------------------------------------------------------------------------------------------
+    # --- backlog ---------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         for cursor in self._cursors:
-            held = self._held.get(cursor.topic)
+            held = self._stored_entries.get(cursor.topic)
             batched = any(entry.meta.messages > 1 for entry in self.tracker.stored.get(cursor.topic, ()))
             if held is not None and batched:
                 self._judge_backlog(cursor, held)
@@ -196,23 +199,24 @@ class RetainsUntilAcked(DispatchLedger):
             return
         self.breach(
             "backlog-miscounted",
-            f"subscription {cursor.subscription} of topic {cursor.topic} has a backlog of {cursor.backlog} as the "
-            f"broker says, expected {len(left)}: the entries it has not acknowledged, a batch being one",
+            f"the broker reports a backlog of {cursor.backlog} for subscription {cursor.subscription} of topic "
+            f"{cursor.topic}; expected {len(left)}, the number of unacknowledged entries, in which a batch counts as "
+            "one",
             cursor,
             held,
         )
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- helpers ---------------------------------------------------------------------------------------------------
 
     def _others(self, group: Group) -> list[Group]:
-        """The durable subscriptions that were there before this one."""
+        """Return the durable subscriptions that existed before this one."""
         return [
             other
             for other in self.groups.values()
             if other is not group and other.topic == group.topic and other.durable and other in self._began
         ]
 
-    def _needs(self, group: Group, entry: Stored) -> bool:
+    def _has_not_acked(self, group: Group, entry: Stored) -> bool:
         due = self._from_the_beginning(group) or self._began[group].t_ns < entry.t_ns
         return due and entry.id.position not in group.acked
 
@@ -221,11 +225,11 @@ class RetainsUntilAcked(DispatchLedger):
         return first.fields.get("initialPosition") == "Earliest"
 
     def _is_old(self, entry: Stored, now_ns: int) -> bool:
-        """Whether it has been too old for certain, and the broker has looked since."""
+        """Whether it has certainly expired, and the broker has checked since."""
         return self._is_due(entry, now_ns - entry.t_ns)
 
     def _is_due(self, entry: Stored, age_ns: int) -> bool:
-        """The broker looks through subscriptions: one that is younger than that, it may not have seen."""
+        """The broker's check covers existing subscriptions: a younger one may not have been checked yet."""
         ttl_s = self._ttl_s(entry.topic)
         due_ms = ttl_s * MS_PER_S + 2 * self._check_ms + TOLERANCES["answer"].slack_ms
         return ttl_s > 0 and age_ns > due_ms * MS

@@ -13,8 +13,8 @@ from assay_conformance.pulsar.checks.subscription._patterns import PatternCheck
 
 
 class TopicListWatcher(PatternCheck):
-    """What a WATCH_TOPIC_UPDATE names is subscribed to at once; where brokers offer to keep watch and nobody asked
-    them to, what was stored."""
+    """A topic that WATCH_TOPIC_UPDATE names is subscribed to at once. Where the broker offers to watch and the client
+    does not ask it to, this is expected of every topic with a stored message."""
 
     requirement = RequirementId("subscription.topic-list-watcher")
     needs = (Trait.PATTERN,)
@@ -43,7 +43,7 @@ class TopicListWatcher(PatternCheck):
             self._expect_at_once(event.topic, event)
 
     @on(Frame, "WATCH_TOPIC_UPDATE")
-    def told(self, event: Frame) -> None:
+    def topics_added(self, event: Frame) -> None:
         for full in event.fields.get("new_topics", ()) if to_client(event) else ():
             self._expect_at_once(self.tracker.local_topic(str(full)), event)
 

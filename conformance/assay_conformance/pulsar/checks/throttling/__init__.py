@@ -1,1 +1,1 @@
-"""Throttling: how fast a broker hands out messages, and how it slows a producer down."""
+"""Throttling: how fast a broker dispatches messages, and how it slows down producers."""

@@ -1,7 +1,6 @@
-"""What a broker dispatches, limiter by limiter.
+"""What a broker dispatches, by rate limiter.
 
-A limiter is that of a broker, of a topic or of one of its subscriptions; what a Case changes with set_policy is not
-judged.
+A limiter belongs to a broker, a topic or one of its subscriptions. What a Case changes with set_policy is not judged.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from assay_conformance.model.topic_names import base_topic, is_partition
 NS_PER_S = 1_000 * MS
 
 READ_BATCH_ENTRIES = 100
-"""dispatcherMaxReadBatchSize: one read takes no more."""
+"""dispatcherMaxReadBatchSize: the most entries of one read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A rate that holds for a dispatch. `overrules`: a level further away sets another one of this kind. `shared`:
-    other levels' rates hold for the same dispatch."""
+    """A rate that limits a dispatch. `overrules`: a more general level sets a different rate of this kind. `shared`:
+    rates of other levels limit the same dispatch."""
 
     what: str
     rate: Rate
@@ -35,13 +34,13 @@ class Level:
 
     @property
     def is_plain(self) -> bool:
-        """A period of a second, and no other level has a say."""
+        """Whether it has a period of a second, and no other level is involved."""
         return not self.overrules and not self.shared and self.rate.period_s == 1
 
 
 @dataclass(slots=True)
 class Dispatches:
-    """MESSAGEs that one limiter counts: those of a broker, of a topic, or of one of its subscriptions."""
+    """MESSAGEs that one limiter counts: those of a broker, a topic, or one of its subscriptions."""
 
     level: Level
     frames: list[Frame] = field(default_factory=list)
@@ -49,9 +48,9 @@ class Dispatches:
     sizes: list[int] = field(default_factory=list)
     """Bytes of each entry as it is stored."""
     began_ns: int = 0
-    """When the first of its consumers asked to subscribe."""
+    """When the first of its consumers subscribed."""
     again: list[Frame] = field(default_factory=list)
-    """Those that were dispatched before."""
+    """Those that had been dispatched before."""
     subscriptions: set[tuple[str, str]] = field(default_factory=set)
     redelivered: bool = False
     _seen: set[tuple[str, str, MessageId]] = field(default_factory=set)
@@ -84,26 +83,26 @@ class Dispatches:
         return all(is_partition(topic) for topic, _ in self.subscriptions)
 
     @property
-    def readers(self) -> int:
-        """Who may read at the same time on what is left of the rate: each subscription, and its redeliveries."""
+    def concurrent_reads(self) -> int:
+        """How many readers may use the rest of the rate at the same time: each subscription, and its redeliveries."""
         return len(self.subscriptions) * (2 if self.redelivered else 1)
 
 
 class DispatchCheck(Check):
-    """Collects dispatches per limiter. What a Case changes with set_policy is not judged, nor, but where that is what a
-    check is about, a broker that spares consumers without a backlog."""
+    """Collects dispatches by limiter. Not judged are rates that a Case changes with set_policy, nor (except by the
+    check about it) a broker that does not throttle consumers without a backlog."""
 
-    spares_caught_up = False
+    exempts_caught_up = False
 
     def start(self) -> None:
         topology = self.view.case.topology
         self.settings = topology.settings
-        judged = self.spares_caught_up != self.settings.throttles_caught_up
+        judged = self.exempts_caught_up != self.settings.throttles_caught_up
         self._levels = {topic.name: _levels(self.view, topic) for topic in unchanged_topics(self.view) if judged}
         self._levels = {name: levels for name, levels in self._levels.items() if levels}
         self._loads = Loads(self.view.case)
         self.limiters: dict[tuple[str, int], Dispatches] = {}
-        """By what they limit, and the load of its topic: whoever loads it begins with all tokens of a period."""
+        """By what they limit and the load of the topic: after a load the bucket has all tokens of a period again."""
         self._sizes: dict[tuple[str, tuple[int, int]], int] = {}
 
     def concerned(self) -> bool:
@@ -140,35 +139,36 @@ class DispatchCheck(Check):
                 self.judge(limiter)
 
     def judges(self, limiter: Dispatches) -> bool:
-        """Whether this limiter is what the check is about."""
+        """Whether this limiter is judged by this check."""
         return limiter.level.is_plain
 
     def judge(self, limiter: Dispatches) -> None:
         raise NotImplementedError
 
-    def found(self, code: str, sentence: str, first: Frame, last: Frame, until_ns: int = 0) -> None:
-        """A breach, if the machine was quiet and the broker this Case's alone, from `first` to `last`, or to `until_ns`
-        where it is what did not come that is found.
+    def report(self, code: str, sentence: str, first: Frame, last: Frame, until_ns: int = 0) -> None:
+        """Report a breach, if the machine was quiet and the broker served this Case only, from `first` to `last`, or to
+        `until_ns` where something that did not come is reported.
 
-        A stall squeezes periods together, and never apart. What a broker dispatches for other Cases meanwhile may be
-        charged here: in Pulsar the dispatcher of one active consumer asks how many messages it sent when they are
-        written, and its thread may have counted another topic's by then (SendMessageInfo is the thread's).
+        A stall may move dispatches of two periods together, never apart. What a broker dispatches for other Cases
+        meanwhile may be charged here: in Pulsar the dispatcher of one active consumer reads the number of sent messages
+        when they are written, and by then its thread may have counted another topic's (SendMessageInfo is a thread
+        local).
         """
         load, until_ns = self.tracker.load, max(last.t_ns, until_ns)
         if not load.quiet(first.t_ns, until_ns, TOLERANCES["rate"]):
-            self.undecided("the machine was too busy to tell one period of a rate from the next")
+            self.undecided("the machine was too busy to separate one period of a rate from the next")
         elif not load.alone(first.t_ns, until_ns):
-            self.undecided("the broker served other Cases, too, and may have charged one with what another was sent")
+            self.undecided("the broker served other Cases, too, and may have charged this one for their messages")
         else:
             self.breach(code, sentence, first, last)
 
     def smallest(self, limiter: Dispatches) -> int:
-        """The bytes of the smallest entry in the topics of this limiter."""
+        """Return the bytes of the smallest entry in the topics of this limiter."""
         topics = {topic for topic, _ in limiter.subscriptions}
         return max(1, min((size for (topic, _), size in self._sizes.items() if topic in topics), default=1))
 
     def units(self, messages: int) -> int:
-        """What a rate counts of an entry that holds so many messages."""
+        """Return what a rate counts for an entry with this many messages."""
         return 1 if self.settings.rate_counts_entries else messages
 
     def _limiter(self, kind: str, level: Level, topic: str, subscription: str) -> Dispatches:
@@ -181,7 +181,7 @@ class DispatchCheck(Check):
 
 
 def unchanged_topics(view: View) -> list[Topic]:
-    """The topology's topics but those whose policies a step changes: their own, or those of their namespace."""
+    """Return the topics of the topology whose policies, and whose namespace's policies, no step changes."""
     changed = {
         step.args.get("topic") for step in view.case.steps if step.who is Who.BROKER and step.verb == "set_policy"
     }
@@ -189,8 +189,8 @@ def unchanged_topics(view: View) -> list[Topic]:
 
 
 def _levels(view: View, topic: Topic) -> dict[str, Level]:
-    """The rates that hold for a topic's dispatches and can be judged, by kind. One relative to what is published has no
-    bound of its own, and which broker has a topic is known where there is one."""
+    """Return the rates that limit a topic's dispatches and can be judged, by kind. A rate relative to the publish rate
+    has no bound of its own, and the owner of a topic is known only where there is one broker."""
     topology = view.case.topology
     held = topology.policies_of(topic)
     nearness = (topic, topology.namespace, topology.settings.policies)

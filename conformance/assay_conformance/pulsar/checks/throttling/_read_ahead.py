@@ -1,4 +1,4 @@
-"""Publish rates."""
+"""What a broker may have read before it stops reading a connection."""
 
 from __future__ import annotations
 

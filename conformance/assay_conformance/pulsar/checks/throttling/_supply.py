@@ -1,4 +1,4 @@
-"""Rates judged from below: who has a backlog and permits all the while gets what its rate allows."""
+"""The lower bound of a rate: a subscription that always has a backlog and permits gets what the rate allows."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck
 from assay_conformance.pulsar.timeline.permits import charged
 
 LEAST_PERIODS = 3
-"""Less than this tells nothing from below: the broker looks again a second after it found no tokens."""
+"""With fewer periods nothing can be judged: a broker that found no tokens looks again a second later."""
 
 MANY_PERIODS = 10
-"""From here on nothing is taken off for how the first period fell."""
+"""From here on no period is subtracted for a first one that is cut short."""
 
 LEAST_SHARE = 0.8
-"""Of a rate, on average: looking again costs a little of every period."""
+"""Of a rate, on average: looking for tokens again costs a little of every period."""
 
 
 @dataclass(slots=True, eq=False)
 class Supply:
-    """What one subscription could be sent. `dry_ns`: when it had no backlog or no permits for the first time."""
+    """What one subscription could be sent. `dry_ns`: when it first had no backlog or no permits."""
 
     session: ConsumerSession
     permits: int = 0
     sent: int = 0
-    dry_ns: int | None = None
+    exhausted_ns: int | None = None
     unclear: bool = False
 
 
-class FedCheck(DispatchCheck):
-    """Judged from below only where it can be told what was there: one consumer, from the beginning to the end of its
-    connection, on a broker that nothing was done to but on the way to it and that no other policy lets hold something
-    back, and no message twice."""
+class SupplyCheck(DispatchCheck):
+    """Judge the lower bound where the supply is known: one consumer, from the beginning to the end of its connection,
+    with no faults in the broker, no other policy that may hold entries back, and no redelivery."""
 
     def start(self) -> None:
         super().start()
@@ -61,7 +60,7 @@ class FedCheck(DispatchCheck):
             self._supply(session).permits += event.permits or 0
 
     @on(Frame, "MESSAGE")
-    def fed(self, event: Frame) -> None:
+    def dispatched(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is None or not event.from_sender:
             return
@@ -69,20 +68,21 @@ class FedCheck(DispatchCheck):
         supply.unclear = supply.unclear or supply.session is not session or bool(event.redelivery_count)
         supply.sent += self.units(event.messages)
         supply.permits -= charged(event)
-        if supply.dry_ns is None and (supply.permits <= 0 or supply.sent >= self._stored[session.topic]):
-            supply.dry_ns = event.t_ns
+        if supply.exhausted_ns is None and (supply.permits <= 0 or supply.sent >= self._stored[session.topic]):
+            supply.exhausted_ns = event.t_ns
 
     def judge_from_below(self, limiter: Dispatches, unit: str = "messages") -> bool:
-        """Whether the limiter was fed for long enough to be judged; a breach where it gave too little.
+        """Return whether the subscription was supplied for long enough to be judged; report a breach if it got too
+        little.
 
-        `unit` is messages or bytes, of a rate that limits nothing else.
+        `unit`: `messages` or `bytes`, for a rate that limits nothing else.
         """
         rate, charges = {
             "messages": (limiter.rate.messages, limiter.messages),
             "bytes": (limiter.rate.bytes, limiter.sizes),
         }[unit]
         period_ns = limiter.period_ns
-        end_ns = self.fed_until(limiter)
+        end_ns = self.supplied_until(limiter)
         began = limiter.frames[0]
         periods = 0 if end_ns is None else (end_ns - began.t_ns) // period_ns
         if rate <= 0 or periods < LEAST_PERIODS:
@@ -92,33 +92,34 @@ class FedCheck(DispatchCheck):
         least = LEAST_SHARE * rate * (periods if periods >= MANY_PERIODS else periods - 1)
         if sum(inside) < least:
             last = limiter.frames[len(inside) - 1]
-            self.found(
+            self.report(
                 "starved",
-                f"{limiter.what} has a rate of {rate} {unit} per {limiter.rate.period_s} s; from {ms(began.t_ns)} on "
-                f"{sum(inside)} left in {periods} periods, with a backlog and permits all the while, where "
-                f"{round(least)} are the least",
+                f"{limiter.what} has a rate of {rate} {unit} per {limiter.rate.period_s} s, and had a backlog and "
+                f"permits all the time; expected at least {round(least)} in {periods} periods from {ms(began.t_ns)} "
+                f"on; {sum(inside)} were sent",
                 began,
                 last,
                 until_ns,
             )
         return True
 
-    def fed_until(self, limiter: Dispatches) -> int | None:
-        """When its one subscription had no backlog or no permits, or was over; None where that cannot be told."""
+    def supplied_until(self, limiter: Dispatches) -> int | None:
+        """Return when its only subscription first had no backlog or no permits, or ended; None where that is
+        unknown."""
         supplies = [self._supplies[place] for place in limiter.subscriptions]
         if not self._undisturbed or len(supplies) != 1 or supplies[0].unclear:
             return None
-        session, dry_ns = supplies[0].session, supplies[0].dry_ns
+        session, exhausted_ns = supplies[0].session, supplies[0].exhausted_ns
         if session.request.fate is Fate.ALTERED or session.request.fields.get("initialPosition") != "Earliest":
             return None
-        over_ns = self.tracker.end_ns if session.ended is None else session.ended.t_ns
-        return over_ns if dry_ns is None else min(dry_ns, over_ns)
+        ended_ns = self.tracker.end_ns if session.ended is None else session.ended.t_ns
+        return ended_ns if exhausted_ns is None else min(exhausted_ns, ended_ns)
 
     def _supply(self, session: ConsumerSession) -> Supply:
         return self._supplies.setdefault((session.topic, session.subscription), Supply(session))
 
 
 def _holds_back(held: Policies) -> bool:
-    """Whether something else may keep what is stored from a consumer with permits, or take it away."""
+    """Whether another policy may keep stored entries from a consumer with permits, or delete them."""
     limits = (held.max_unacked_per_consumer, held.max_unacked_per_subscription)
     return any(map(bool, limits)) or bool(held.message_ttl_s) or held.backlog_quota is not None

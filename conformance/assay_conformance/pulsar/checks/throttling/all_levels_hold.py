@@ -10,7 +10,8 @@ from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
 
 
 class AllLevelsHold(DispatchWindows):
-    """Where several levels have rates each holds as if it were alone; from below only the tightest would."""
+    """Where several levels have rates, each holds as if it were alone. (A lower bound would hold for the tightest
+    only.)"""
 
     requirement = RequirementId("throttling.all-levels-hold")
 

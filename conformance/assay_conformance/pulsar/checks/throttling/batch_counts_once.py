@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._supply import FedCheck
+from assay_conformance.pulsar.checks.throttling._supply import SupplyCheck
 
 
-class BatchCountsOnce(FedCheck):
-    """Where a batch is charged as one message, entries of several; from above entries are charged like messages."""
+class BatchCountsOnce(SupplyCheck):
+    """A batch is charged as one message: the lower bound counts entries. (The upper bound charges entries anyway.)"""
 
     requirement = RequirementId("throttling.batch-counts-once")
 

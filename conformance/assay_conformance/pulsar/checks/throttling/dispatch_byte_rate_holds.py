@@ -10,7 +10,7 @@ from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
 
 
 class DispatchByteRateHolds(DispatchWindows):
-    """Rates in bytes alone, from both sides; the bytes are those of entries as they are stored."""
+    """Rates in bytes only, with an upper and a lower bound; the bytes are those of entries as they are stored."""
 
     requirement = RequirementId("throttling.dispatch-byte-rate-holds")
 

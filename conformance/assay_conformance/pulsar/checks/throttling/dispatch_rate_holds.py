@@ -8,10 +8,10 @@ from assay_conformance.pulsar.checks.throttling._windows import MessageWindows
 
 
 class DispatchRateHolds(MessageWindows):
-    """Rates of one level, with a period of a second. What partitions, and batches that count as one, are given at least
-    is for the checks of these."""
+    """Rates of one level, with a period of a second. The lower bound of partitions, and of batches that count as one,
+    is judged by other checks."""
 
     requirement = RequirementId("throttling.dispatch-rate-holds")
 
-    def has_floor(self, limiter: Dispatches) -> bool:
+    def judges_lower_bound(self, limiter: Dispatches) -> bool:
         return not self.settings.rate_counts_entries and not limiter.is_partition

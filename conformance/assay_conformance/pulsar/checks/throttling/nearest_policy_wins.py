@@ -8,9 +8,8 @@ from assay_conformance.pulsar.checks.throttling._windows import MessageWindows
 
 
 class NearestPolicyWins(MessageWindows):
-    """Rates that overrule another of their kind: too fast where the other one is looser, starved where it is tighter.
-
-    What leaves after the first tokens shows that a rate is not tighter, what does not that it is not looser.
+    """A rate of a nearer level overrules another of its kind: dispatch is too fast with the other where that is looser,
+    and too slow where it is tighter.
     """
 
     requirement = RequirementId("throttling.nearest-policy-wins")

@@ -14,15 +14,15 @@ from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
 from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
 
 BACKLOGGED_ENTRIES = 1_000
-"""managedLedgerCursorBackloggedThreshold: with more than this a subscription has a backlog."""
+"""managedLedgerCursorBackloggedThreshold: a subscription with more entries than this has a backlog."""
 
 
 class NoBacklogNotThrottled(DispatchWindows):
-    """On a broker that throttles only who has a backlog. When it looks whether somebody has is its own affair: below
-    the threshold from the beginning nobody is throttled, and above it everybody is."""
+    """On a broker that throttles only subscriptions with a backlog. When it checks for one is not specified: below the
+    threshold from the beginning none is throttled, and above it each is."""
 
     requirement = RequirementId("throttling.no-backlog-not-throttled")
-    spares_caught_up = True
+    exempts_caught_up = True
 
     def judges(self, limiter: Dispatches) -> bool:
         return super().judges(limiter) and limiter.rate.messages > 0
@@ -33,25 +33,25 @@ class NoBacklogNotThrottled(DispatchWindows):
     def judge(self, limiter: Dispatches) -> None:
         stored = sum(self.stored_entries[topic] for topic, _ in limiter.subscriptions)
         if stored <= BACKLOGGED_ENTRIES:
-            self._never_waits(limiter)
+            self._judge_unthrottled(limiter)
             return
         behind = max(0, stored - BACKLOGGED_ENTRIES)
         frames, messages = limiter.frames[:behind], limiter.messages[:behind]
         super().judge(replace(limiter, frames=frames, messages=messages, sizes=limiter.sizes[:behind]))
 
-    def _never_waits(self, limiter: Dispatches) -> None:
-        fed_ns = self.fed_until(limiter)
-        if fed_ns is None:
+    def _judge_unthrottled(self, limiter: Dispatches) -> None:
+        until_ns = self.supplied_until(limiter)
+        if until_ns is None:
             return
         for event in self.exercised_by(limiter, limiter.rate.messages, limiter.messages):
             self.exercise(event)
         pairs: list[tuple[Frame, Frame]] = list(pairwise(limiter.frames))
         for earlier, frame in pairs:
-            if frame.t_ns <= fed_ns and frame.t_ns - earlier.t_ns > TOLERANCES["answer"].slack_ns:
-                self.found(
+            if frame.t_ns <= until_ns and frame.t_ns - earlier.t_ns > TOLERANCES["answer"].slack_ns:
+                self.report(
                     "throttled",
-                    f"{limiter.what} never had a backlog of {BACKLOGGED_ENTRIES} entries; nothing left from "
-                    f"{ms(earlier.t_ns)} to {ms(frame.t_ns)}, though there were permits and messages",
+                    f"{limiter.what} never had a backlog of {BACKLOGGED_ENTRIES} entries, and had permits and "
+                    f"messages; expected no throttling; nothing was sent from {ms(earlier.t_ns)} to {ms(frame.t_ns)}",
                     earlier,
                     frame,
                 )

@@ -1,4 +1,4 @@
-"""What a dispatch rate leaves of a non-persistent topic."""
+"""A dispatch rate on a non-persistent topic drops messages."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SLACK = TOLERANCES["answer"]
 
 
 @dataclass(slots=True)
-class _Here:
-    """A consumer, and its permits as the broker's side of the wire has them."""
+class _Consumer:
+    """A consumer, and its permits as seen on the broker's side of the wire."""
 
     session: ConsumerSession
     permits: int = 0
@@ -28,16 +28,17 @@ class _Here:
 
 @dataclass(slots=True)
 class _Sent:
-    """The last SEND of these bytes. `owed`: subscriptions whose one consumer had permits, and did not get it yet."""
+    """The last SEND of these bytes. `due_to`: subscriptions whose only consumer had permits and has not got it yet."""
 
     send: Frame
-    owed: set[str] = field(default_factory=set)
+    due_to: set[str] = field(default_factory=set)
 
 
 class NonPersistentDropsExcess(Check):
-    """A message comes at once or never. Permits are counted beside it: without any, it is not the rate that drops.
+    """A message is delivered at once or never. Permits are counted, since without any it is not the rate that drops it.
 
-    Judged in Cases whose topics' stores are not held, and whose faults are all on the way: nothing else is late then.
+    Judged in Cases that do not hold the store and whose faults are all between client and broker, so that nothing else
+    delays a message.
     """
 
     requirement = RequirementId("throttling.non-persistent-drops-excess")
@@ -53,7 +54,7 @@ class NonPersistentDropsExcess(Check):
             and not self.view.is_dispatched_at_once(topic.name)
             and self.view.is_read_at_once(topic.name)
         }
-        self._here: dict[tuple[int, int], _Here] = {}
+        self._consumers: dict[tuple[int, int], _Consumer] = {}
         self._sent: dict[tuple[str, int], _Sent] = {}
 
     def concerned(self) -> bool:
@@ -63,62 +64,63 @@ class NonPersistentDropsExcess(Check):
     def subscribed(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if event.at_broker and session is not None and base_topic(session.topic) in self._topics:
-            self._here[event.conn, event.consumer_id or 0] = _Here(session)
+            self._consumers[event.conn, event.consumer_id or 0] = _Consumer(session)
 
     @on(Frame, "CLOSE_CONSUMER")
     def left(self, event: Frame) -> None:
-        self._here.pop((event.conn, event.consumer_id or 0), None)
+        self._consumers.pop((event.conn, event.consumer_id or 0), None)
 
     @on(Closed)
     def closed(self, event: Closed) -> None:
-        self._here = {place: here for place, here in self._here.items() if place[0] != event.conn}
+        self._consumers = {place: consumer for place, consumer in self._consumers.items() if place[0] != event.conn}
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
-        here = self._here.get((event.conn, event.consumer_id or 0))
-        if here is not None and event.at_broker:
-            here.permits += event.permits or 0
+        consumer = self._consumers.get((event.conn, event.consumer_id or 0))
+        if consumer is not None and event.at_broker:
+            consumer.permits += event.permits or 0
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
         if not event.to_receiver or session is None or event.unit is None:
             return
-        there = [here for here in self._here.values() if here.session.topic == session.topic]
-        alone = [here for here in there if sum(_shares(here, other) for other in there) == 1]
-        owed = {here.session.subscription for here in alone if here.permits > 0}
-        self._sent[session.topic, event.unit] = _Sent(event, owed)
+        attached = [consumer for consumer in self._consumers.values() if consumer.session.topic == session.topic]
+        alone = [consumer for consumer in attached if sum(_shares(consumer, other) for other in attached) == 1]
+        due_to = {consumer.session.subscription for consumer in alone if consumer.permits > 0}
+        self._sent[session.topic, event.unit] = _Sent(event, due_to)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        here = self._here.get((event.conn, event.consumer_id or 0))
-        if here is None or not event.from_sender or event.dir is not Direction.TO_CLIENT or event.unit is None:
+        consumer = self._consumers.get((event.conn, event.consumer_id or 0))
+        if consumer is None or not event.from_sender or event.dir is not Direction.TO_CLIENT or event.unit is None:
             return
-        here.permits -= charged(event)
-        sent = self._sent.get((here.session.topic, event.unit))
-        if sent is None or here.session.subscription not in sent.owed:
+        consumer.permits -= charged(event)
+        sent = self._sent.get((consumer.session.topic, event.unit))
+        if sent is None or consumer.session.subscription not in sent.due_to:
             return
-        sent.owed.discard(here.session.subscription)
+        sent.due_to.discard(consumer.session.subscription)
         if event.t_ns - sent.send.t_ns > _SLACK.slack_ns:
-            self._late(here.session, sent.send, event)
+            self._late(consumer.session, sent.send, event)
 
     def _late(self, session: ConsumerSession, send: Frame, event: Frame) -> None:
         if not self.tracker.load.quiet(send.t_ns, event.t_ns, _SLACK):
-            self.undecided("the machine was too busy to tell what was kept from what was slow")
+            self.undecided("the machine was too busy to decide whether a message was kept or only slow")
             return
         self.breach(
             "kept",
-            f"subscription {session.subscription} of the non-persistent topic {session.topic} had permits at "
-            f"{ms(send.t_ns)}, when a message came that was sent to it at {ms(event.t_ns)}; expected at once, or never",
+            f"subscription {session.subscription} of the non-persistent topic {session.topic} had permits when a "
+            f"message arrived at {ms(send.t_ns)}; expected it to be sent at once, or never; it was sent at "
+            f"{ms(event.t_ns)}",
             send,
             event,
         )
 
     def finish(self) -> None:
         for sent in self._sent.values():
-            if sent.owed:
+            if sent.due_to:
                 self.exercise(sent.send)
 
 
-def _shares(here: _Here, other: _Here) -> bool:
-    return here.session.subscription == other.session.subscription
+def _shares(consumer: _Consumer, other: _Consumer) -> bool:
+    return consumer.session.subscription == other.session.subscription

@@ -10,8 +10,8 @@ from assay_conformance.pulsar.checks.throttling._read_ahead import SEEN_AHEAD_BY
 
 
 class PendingPublishesPauseReads(Check):
-    """Where a step keeps the store waiting: a connection has no more SENDs without an answer than the broker's limit,
-    and what it may have read ahead."""
+    """Where a step holds the store, a connection has no more unanswered SENDs than the broker's limit, plus what may
+    have been read ahead."""
 
     requirement = RequirementId("throttling.pending-publishes-pause-reads")
 
@@ -20,8 +20,9 @@ class PendingPublishesPauseReads(Check):
         steps = self.view.case.steps
         self._holds = any(step.who is Who.BROKER and step.verb == "hold_store" for step in steps)
         self._unanswered: dict[int, list[Frame]] = {}
-        self._odd: set[int] = set()
-        """Connections on which SENDs came from a fault: kept back and let go at once, or made up, whoever reads."""
+        self._not_judged: set[int] = set()
+        """Connections on which a fault held back or injected SENDs, which then arrive whether the broker reads or
+        not."""
 
     def concerned(self) -> bool:
         return self._holds
@@ -31,8 +32,8 @@ class PendingPublishesPauseReads(Check):
         if not self._holds or not event.at_broker:
             return
         if event.sides is Sides.RECEIVER:
-            self._odd.add(event.conn)
-        if event.conn in self._odd:
+            self._not_judged.add(event.conn)
+        if event.conn in self._not_judged:
             return
         waiting = self._unanswered.setdefault(event.conn, [])
         waiting.append(event)
@@ -42,8 +43,8 @@ class PendingPublishesPauseReads(Check):
         if len(waiting) == self._most + ahead + 1:
             self.breach(
                 "reads-on",
-                f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)} with "
-                f"{len(waiting) - 1} others there that it had not answered; at {self._most} it should have stopped",
+                f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)}, when "
+                f"{len(waiting) - 1} others were unanswered; expected it to stop reading at {self._most}",
                 waiting[0],
                 event,
             )

@@ -12,7 +12,8 @@ from assay_conformance.pulsar.timeline.permits import charged
 
 @dataclass(slots=True)
 class _Reader:
-    """`entries` that a read begun by now may still bring; `fewest` messages in an entry so far, 0 = none known."""
+    """`entries`: how many a read begun by now may still bring; `fewest`: messages of the smallest entry, 0 for none
+    yet."""
 
     permits: int = 0
     entries: int = 0
@@ -21,8 +22,8 @@ class _Reader:
 
 
 class PreciseDispatcherFlowControl(Check):
-    """With precise flow control a read takes no more entries than its permits hold, as far as the broker has seen what
-    this consumer's entries hold: counted here with the smallest it was sent."""
+    """With precise flow control a read takes no more entries than its permits allow, by what the broker has seen of the
+    consumer's entries. Here the smallest entry that the consumer was sent is used."""
 
     requirement = RequirementId("throttling.precise-dispatcher-flow-control")
 
@@ -54,9 +55,9 @@ class PreciseDispatcherFlowControl(Check):
         if reader.entries <= 0:
             self.breach(
                 "read-too-large",
-                f"consumer id {event.consumer_id} on connection {event.conn} was sent "
-                f"{event.ids[0].name} at {ms(event.t_ns)}; its entries hold {reader.fewest} "
-                f"messages or more, and with {reader.permits} permits left no read can have taken this one as well",
+                f"consumer id {event.consumer_id} on connection {event.conn} had {reader.permits} permits left, and "
+                f"its entries hold {reader.fewest} messages or more; expected no read to take {event.ids[0].name} as "
+                f"well; it was sent at {ms(event.t_ns)}",
                 *([reader.granted] if reader.granted else []),
                 event,
             )

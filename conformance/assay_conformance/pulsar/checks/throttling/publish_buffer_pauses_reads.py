@@ -10,10 +10,10 @@ from assay_conformance.pulsar.checks.throttling._read_ahead import SEEN_AHEAD_BY
 
 
 class PublishBufferPausesReads(Check):
-    """Where a step keeps the store waiting: SENDs without an answer have no more bytes, on all connections of a broker
-    together, than its limit, and what it may have read ahead on each.
+    """Where a step holds the store, the unanswered SENDs on all connections of a broker together have no more bytes
+    than its limit, plus what may have been read ahead on each.
 
-    Judged where one broker has all topics. Who connects when it is full is left out: there is nothing yet to stop.
+    Judged where one broker owns all topics. Connections that open while the buffer is full are left out.
     """
 
     requirement = RequirementId("throttling.publish-buffer-pauses-reads")
@@ -26,17 +26,17 @@ class PublishBufferPausesReads(Check):
         self._judged = held and topology.brokers == 1 and self._most_bytes > 0
         self._unanswered: dict[int, list[Frame]] = {}
         self._bytes = 0
-        self._odd: set[int] = set()
-        """Connections on which a fault lets SENDs go, or that came when the buffer was, or may have been, full."""
-        self._told = False
+        self._not_judged: set[int] = set()
+        """Connections on which a fault delays SENDs, or that opened while the buffer was, or may have been, full."""
+        self._reported = False
 
     def concerned(self) -> bool:
         return self._judged
 
     @on(Opened)
     def opened(self, event: Opened) -> None:
-        if self._odd or self._bytes > self._most_bytes:
-            self._odd.add(event.conn)
+        if self._not_judged or self._bytes > self._most_bytes:
+            self._not_judged.add(event.conn)
 
     @on(Closed)
     def closed(self, event: Closed) -> None:
@@ -48,8 +48,8 @@ class PublishBufferPausesReads(Check):
         if not self._judged or not event.at_broker:
             return
         if event.sides is Sides.RECEIVER:
-            self._odd.add(event.conn)
-        if event.conn in self._odd:
+            self._not_judged.add(event.conn)
+        if event.conn in self._not_judged:
             return
         self._unanswered.setdefault(event.conn, []).append(event)
         self._bytes += event.size
@@ -57,13 +57,13 @@ class PublishBufferPausesReads(Check):
             return
         self.exercise(event)
         largest = max(frame.size for waiting in self._unanswered.values() for frame in waiting)
-        if self._bytes > self._most_bytes + len(self._unanswered) * (SEEN_AHEAD_BYTES + largest) and not self._told:
-            self._told = True
+        if self._bytes > self._most_bytes + len(self._unanswered) * (SEEN_AHEAD_BYTES + largest) and not self._reported:
+            self._reported = True
             self.breach(
                 "reads-on",
                 f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)}, which "
-                f"made {self._bytes} bytes on {len(self._unanswered)} connections that it had not answered; at "
-                f"{self._most_bytes} it should have stopped reading all of them",
+                f"made {self._bytes} unanswered bytes on {len(self._unanswered)} connections; expected it to stop "
+                f"reading all of them at {self._most_bytes}",
                 next(waiting[0] for waiting in self._unanswered.values() if waiting),
                 event,
             )

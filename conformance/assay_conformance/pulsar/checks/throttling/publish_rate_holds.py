@@ -22,10 +22,10 @@ from assay_conformance.pulsar.checks.throttling._read_ahead import READ_AHEAD_BY
 
 RATE_ERROR = 1.1
 LEAST_SHARE = 0.9
-"""A publish rate is kept within ten percent, either way."""
+"""A publish rate is kept within ten percent, in both directions."""
 
 LEAST_PERIODS = 10
-"""Less than this tells nothing from below: a pause is rounded up to what the broker's timer can do."""
+"""With fewer periods the lower bound is not judged: a pause is rounded up to the resolution of the broker's timer."""
 
 OWN_ERRORS = (
     "ChecksumError",
@@ -34,11 +34,11 @@ OWN_ERRORS = (
     "TopicTerminatedError",
     "TransactionConflict",
 )
-"""SEND_ERRORs that have a cause of their own, whatever the rate."""
+"""SEND_ERRORs that have a cause other than the rate."""
 
 
 class PublishRateHolds(HoldingsCheck):
-    """A producer beyond the topic's publish rate is slowed down, and no further: no error, nothing lost, order kept."""
+    """A producer above the topic's publish rate is slowed down, and no more: no error, nothing lost, order kept."""
 
     requirement = RequirementId("throttling.publish-rate-holds")
     codes: ClassVar[dict[Kind, str]] = {Kind.LOST: "lost", Kind.DISORDER: "reordered"}
@@ -53,7 +53,7 @@ class PublishRateHolds(HoldingsCheck):
         self._stored: dict[str, list[Stored]] = {}
         topology = self.view.case.topology
         self._of_broker = topology.settings.publish_rate
-        """The rate of all topics together, which can be told where one broker has them all."""
+        """The rate of all topics together, which can be judged where one broker owns them all."""
         self._is_shared = topology.brokers == 1 and self._of_broker.messages > 0
         self._all: list[Stored] = []
         self._undisturbed = not self.view.case.faults and not self.view.case.topology.settings.publish_rate.is_set
@@ -62,19 +62,19 @@ class PublishRateHolds(HoldingsCheck):
         return bool(self._topics) or self._is_shared
 
     def judges(self, holding: Holding) -> bool:
-        """What came under an id that another message had may be a duplicate, and the rate has no part in it."""
+        """A SEND with an id that was used before may be a duplicate, which has nothing to do with the rate."""
         reuses_ids = holding.handle in self.tracker.lines.reuses_ids
         return holding.topic.name in self._topics and not reuses_ids and keeps_call_order(self, holding)
 
     def standing(self, holding: Holding, send: Operation) -> Standing:
-        """One that was taken for a duplicate is not missed: that it was none is a matter of deduplication, where that
-        is on."""
+        """A message that the broker took for a duplicate is not expected: whether it was one is judged by
+        deduplication."""
         if not holding.topic.deduplication:
             return super().standing(holding, send)
         unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
-        told = send.completion.message_id if send.completion is not None else None
+        message_id = send.completion.message_id if send.completion is not None else None
         called_duplicate = unit is not None and any(map(is_duplicate, unit.receipts))
-        if called_duplicate or (told is not None and told.is_duplicate_marker):
+        if called_duplicate or (message_id is not None and message_id.is_duplicate_marker):
             return Standing.POSSIBLE
         return super().standing(holding, send)
 
@@ -99,8 +99,8 @@ class PublishRateHolds(HoldingsCheck):
             self.breach(
                 "answered-with-error",
                 f"topic {topic.name} has a publish rate of {topic.publish_rate.messages} messages per "
-                f"{topic.publish_rate.period_s} s; the SEND with sequence id {event.sequence_id} was answered by "
-                f"{event.fields.get('error')} at {ms(event.t_ns)}, where the broker should only have read it later",
+                f"{topic.publish_rate.period_s} s; expected the SEND with sequence id {event.sequence_id} to be read "
+                f"later; it was answered by {event.fields.get('error')} at {ms(event.t_ns)}",
                 event,
             )
 
@@ -109,17 +109,17 @@ class PublishRateHolds(HoldingsCheck):
         if any(step.verb == "store_entries" for step in self.view.case.steps):
             return
         if self._all:
-            self._speed("the broker", self._of_broker, self._all)
+            self._judge_speed("the broker", self._of_broker, self._all)
             for entry in self._all[self._of_broker.messages :]:
                 self.exercise(entry)
         for name, entries in self._stored.items():
             topic = self._topics[base_topic(name)]
-            self._speed(f"topic {topic.name}", topic.publish_rate, entries)
+            self._judge_speed(f"topic {topic.name}", topic.publish_rate, entries)
             if self._undisturbed and len(self._stored) == 1 and name == topic.name:
-                self._judge_from_below(topic, entries)
+                self._judge_lower_bound(topic, entries)
 
-    def _speed(self, who: str, rate: Rate, entries: Sequence[Stored]) -> None:
-        """The fullest stretch holds the rate's share of it, the full bucket it began with, and what was read ahead."""
+    def _judge_speed(self, subject: str, rate: Rate, entries: Sequence[Stored]) -> None:
+        """The busiest interval has no more than its share of the rate, one full bucket, and what was read ahead."""
         per_ns = rate.messages * RATE_ERROR / (rate.period_s * NS_PER_S)
         counts = [entry.meta.messages for entry in entries]
         connections = max(1, len(self.tracker.opened))
@@ -135,17 +135,17 @@ class PublishRateHolds(HoldingsCheck):
             return
         self.breach(
             "too-fast",
-            f"{who} has a publish rate of {rate.messages} messages per {rate.period_s} s; from "
-            f"{ms(start.t_ns)} to {ms(end.t_ns)} {round(excess)} more were stored than that, where {round(allowed)} "
-            "are the most",
+            f"{subject} has a publish rate of {rate.messages} messages per {rate.period_s} s; expected at most "
+            f"{round(allowed)} beyond that in any interval; from {ms(start.t_ns)} to {ms(end.t_ns)} {round(excess)} "
+            "more were stored",
             start,
             end,
         )
 
-    def _judge_from_below(self, topic: Topic, entries: Sequence[Stored]) -> None:
-        """Once the last message was asked for, one is waiting until it is stored. Of several topics one may stop what
-        another's messages come by, what is a duplicate is not stored, and of two limits it is not told which one held:
-        of these nothing is said."""
+    def _judge_lower_bound(self, topic: Topic, entries: Sequence[Stored]) -> None:
+        """Judge from the last send call on, when messages are waiting until the last is stored. Not with several
+        topics, of which one may stop the other's connection; nor with deduplication, where duplicates are not stored;
+        nor with two limits, of which either may have applied."""
         rate = topic.publish_rate
         calls_ns = [send.invoke.t_ns for sends in self.tracker.sends.values() for send in sends]
         if not calls_ns or rate.bytes > 0 or topic.deduplication or len(self.view.case.topology.topics) > 1:
@@ -162,8 +162,8 @@ class PublishRateHolds(HoldingsCheck):
             return
         self.breach(
             "starved",
-            f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s; in {periods} "
-            f"periods from {ms(began_ns)} on {count} were stored, with more waiting all the while, where "
-            f"{round(least)} are the least",
+            f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s, and messages "
+            f"were waiting all the time; expected at least {round(least)} in {periods} periods from {ms(began_ns)} on; "
+            f"{count} were stored",
             entries[-1],
         )

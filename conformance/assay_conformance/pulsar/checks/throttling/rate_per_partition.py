@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._supply import FedCheck
+from assay_conformance.pulsar.checks.throttling._supply import SupplyCheck
 
 
-class RatePerPartition(FedCheck):
-    """Partitions of one topic, each from below: from above each is a topic like any other."""
+class RatePerPartition(SupplyCheck):
+    """The lower bound for each partition of a topic. (For the upper bound each is a topic like any other.)"""
 
     requirement = RequirementId("throttling.rate-per-partition")
 

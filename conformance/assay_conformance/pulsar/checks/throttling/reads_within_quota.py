@@ -11,8 +11,8 @@ from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck
 
 
 class ReadsWithinQuota(DispatchCheck):
-    """A read takes no more entries than there are tokens. Two reads side by side in a tenth of a period, one at the end
-    of a period and one in the next, have the tokens of both."""
+    """A read takes no more entries than there are tokens. Two reads within a tenth of a period, one at the end of a
+    period and one in the next, have the tokens of both."""
 
     requirement = RequirementId("throttling.reads-within-quota")
 
@@ -22,12 +22,13 @@ class ReadsWithinQuota(DispatchCheck):
             return
         for began, last, entries in _bursts(limiter):
             self.exercise(began)
-            most = 2 * rate * limiter.readers
+            most = 2 * rate * limiter.concurrent_reads
             if entries > most:
-                self.found(
+                self.report(
                     "read-too-large",
-                    f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; {entries} entries "
-                    f"left from {ms(began.t_ns)} to {ms(last.t_ns)}, where reads can have taken {most} at most",
+                    f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected reads of at "
+                    f"most {most} entries within a tenth of a period; {entries} were sent from {ms(began.t_ns)} to "
+                    f"{ms(last.t_ns)}",
                     began,
                     last,
                 )
@@ -35,7 +36,7 @@ class ReadsWithinQuota(DispatchCheck):
 
 
 def _bursts(limiter: Dispatches) -> Iterator[tuple[Frame, Frame, int]]:
-    """What left within a tenth of a period: its first and last frame, and how many entries it was."""
+    """Yield what left within a tenth of a period: the first and last frame, and the number of entries."""
     began = last = limiter.frames[0]
     count = 0
     for frame in limiter.frames:

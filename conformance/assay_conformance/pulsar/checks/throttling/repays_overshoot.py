@@ -11,13 +11,13 @@ from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck
 
 
 class RepaysOvershoot(DispatchCheck):
-    """After a read that overdrew, nothing leaves until the periods since then have paid for it.
+    """After a read that took more than its tokens, nothing is sent until later periods have paid for it.
 
-    A read is what leaves within a tenth of a period. When one begins, the tokens there were at some earlier read (R at
-    most) and those that have flowed in by then must exceed what has left since that read. A read may have had its
-    tokens as soon as the one before it had left: a broker takes its time; and what had flowed in before that, for
-    almost a period, may have been added after it (AsyncTokenBucket adds all at once, once a period at most).
-    Several subscriptions on one limiter may read side by side and are not judged.
+    A read is what is sent within a tenth of a period. When it begins, the tokens of an earlier read (at most the rate)
+    plus those added since then must exceed what was sent since that earlier read. A read may have got its tokens as
+    soon as the one before it was sent, since the broker takes its time; and tokens of almost a whole period before that
+    may have been added after it (AsyncTokenBucket adds all at once, once a period at most). Several subscriptions with
+    one limiter may read at the same time, and are not judged.
     """
 
     requirement = RequirementId("throttling.repays-overshoot")
@@ -37,12 +37,11 @@ class RepaysOvershoot(DispatchCheck):
                 flows_ns = began.t_ns - granted_ns + limiter.period_ns + limiter.period_ns // 8
                 allowed = rate + rate * flows_ns // limiter.period_ns
                 if since >= allowed:
-                    self.found(
+                    self.report(
                         "not-repaid",
-                        f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; {since} "
-                        "left from "
-                        f"{ms(earlier.t_ns)} on, and the next one already at {ms(began.t_ns)}, when no more than "
-                        f"{allowed} can have been allowed",
+                        f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected at most "
+                        f"{allowed} between {ms(earlier.t_ns)} and {ms(began.t_ns)}; {since} were sent, and the next "
+                        "one at the end of that time",
                         earlier,
                         began,
                     )
@@ -50,7 +49,8 @@ class RepaysOvershoot(DispatchCheck):
 
 
 def _reads(limiter: Dispatches) -> Iterator[tuple[Frame, int]]:
-    """Reads as far as they can be told apart: what left within a tenth of a period, and how many messages it was."""
+    """Yield reads as far as they can be distinguished: what was sent within a tenth of a period, as first frame and
+    count."""
     began, count = limiter.frames[0], 0
     for frame, messages in zip(limiter.frames, limiter.messages, strict=True):
         if frame.t_ns - began.t_ns > limiter.period_ns // 10:

@@ -12,7 +12,7 @@ from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
 
 
 class ReplayOvershootsOnce(DispatchWindows):
-    """Where what comes again and what is new left together: one read may be beyond the rate, and is repaid."""
+    """Where redelivered and new entries are sent together, one read may exceed the rate, and is repaid."""
 
     requirement = RequirementId("throttling.replay-overshoots-once")
 
@@ -24,7 +24,7 @@ class ReplayOvershootsOnce(DispatchWindows):
             yield "messages", limiter.rate.messages, limiter.messages
 
     def exercised_by(self, limiter: Dispatches, _rate: int, _charges: Sequence[int]) -> Iterator[Event]:
-        """What is new and leaves within a period of something that comes again."""
+        """Yield new entries that are sent within a period of a redelivered one."""
         again = {frame.seq for frame in limiter.again}
         for earlier, frame in pairwise(limiter.frames):
             mixed = (earlier.seq in again) != (frame.seq in again)
