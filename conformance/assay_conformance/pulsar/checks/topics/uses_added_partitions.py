@@ -34,8 +34,8 @@ def uses_added_partitions(timeline: Timeline) -> Says:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """A producer that is registered with all partitions: `before` is their old number, `count` the new one, and `answer`
-    completed its registrations."""
+    """A producer that is registered with all partitions: `before` is their old number, `count` the new one, and
+    `answer` completed its registrations."""
 
     handle: int
     before: int
@@ -86,7 +86,8 @@ def _router_is_given_all(timeline: Timeline, one: _Finder) -> Says:
             continue
         yield Exercised(notes[0])
         if notes[0].values["partitions"] != one.count:
-            given = f"for message {send.invoke.number} its router was called with {notes[0].values['partitions']} partitions"
+            partitions = notes[0].values["partitions"]
+            given = f"for message {send.invoke.number} its router was called with {partitions} partitions"
             yield from _report(timeline, "router-told-otherwise", given, one, send)
             return
 
