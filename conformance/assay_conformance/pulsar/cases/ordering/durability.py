@@ -1,8 +1,8 @@
-"""Cases in which processes of a real cluster die while messages are under way, and come back.
+"""Cases in which processes of a real cluster are killed while messages are being sent, and started again.
 
-A family by kind and seed: `killed(KINDS["broker"], seed=7)`. The kind says who dies, the seed after how many messages,
-for how long, and where the topic is by then. The checks are those of every other Case: what was acknowledged is stored,
-once where deduplication is on, in the order of its sends, under ids that grow, and is received.
+A family by kind and seed: `killed(KINDS["broker"], seed=7)`. The kind says what is killed, the seed after how many
+messages, for how long, and where the topic is by then. The checks are those of every other Case: what was acknowledged
+is stored, once where deduplication is on, in the order of its sends, with increasing ids, and is received.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from assay_conformance.model.outside import Kill, Role, Target
 BOOKIES, BROKERS = 3, 2
 
 KILLS = 3
-"""Of one Case, one after the other."""
+"""In one Case, one after the other."""
 
 SENDS = 600
-"""Around each kill: it comes while some are stored, some are under way, and some have not left yet."""
+"""Around each kill: when it happens some are stored, some are pending, and some have not left yet."""
 OPENING = 2
-"""Before all of them."""
+"""Before the first kill."""
 FIRST, LAST = 200, 400
-"""The kill comes at one of the SENDs in between."""
+"""The kill happens at one of the SENDs in between."""
 
 DOWN_MS = (200, 1_500)
-"""For so long what was killed is not started again."""
+"""How long a killed process is not started again."""
 
 MESSAGE_BYTES = 1_024
 CHUNKED_BYTES, CHUNK_BYTES = 300_000, 2_048
 DELAY_MS = 3_000
-"""Beyond what a kill takes, and far short of what a cluster takes to come back."""
+"""Longer than a kill takes, and far shorter than a cluster takes to come back."""
 
 WRITTEN_MS = 1_200
-"""More than the period in which a cursor is written once."""
+"""More than the interval at which a cursor is persisted."""
 
 _BACK_MS = 90_000
-"""Six Java processes come up one after the other, on a machine that does other things."""
+"""Six Java processes start one after the other, on a busy machine."""
 
 
 class Draws:
-    """Numbers from a seed, the same everywhere."""
+    """Numbers from a seed, the same on every machine."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
         self._count = 0
 
     def between(self, first: int, last: int) -> int:
-        """Both may come."""
+        """Return a number from `first` to `last`, both included."""
         self._count += 1
         drawn = hashlib.sha256(f"{self._seed}/{self._count}".encode()).digest()
         return first + int.from_bytes(drawn[:8], "big") % (last - first + 1)
@@ -60,13 +60,13 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Who dies at once. `targets` are told which broker has the topic."""
+    """What is killed at the same time. `targets` gets the broker that owns the topic."""
 
     id: str
     words: str
     targets: Callable[[Draws, int], tuple[Target, ...]]
     loads: bool = True
-    """The topic is loaded again, for its broker is among them."""
+    """Whether the topic is loaded again, since its broker is among the targets."""
 
 
 def _bookie(draws: Draws) -> Target:
@@ -74,7 +74,7 @@ def _bookie(draws: Draws) -> Target:
 
 
 def _everything(_draws: Draws, _home: int) -> tuple[Target, ...]:
-    """The metadata store first: it has to be back before the others."""
+    """The metadata store comes first: it has to be back before the others."""
     sizes = {Role.METADATA_STORE: 1, Role.BOOKIE: BOOKIES, Role.BROKER: BROKERS}
     return tuple(Target(role=role, index=index) for role, size in sizes.items() for index in range(size))
 
@@ -83,18 +83,19 @@ KINDS: Mapping[str, Kind] = {
     kind.id: kind
     for kind in (
         Kind("bookie", "a bookie", lambda draws, _home: (_bookie(draws),), loads=False),
-        Kind("broker", "the broker that has the topic", lambda _draws, home: (Target(index=home),)),
+        Kind("broker", "the broker that owns the topic", lambda _draws, home: (Target(index=home),)),
         Kind("both", "that broker and a bookie", lambda draws, home: (_bookie(draws), Target(index=home))),
         Kind("everything", "every process of the cluster", _everything),
     )
 }
-"""Who is killed, by its word in the Case's id."""
+"""Kinds by their word in the Case's id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is under way: a topic, how its producer is configured, what each message is besides, and what has to hold;
-    `after_load` only where the broker dies, so that another loads the topic and connections are lost."""
+    """What is being sent: the topic, the producer's configuration, further fields of each message, and the
+    requirements; `after_load` only where the broker is killed, so that another loads the topic and connections are
+    lost."""
 
     id: str
     words: str
@@ -150,15 +151,15 @@ LOADS: Mapping[str, Load] = {
 
 
 def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILLS) -> Case:
-    """`kills` times: `SENDS` messages are sent, in their midst the kind's targets die, and all are received.
+    """`kills` times: `SENDS` messages are sent, the kind's targets are killed meanwhile, and all messages are received.
 
-    Where the topic is then is likely: there are two brokers, and a drawn move comes before some of the kills.
+    Where the topic is then is only likely: there are two brokers, and a drawn move comes before some of the kills.
     """
     draws = Draws(f"{kind.id}/{load.id}/{seed}")
     plan, faults = Schedule(), list[Fault]()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
-    # Until its first receipt a client may take its numbers from the broker: that has Cases of its own.
+    # Until its first receipt a client may take its numbers from the broker: that is tested by other Cases.
     plan.wait_ops(plan.send(producer, OPENING, load.size, **(load.message or {})), deadline_ms=_BACK_MS)
     _read(plan, consumer, OPENING)
     home = draws.between(0, BROKERS - 1)
@@ -194,12 +195,12 @@ def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILL
 
 
 _PATIENT: Config = {"send_timeout_ms": 0, "max_pending_messages": SENDS, "block_if_queue_full": True}
-"""Every send is to end as sent: what is unknown binds nobody."""
+"""Every send has to succeed: a send with an unknown result proves nothing."""
 
 
 def _read(plan: Schedule, consumer: int, count: int) -> None:
-    """All of them, acknowledged in two halves, and so long ago that no kill may undo it. (Nor may an unload: one that
-    comes while the cursor's ledger is being made forgets acknowledgements, ManagedCursorImpl.)"""
+    """Receive and acknowledge all of them, in two halves, and wait until no kill can undo it. (An unload could: one
+    that comes while the cursor's ledger is being created loses acknowledgements, ManagedCursorImpl.)"""
     for half in (count // 2, count - count // 2):
         plan.wait_ops(plan.receive(consumer, half, _BACK_MS), deadline_ms=_BACK_MS)
         plan.wait_ops(plan.ack(consumer))
@@ -214,7 +215,7 @@ def _topology(load: Load) -> Topology:
 
 
 def _kill(targets: tuple[Target, ...], load: Load, draws: Draws, number: int) -> tuple[Fault, ...]:
-    """All at the same SEND. Messages are numbered by their sequence id, and the chunks of one have the same."""
+    """Kill all at the same SEND. Messages are counted by sequence id, which all chunks of a message share."""
     first = OPENING + number * load.sends
     if load.max_message_bytes is None:
         trigger = up("SEND", where={"sequence_id": first + draws.between(FIRST, LAST)})

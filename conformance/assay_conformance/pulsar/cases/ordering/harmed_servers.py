@@ -1,4 +1,4 @@
-"""Cases in which a server, or the disk of one, is harmed while messages are under way, and works again."""
+"""Cases in which a server or its disk fails while messages are being sent, and works again."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ SENDS = 400
 AT_SEND = 100
 
 DISK_MS = 4_000
-"""A bookie looks at its disks every second, and has noticed by then."""
+"""A bookie checks its disks every second, and has noticed by then."""
 PAUSE_MS = 3_000
-"""Long enough to be missed, and shorter than any session."""
+"""Long enough to be noticed, and shorter than any session time-out."""
 DOWN_MS = 500
 
 _PATIENT: Config = {"send_timeout_ms": 0, "max_pending_messages": SENDS, "block_if_queue_full": True}
-"""Every send is to end as sent: what is unknown binds nobody."""
+"""Every send has to succeed: a send with an unknown result proves nothing."""
 
 _BACK_MS = 150_000
-"""A node that comes up again on a busy machine, and a client that has long been waiting for it by then."""
+"""Time for a node to start again on a busy machine, and for a client that waits for it."""
 
 
 def harmed(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Case:
-    """Messages are sent before, while and after something is of no use, and all are received."""
+    """Messages are sent before, during and after the fault, and all are received."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
-    # Until its first receipt a client may take its numbers from the broker: that has Cases of its own.
+    # Until its first receipt a client may take its numbers from the broker: that is tested by other Cases.
     plan.wait_ops(plan.send(producer, 1, MESSAGE_BYTES), deadline_ms=_BACK_MS)
     plan.send(producer, SENDS, MESSAGE_BYTES)
     plan.wait_healed(0, deadline_ms=_BACK_MS)
@@ -65,35 +65,39 @@ def harmed(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Ca
 
 
 CASES = (
-    harmed("topics/full-disk", "The disk of a bookie fills, and is freed", FillDisk(target=BOOKIE), DISK_MS),
+    harmed("topics/full-disk", "The disk of a bookie fills up, and is freed", FillDisk(target=BOOKIE), DISK_MS),
     harmed(
-        "topics/failed-disk", "The disk of a bookie fails, and is mounted anew", ReadOnlyDisk(target=BOOKIE), DISK_MS
+        "topics/failed-disk", "The disk of a bookie fails, and is mounted again", ReadOnlyDisk(target=BOOKIE), DISK_MS
     ),
-    harmed("topics/full-disk-of-broker", "The disk of a broker fills, and is freed", FillDisk(target=BROKER), DISK_MS),
+    harmed(
+        "topics/full-disk-of-broker", "The disk of a broker fills up, and is freed", FillDisk(target=BROKER), DISK_MS
+    ),
     harmed(
         "topics/failed-disk-of-broker",
-        "The disk of a broker fails, and is mounted anew",
+        "The disk of a broker fails, and is mounted again",
         ReadOnlyDisk(target=BROKER),
         DISK_MS,
     ),
     harmed("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
-    harmed("topics/stopped-broker", "A broker is told to end, and started again", Stop(target=BROKER), DOWN_MS),
+    harmed("topics/stopped-broker", "A broker is stopped in order, and started again", Stop(target=BROKER), DOWN_MS),
     harmed("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
-    harmed("topics/stopped-bookie", "A bookie is told to end, and started again", Stop(target=BOOKIE), DOWN_MS),
-    harmed("topics/paused-broker", "A broker is paused, and goes on", Pause(target=BROKER), PAUSE_MS),
-    harmed("topics/unplugged-broker", "A broker loses its network, and has it again", Disconnect(), PAUSE_MS),
-    harmed("topics/paused-bookie", "A bookie is paused, and goes on", Pause(target=BOOKIE), PAUSE_MS),
-    harmed("topics/paused-metadata-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
+    harmed("topics/stopped-bookie", "A bookie is stopped in order, and started again", Stop(target=BOOKIE), DOWN_MS),
+    harmed("topics/paused-broker", "A broker is paused, and resumed", Pause(target=BROKER), PAUSE_MS),
+    harmed("topics/unplugged-broker", "A broker loses its network, and gets it back", Disconnect(), PAUSE_MS),
+    harmed("topics/paused-bookie", "A bookie is paused, and resumed", Pause(target=BOOKIE), PAUSE_MS),
+    harmed("topics/paused-metadata-store", "The metadata store is paused, and resumed", Pause(target=STORE), PAUSE_MS),
     harmed(
         "topics/killed-metadata-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS
     ),
     harmed(
         "topics/stopped-metadata-store",
-        "The metadata store is told to end, and started again",
+        "The metadata store is stopped in order, and started again",
         Stop(target=STORE),
         DOWN_MS,
     ),
     harmed("topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS),
-    harmed("topics/stopped-proxy", "The Pulsar proxy is told to end, and started again", Stop(target=PROXY), DOWN_MS),
-    harmed("topics/paused-proxy", "The Pulsar proxy is paused, and goes on", Pause(target=PROXY), PAUSE_MS),
+    harmed(
+        "topics/stopped-proxy", "The Pulsar proxy is stopped in order, and started again", Stop(target=PROXY), DOWN_MS
+    ),
+    harmed("topics/paused-proxy", "The Pulsar proxy is paused, and resumed", Pause(target=PROXY), PAUSE_MS),
 )

@@ -1,4 +1,4 @@
-"""Ordering: sends in flight together, while the store is slow or the connection dies."""
+"""Ordering: several pending sends while the store is slow or the connection is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.subscription.consumers import KEYS
 
 
 def nacked_while_others_in_flight() -> Case:
-    """Three more come behind the refusal, and are held up until everything was asked for again."""
+    """Three more messages follow the nack, and are held until redelivery of everything was requested."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.nack(consumer, numbers=[0]))
@@ -24,7 +24,7 @@ def nacked_while_others_in_flight() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/nacked-while-others-in-flight",
-        "The first of three messages is refused on an exclusive subscription, and three more are on their way",
+        "The first of three messages is nacked on an exclusive subscription, while three more are on their way",
         ("ordering.old-consumer-epoch-dropped",),
         capabilities=("consumer_epoch",),
         consumer=EXCLUSIVE,
@@ -37,7 +37,7 @@ LEDGER_ENTRIES, FULL_LEDGERS = 10, 6
 
 
 def order_across_a_cut() -> Case:
-    """Of three sends two are lost with the connection, and three more are asked for before the producer is back."""
+    """Of three sends two are lost with the connection, and three more follow before the producer has reconnected."""
     plan = Schedule()
     client = plan.client()
     producer = plan.producer(client)
@@ -58,14 +58,14 @@ def order_across_a_cut() -> Case:
         faults=(
             Fault(trigger=up("SEND", k=2), action=Drop()),
             Fault(trigger=up("SEND", k=3), action=Cut(before=True)),
-            # A broker that is far away has not answered by then, and need not be held up.
+            # A broker that is far away has not answered by then, and need not be held.
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back), optional=True),
         ),
     )
 
 
 def pipelined_sends() -> Case:
-    """Many sends at once, without any fault: a broker must store and acknowledge what it answers."""
+    """Many sends at once, without any fault: a broker must store all, and acknowledge what it stores."""
     plan = Schedule()
     client = plan.client()
     producer = plan.producer(client)
@@ -76,7 +76,7 @@ def pipelined_sends() -> Case:
     plan.wait_received(consumer, 30)
     return plan.case(
         "ordering/pipelined-sends",
-        "Thirty sends in one go are all stored, in order",
+        "Thirty sends at once are all stored, in order",
         ("ordering.keeps-send-order",),
         capabilities=("consumer",),
     )
@@ -91,7 +91,7 @@ def receipts_after_slow_write() -> Case:
     plan.wait_ops()
     return plan.case(
         "ordering/receipts-after-slow-write",
-        "Four sends become durable at the same moment, and are receipted in order",
+        "Four sends become durable at the same moment, and get their receipts in order",
         ("ordering.receipts-in-send-order",),
     )
 
@@ -106,21 +106,21 @@ def sequence_ids_across_reconnect() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "ordering/sequence-ids-across-reconnect",
-        "Sequence ids go on where they were when the producer has reconnected",
+        "Sequence ids go on after a reconnect where they were before",
         ("ordering.sequence-ids-increase-by-one",),
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
     )
 
 
 def sequence_ids_across_early_reconnect() -> Case:
-    """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
+    """The broker knows no last id after the reconnect either: that must not reset the numbers."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "ordering/sequence-ids-across-early-reconnect",
-        "The connection dies with the very first SEND, and sequence ids go on behind those already given",
+        "The connection is lost with the very first SEND, and sequence ids go on after those already assigned",
         ("ordering.sequence-ids-increase-by-one",),
         faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
     )
@@ -158,7 +158,8 @@ def callbacks_of_late_receipts() -> Case:
 
 
 def delivery_across_a_cut() -> Case:
-    """The application has taken half of a batch when the connection dies; nothing was acknowledged: all comes again."""
+    """The application has received half of a batch when the connection is lost; nothing was acknowledged: all comes
+    again."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
     consumer = plan.consumer(plan.client())
@@ -168,14 +169,14 @@ def delivery_across_a_cut() -> Case:
     plan.wait_ops(plan.receive(consumer, 9, 1_500))
     return plan.case(
         "ordering/delivery-across-a-cut",
-        "Single messages and a batch are handed over in order, before and after a reconnect",
+        "Single messages and a batch are received in order, before and after a reconnect",
         ("ordering.delivers-in-message-id-order",),
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
 
 
 def keys_across_a_cut() -> Case:
-    """Two keys in turn, a batch of each among them; of what had come nothing was acknowledged, so all comes again."""
+    """Two keys in turn, with a batch of each; nothing was acknowledged before the cut, so all comes again."""
     plan = Schedule()
     singles = [plain(number) | {"key": "ab"[number % 2]} for number in range(6)]
     batches = [batch(range(6, 9)) | {"key": "a"}, batch(range(9, 12)) | {"key": "b"}]
@@ -187,7 +188,7 @@ def keys_across_a_cut() -> Case:
     plan.wait_ops(plan.receive(consumer, 12, 1_500))
     return plan.case(
         "ordering/keys-across-a-cut",
-        "Messages of two keys, alone and in batches, are handed over in order, before and after a reconnect",
+        "Messages of two keys, alone and in batches, are received in order, before and after a reconnect",
         ("ordering.key-delivered-in-order",),
         consumer={"subscription_type": "key_shared"},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
@@ -195,7 +196,7 @@ def keys_across_a_cut() -> Case:
 
 
 def message_ids_across_new_ledgers() -> Case:
-    """Every load of a topic begins a ledger."""
+    """Every load of a topic begins a new ledger."""
     plan = Schedule()
     client = plan.client()
     producer = plan.producer(client)
@@ -215,7 +216,7 @@ def message_ids_across_new_ledgers() -> Case:
 
 
 def message_ids_across_full_ledgers() -> Case:
-    """Nobody is sent away: what is under way when a ledger ends is stored in the next one."""
+    """No connection or producer is closed: what is pending when a ledger ends is stored in the next one."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -232,12 +233,12 @@ def message_ids_across_full_ledgers() -> Case:
 
 
 NOTHING_MS = 200
-"""How long a consumer must not be sent what is out elsewhere: longer than acknowledgments take to leave."""
+"""How long a consumer must not be sent keys that are out elsewhere: longer than acknowledgements take to leave."""
 
 
 def key_shared_consumers_join_and_leave() -> Case:
-    """The second consumer takes keys over that have entries out at the first, which then acknowledges half of what it
-    has, and goes with the rest."""
+    """The second consumer takes over keys with unacknowledged entries at the first, which then acknowledges half of
+    them and leaves with the rest."""
     plan = Schedule()
     client = plan.client()
     keyed = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
@@ -254,7 +255,8 @@ def key_shared_consumers_join_and_leave() -> Case:
     plan.wait_received(second, 18, deadline_ms=2_000)
     return plan.case(
         "subscription/key-shared-consumers-join-and-leave",
-        "Of two Key_Shared consumers one comes while keys have entries out, and one goes with entries unacknowledged",
+        "Of two Key_Shared consumers one is added while keys have entries out, and one leaves with unacknowledged "
+        "entries",
         ("ordering.key-shared-keeps-order",),
         consumer={"subscription_type": "key_shared"},
         capabilities=("consumer",),

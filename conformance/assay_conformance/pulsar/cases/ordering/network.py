@@ -1,4 +1,4 @@
-"""Ordering, with the network in between late, slow, lossy or cut off."""
+"""Ordering over a network that is late, slow, lossy or interrupted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SHORT_MS = 400
 CASES = (
     with_packet_faults(
         "ordering/lossy-network",
-        "Three packets of a hundred are lost, each way",
+        "Three packets in a hundred are lost, in each direction",
         ("ordering.keeps-send-order", "ordering.callbacks-in-send-order"),
         Shape(loss=0.03, delay_ms=2),
     ),
     with_packet_faults(
         "ordering/packets-reordered-and-duplicated",
-        "A packet in ten is overtaken, another comes twice, each way",
+        "One packet in ten is overtaken and one in ten duplicated, in each direction",
         ("ordering.keeps-send-order", "ordering.delivers-in-message-id-order"),
         Shape(reorder=0.1, duplicate=0.1, delay_ms=2),
     ),
@@ -31,19 +31,19 @@ CASES = (
     ),
     with_toxics(
         "ordering/receipts-with-jitter",
-        "What comes from the broker takes 30 ms, give or take 25",
+        "What the broker sends takes 30 ms, give or take 25",
         ("ordering.callbacks-in-send-order", "ordering.keeps-send-order"),
         Latency(latency_ms=30, jitter_ms=25),
     ),
     with_toxics(
         "ordering/sends-with-jitter",
-        "What goes to the broker takes 30 ms, give or take 25",
+        "What the client sends takes 30 ms, give or take 25",
         ("ordering.keeps-send-order", "ordering.sequence-ids-increase-by-one"),
         Latency(latency_ms=30, jitter_ms=25, direction=TO_BROKER),
     ),
     with_toxics(
         "ordering/low-bandwidth-to-broker",
-        "50 kB a second go to the broker, and half a second of sends is waiting",
+        "The client can send 50 kB a second, and half a second of sends is waiting",
         ("ordering.keeps-send-order",),
         Bandwidth(rate_kb_s=50, direction=TO_BROKER),
     ),

@@ -1,4 +1,4 @@
-"""Cases for robustness: damaged messages, bytes in odd pieces, and calls that must end whatever happens."""
+"""Cases for robustness: damaged messages, bytes in unusual pieces, and calls that must end whatever happens."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def key_based_oversize_message() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/key-based-oversize-message",
-        "Two messages by key, of which one is twice as large as the broker takes",
+        "Two messages by key, one of them twice as large as the broker accepts",
         ("robustness.calls-do-not-hang",),
         capabilities=("key_based_batcher",),
         topology=SMALL,
         producer=KEYED,
         limits=QUICK,
-        # What a client keeps of the limit is for its whole process, and the C++ core does not survive this.
+        # A client may keep the limit for its whole process, and the C++ core crashes here.
         isolation=Isolation.OWN_PROCESS,
     )
 
@@ -36,17 +36,17 @@ def checksum_error_of_second_send() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/checksum-error-of-second-send",
-        "A SEND is spoilt on its way, and the broker says so while the one before it has no receipt",
+        "A SEND is damaged on its way, and is refused while the one before it has no receipt",
         ("robustness.calls-do-not-hang",),
         faults=(lost_before_cut(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
         limits=QUICK,
-        # The C++ core does not survive it.
+        # The C++ core crashes here.
         isolation=Isolation.OWN_PROCESS,
     )
 
 
 def checksum_error_after_timeout() -> Case:
-    """The broker's word for a send that is over stands in front of the receipt of the next one."""
+    """The error for a send that has ended comes before the receipt of the next one."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
@@ -56,7 +56,7 @@ def checksum_error_after_timeout() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/checksum-error-after-timeout",
-        "A SEND is spoilt on its way; the broker's word of it comes after the time-out, when the next one waits",
+        "A SEND is damaged on its way; the error comes after its time-out, when the next one is pending",
         ("robustness.calls-do-not-hang",),
         producer={"send_timeout_ms": 400},
         faults=(
@@ -68,17 +68,17 @@ def checksum_error_after_timeout() -> Case:
     )
 
 
-NOBODYS_ID = 4_711
-"""A producer id that no client gets to in a Case."""
+UNUSED_ID = 4_711
+"""A producer id that no client reaches in a Case."""
 
 
 def checksum_mismatch() -> Case:
-    """Both messages of the first queueful: a client that keeps their permits never gets another one."""
+    """Both messages of the first queueful: a client that does not return their permits gets no more."""
     plan = Schedule()
     plan.consumer_of(plains(range(5)), receives=3, timeout_ms=STARVED_MS)
     return plan.case(
         "robustness/checksum-mismatch",
-        "A bit of the first two messages flips on the way to a consumer with a queue of two",
+        "A bit of the first two messages is flipped on the way to a consumer with a queue of two",
         ("robustness.checksum-mismatch-reported",),
         consumer={**EARLIEST, "receiver_queue_size": 2},
         faults=(Fault(trigger=down("MESSAGE", times=2), action=Corrupt()),),
@@ -99,7 +99,7 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
         ("robustness.any-segmentation",),
         consumer=EARLIEST,
         faults=(Fault(trigger=down("CONNECTED", times=0), action=action),),
-        # Twenty messages of 20 KiB are 420 pieces, and a busy machine leaves more between two of them.
+        # Twenty messages of 20 KiB are 420 pieces, and a busy machine makes the gaps between them longer.
         limits=Limits(operation_ms=25_000),
     )
 
@@ -123,7 +123,7 @@ def concurrent_flushes() -> Case:
 
 
 def calls_during_an_outage() -> Case:
-    """The service is gone for good; each call has a time-out of its own or must end without one."""
+    """The service does not come back; each call has a time-out of its own or must end without one."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -140,7 +140,7 @@ def calls_during_an_outage() -> Case:
     plan.wait_ops()
     return plan.case(
         "robustness/calls-during-an-outage",
-        "The connection is lost and none is to be had any more, while calls go on",
+        "The connection is lost and no other can be made, while calls go on",
         ("robustness.calls-do-not-hang",),
         client={"operation_timeout_ms": 1_000},
         producer={"send_timeout_ms": 500},
@@ -154,12 +154,12 @@ def calls_during_an_outage() -> Case:
 
 
 def send_for_an_unknown_producer() -> Case:
-    """What is altered is known again: it says that it was sent by nobody."""
+    """The altered SEND can be recognised: its producer name is made up."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
-    stray = Rewrite({"producer_id": NOBODYS_ID, "metadata.producer_name": "nobody"})
+    stray = Rewrite({"producer_id": UNUSED_ID, "metadata.producer_name": "nobody"})
     return plan.case(
         "robustness/send-for-an-unknown-producer",
         "A SEND names a producer that its connection never opened",
@@ -171,8 +171,8 @@ def send_for_an_unknown_producer() -> Case:
 
 
 def send_for_a_closed_producer() -> Case:
-    """The client has a second producer on the connection, which goes on. However long it takes to close the first, its
-    SEND comes behind that."""
+    """The client has a second producer on the connection, which goes on. The SEND of the first arrives after its close,
+    however long that takes."""
     plan = Schedule()
     client = plan.client()
     first, second = plan.producer(client), plan.producer(client)
@@ -183,7 +183,7 @@ def send_for_a_closed_producer() -> Case:
     plan.wait_ops(plan.send(second))
     return plan.case(
         "robustness/send-for-a-closed-producer",
-        "A SEND comes to the broker when its producer is closed",
+        "A SEND arrives at the broker after its producer was closed",
         ("robustness.send-without-producer-not-stored",),
         capabilities=("resend_pending",),
         producer={"send_timeout_ms": 2_000},
@@ -207,10 +207,11 @@ CASES = (
     concurrent_flushes(),
     calls_during_an_outage(),
     checksum_mismatch(),
-    pieces("byte-by-byte", "From CONNECTED on every byte comes alone", Resegment(piece_bytes=1)),
+    pieces("byte-by-byte", "From CONNECTED on every byte arrives alone", Resegment(piece_bytes=1)),
     pieces(
         "many-frames-at-once",
-        "From CONNECTED on bytes come in pieces of 1,000, 5 ms apart: many frames in each, none of them at its end",
+        "From CONNECTED on bytes arrive in pieces of 1,000, 5 ms apart: each has many frames, and none ends with a "
+        "piece",
         Resegment(piece_bytes=1_000, gap_ms=5),
     ),
 )

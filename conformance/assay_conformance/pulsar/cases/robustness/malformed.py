@@ -1,4 +1,4 @@
-"""Cases for malformed input beyond damaged bytes, and for messages at the edges of what the protocol allows."""
+"""Cases for malformed input other than damaged bytes, and for messages at the limits of what the protocol allows."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from assay_conformance.model.case import Case, Isolation
 from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
 
 LARGEST_PROPERTY_BYTES = 300_000
-"""Larger than any buffer that a client may keep for metadata, as large as a frame of a few may be."""
+"""Larger than any metadata buffer of a client, and allowed in a frame."""
 SETTLED_MS = 700
 """Silence that shows what a client does not do: longer than any answer takes."""
 
 BACK_MS = 1_200
-"""Silence in which a client that left is back: longer than any answer takes, and a reconnect behind it."""
+"""Silence in which a client has reconnected: longer than any answer and a reconnect after it take."""
 
 TOO_LONG = bytes.fromhex("04000000 00000002 0812".replace(" ", ""))
-"""The beginning of a frame of 64 MiB: no frame may be so long."""
+"""The beginning of a frame of 64 MiB, which is longer than any frame may be."""
 
 COMMAND_TOO_LONG = bytes.fromhex("00000006 00001000 0812".replace(" ", ""))
 """A frame of six bytes whose command has 4,096."""
 
 NO_COMMAND = bytes.fromhex("00000008 00000004 ffffffff".replace(" ", ""))
-"""A frame whose command is no message of any kind."""
+"""A frame whose command cannot be decoded."""
 
 UNKNOWN_COMMAND = bytes.fromhex("00000007 00000003 08e707".replace(" ", ""))
-"""A command of type 999, which nobody has heard of."""
+"""A command of type 999, which is undefined."""
 
 
 def corrupt_batch() -> Case:
-    """In a process of its own, as a client that believes the lengths inside reads and writes where it should not."""
+    """In a process of its own, since a client that trusts the lengths inside may read and write out of bounds."""
     plan = Schedule()
     plan.consumer_of([plain(0), stored.bad_batch(1), batch([2, 3])], receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "robustness/corrupt-batch",
-        "Between two good entries there is a batch that cannot be taken apart",
+        "Between two good entries there is a batch that cannot be decoded",
         ("robustness.corrupt-batch-reported",),
         isolation=Isolation.OWN_PROCESS,
         consumer=EARLIEST,
@@ -49,7 +49,7 @@ def corrupt_metadata() -> Case:
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "robustness/corrupt-metadata",
-        "The metadata of the second of four messages cannot be decoded, under a checksum that fits",
+        "The metadata of the second of four messages cannot be decoded, and its checksum is valid",
         ("robustness.corrupt-metadata-discarded",),
         consumer=EARLIEST,
         faults=(Fault(trigger=down("MESSAGE", k=2), action=Corrupt(part=Part.METADATA, fix_checksum=True)),),
@@ -57,7 +57,7 @@ def corrupt_metadata() -> Case:
 
 
 def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
-    """Closing is all that is asked of the client behind it: what else it does not do is no news where it is deaf."""
+    """The client only has to close the connection: what else it does not do is no finding, as it reads nothing more."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -93,7 +93,7 @@ def edge_case_messages() -> Case:
     plan.wait_ops()
     return plan.case(
         "robustness/edge-case-messages",
-        "Empty and tiny payloads, empty and foreign keys, large properties, an event time of 0",
+        "Empty and tiny payloads, empty and non-ASCII keys, large properties, an event time of 0",
         ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
         capabilities=("producer",),
         consumer=EARLIEST,
@@ -112,7 +112,7 @@ def edge_case_entries() -> Case:
     plan.wait_ops()
     return plan.case(
         "robustness/edge-case-entries",
-        "A null value, a key that is no text, and a batch of nothing but empty messages",
+        "A null value, a key that is not text, and a batch of empty messages",
         ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
         consumer=EARLIEST,
     )
@@ -133,7 +133,9 @@ CASES = (
     _injected(
         "frame-without-command", "A frame holds no command", "robustness.malformed-frame-closes-connection", NO_COMMAND
     ),
-    _injected("unknown-command", "A command of type 999 comes", "robustness.unknown-command-ignored", UNKNOWN_COMMAND),
+    _injected(
+        "unknown-command", "A command of type 999 arrives", "robustness.unknown-command-ignored", UNKNOWN_COMMAND
+    ),
     edge_case_messages(),
     edge_case_entries(),
 )

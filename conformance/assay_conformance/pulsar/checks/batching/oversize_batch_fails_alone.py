@@ -8,7 +8,7 @@ from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.chunking._sent_chunks import properties_bytes
-from assay_conformance.pulsar.checks.chunking._size_limits import told_limit
+from assay_conformance.pulsar.checks.chunking._size_limits import announced_limit
 
 HEADER_BYTES = 128
 """More than a batch adds to a message of its own accord, and an entry to a batch, keys and properties aside."""
@@ -34,7 +34,7 @@ class OversizeBatchFailsAlone(Check):
     @on(Frame, "CONNECTED")
     def connected(self, event: Frame) -> None:
         if event.to_receiver:
-            told = told_limit(event, self.view.case.topology.max_message_bytes)
+            told = announced_limit(event, self.view.case.topology.max_message_bytes)
             self._limit = told if self._limit is None else min(self._limit, told)
 
     @on(Invoke, "flush")

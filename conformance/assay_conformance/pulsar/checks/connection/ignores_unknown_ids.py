@@ -25,7 +25,7 @@ class IgnoresUnknownIds(Ignored):
             for kind, id in _ids(event):
                 self._known.add((event.conn, kind, id))
 
-    def concerns_nobody(self, event: Frame) -> bool:
+    def is_to_be_ignored(self, event: Frame) -> bool:
         named = [(event.conn, kind, id) for kind, id in _ids(event)]
         return event.fate is Fate.INJECTED and bool(named) and not self._known.intersection(named)
 

@@ -1,5 +1,5 @@
-"""Ordering at the application: an Exclusive or Failover consumer hands messages over as they came, and a Key_Shared one
-those of each key."""
+"""Order at the application: an Exclusive or Failover consumer receives messages as they came, a Key_Shared one those of
+each key."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ ORDERED = ("Exclusive", "Failover")
 
 
 @dataclass(slots=True)
-class Taken:
-    """What a consumer handed over from one topic or partition, up to now. `returns`: how often it may still go back."""
+class Progress:
+    """What a consumer has received from one topic or partition. `returns`: how often it may still go back to earlier
+    ids."""
 
     last: Received | None = None
     place: tuple[int, int, int] = (-1, -1, -1)
@@ -21,7 +22,7 @@ class Taken:
 
 
 def is_again(session: ConsumerSession) -> bool:
-    """Its consumer asked for this topic before."""
+    """Whether its consumer has subscribed to this topic before."""
     sessions = session.consumer.sessions if session.consumer is not None else []
     return sum(one.topic == session.topic for one in sessions) > 1
 

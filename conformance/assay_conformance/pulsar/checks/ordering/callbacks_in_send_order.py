@@ -14,10 +14,10 @@ _OK = Outcome.OK
 
 
 class CallbacksInSendOrder(Check):
-    """Completions of one producer's sends come in call order, as the agent wrote them in callback order.
+    """Completions of one producer's sends come in call order, by the order in which the agent wrote them in callbacks.
 
-    Judged are sends that went through the queue: acknowledged ones, and those that timed out. A send refused on the
-    spot overtakes by design. Partitions are producers of their own.
+    Judged are sends that went through the queue: those with a receipt, and those that timed out. A send that fails at
+    once may overtake. Each partition has a producer of its own.
     """
 
     requirement = RequirementId("ordering.callbacks-in-send-order")
@@ -45,8 +45,9 @@ class CallbacksInSendOrder(Check):
         if number < furthest:
             self.breach(
                 "callback-out-of-order",
-                f"producer {handle}: message {number} was sent before message {furthest} and completed after it, at "
-                f"{ms(event.t_ns)} instead of before {ms(before[1].t_ns)}",
+                f"producer {handle}: message {number} was sent before message {furthest}; expected its send to "
+                f"complete first; it completed at {ms(event.t_ns)}, and that of message {furthest} at "
+                f"{ms(before[1].t_ns)}",
                 *self._frames(handle, furthest, number),
                 before[1],
                 event,

@@ -8,14 +8,14 @@ from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import FORGED, Fate, Frame, Position, Received
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ordering._handed_over import ORDERED, Taken, describe, is_again
+from assay_conformance.pulsar.checks.ordering._handed_over import ORDERED, Progress, describe, is_again
 
 _PASSED = Fate.PASSED
 
 
 @dataclass(slots=True)
-class _Came(Taken):
-    """`came`: entry -> the MESSAGEs, by their place in the history, in which it first and last came."""
+class _Came(Progress):
+    """`came`: entry -> the first and the last MESSAGE that brought it, by their event numbers."""
 
     came: dict[Position, tuple[int, int]] = field(default_factory=dict)
 
@@ -24,23 +24,23 @@ class _Came(Taken):
         self.came[position] = (first, seq)
 
     def may_follow(self, later: Position, earlier: Position) -> bool:
-        """Whether `earlier`, by its id, has come behind `later`: what came before it only was passed over."""
+        """Whether the entry `earlier` came after `later`, so that it may be received after it."""
         first, last = self.came.get(later), self.came.get(earlier)
         return first is None or last is None or last[1] > first[0]
 
 
 class DeliversInMessageIdOrder(Check):
-    """Ids grow from message to message of a partition, inside an entry by batch index.
+    """Ids increase from message to message of a partition, and inside an entry by batch index.
 
-    They may go back once for each reason to: a new registration, a redelivery or seek asked for, and a MESSAGE that the
-    client was sent behind a later one; and to an entry only that came behind the one it is handed over after.
+    They may go back once for each of these reasons: a new registration, a request for redelivery, a seek, and a MESSAGE
+    that was sent after a later one; and only to an entry that came after the one it is received after.
     """
 
     requirement = RequirementId("ordering.delivers-in-message-id-order")
     skips_plain = True
 
     def start(self) -> None:
-        self._taken: dict[tuple[int, str], _Came] = {}
+        self._progress: dict[tuple[int, str], _Came] = {}
         self._furthest: dict[int, tuple[int, int]] = {}
 
     @on(Frame, "SUBSCRIBE")
@@ -50,7 +50,7 @@ class DeliversInMessageIdOrder(Check):
             self._may_return(session)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES", "SEEK")
-    def asked_again(self, event: Frame) -> None:
+    def redelivery_requested(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if event.from_sender and session is not None:
             self._may_return(session)
@@ -75,21 +75,21 @@ class DeliversInMessageIdOrder(Check):
         consumer, entry = self.tracker.opened_consumers.get(event.handle), self.tracker.entries.get(event.seq)
         if consumer is None or entry is None or not self._is_ordered(consumer, entry.topic):
             return
-        taken, id = self._of(consumer, entry.topic), event.message_id
-        before, taken.last = taken.last, event
-        furthest, taken.place = taken.place, (id.ledger, id.entry, id.batch_index)
+        progress, id = self._of(consumer, entry.topic), event.message_id
+        before, progress.last = progress.last, event
+        furthest, progress.place = progress.place, (id.ledger, id.entry, id.batch_index)
         if before is None:
             return
-        if taken.place > furthest:
+        if progress.place > furthest:
             self.exercise(event)
-        elif taken.returns and taken.may_follow(before.message_id.position, id.position):
-            taken.returns -= 1
+        elif progress.returns and progress.may_follow(before.message_id.position, id.position):
+            progress.returns -= 1
         else:
             self.breach(
                 "delivered-out-of-order",
-                f"consumer {consumer.handle} ({consumer.subscription}) handed over {describe(event.message_id)} of "
-                f"{entry.topic} at {ms(event.t_ns)}, after {describe(before.message_id)} at {ms(before.t_ns)}; nothing "
-                "had asked for it again",
+                f"consumer {consumer.handle} ({consumer.subscription}) received {describe(event.message_id)} of "
+                f"{entry.topic} at {ms(event.t_ns)}, after {describe(before.message_id)} at {ms(before.t_ns)}; "
+                "expected increasing ids, since there was no redelivery, seek or reconnect",
                 before,
                 event,
             )
@@ -100,10 +100,10 @@ class DeliversInMessageIdOrder(Check):
 
     def _of(self, consumer: OpenedConsumer, topic: str) -> _Came:
         place = (consumer.handle, topic)
-        taken = self._taken.get(place)
-        if taken is None:
-            taken = self._taken[place] = _Came()
-        return taken
+        progress = self._progress.get(place)
+        if progress is None:
+            progress = self._progress[place] = _Came()
+        return progress
 
     def _is_ordered(self, consumer: OpenedConsumer, topic: str) -> bool:
         session = consumer.latest.get(topic)

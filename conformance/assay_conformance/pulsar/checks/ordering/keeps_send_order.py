@@ -20,9 +20,9 @@ _UNLIMITED = Rate()
 
 
 class KeepsSendOrder(HoldingsCheck):
-    """Stored order is judged over possible worlds; dispatch order on each session of an ordered subscription.
+    """Storing order is judged over possible worlds; dispatch order on each session of an ordered subscription.
 
-    A copy that a resend left behind may come late; a first copy may not.
+    A second copy of a resend may come late; the first one may not.
     """
 
     requirement = RequirementId("ordering.keeps-send-order")
@@ -40,7 +40,7 @@ class KeepsSendOrder(HoldingsCheck):
         end = send.completion
         if end is None or end.outcome is not _OK:
             return _POSSIBLE
-        # Loss under deduplication or a publish rate, and of chunks, is the matter of the clauses on those.
+        # Loss with deduplication or a publish rate, and of chunks, is judged by the requirements about these.
         if holding.topic.deduplication or holding.topic.publish_rate != _UNLIMITED:
             return _POSSIBLE
         unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
@@ -67,8 +67,9 @@ class KeepsSendOrder(HoldingsCheck):
         elif position not in before.positions and not before.sought:
             self.breach(
                 "dispatched-out-of-order",
-                f"subscription {session.subscription} got entry {event.ids[0].name} at {ms(event.t_ns)}, for "
-                f"the first time, after the later entry {before.furthest.ids[0].name} at {ms(before.furthest.t_ns)}",
+                f"subscription {session.subscription} got entry {event.ids[0].name} for the first time at "
+                f"{ms(event.t_ns)}; expected it before the later entry {before.furthest.ids[0].name}, which it got at "
+                f"{ms(before.furthest.t_ns)}",
                 before.furthest,
                 event,
             )
@@ -82,7 +83,7 @@ class KeepsSendOrder(HoldingsCheck):
 
 
 class _Dispatched:
-    """What a consumer session was sent. `position`: that of the furthest."""
+    """What a consumer session was sent. `position`: that of the furthest entry."""
 
     __slots__ = ("furthest", "position", "positions", "sought")
 

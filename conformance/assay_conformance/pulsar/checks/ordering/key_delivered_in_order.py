@@ -11,13 +11,13 @@ from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import FORGED, Frame, Position, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.ordering._handed_over import Taken, describe, is_again
+from assay_conformance.pulsar.checks.ordering._handed_over import Progress, describe, is_again
 
 
 @dataclass(slots=True)
-class _OfKey(Taken):
-    """The same of one key. `furthest`: the last entry that came on a session; `spent`: on how many of the reasons that
-    its consumer had to begin anew it went back."""
+class _OfKey(Progress):
+    """What was received of one key. `furthest`: the last entry that came on a session; `spent`: how many of the
+    consumer's restarts it has used to go back."""
 
     furthest: dict[int, Position] = field(default_factory=dict)
     spent: int = 0
@@ -25,20 +25,20 @@ class _OfKey(Taken):
 
 @dataclass(slots=True)
 class _Keyed:
-    """One consumer and one topic or partition. `anew`: how often everything may come again."""
+    """One consumer and one topic or partition. `restarts`: how often everything may come again."""
 
     keys: dict[str | bytes, _OfKey] = field(default_factory=dict)
     of: dict[Position, str | bytes] = field(default_factory=dict)
-    anew: int = 0
+    restarts: int = 0
 
 
 class KeyDeliveredInOrder(Check):
-    """Ids grow from message to message of a key. The key is that of the entry, by which the broker chose the consumer.
+    """Ids increase from message to message of a key. The key is that of the entry, by which the broker chose the
+    consumer.
 
-    They may go back once for each MESSAGE of the key that the client was sent again or behind a later one, and each
-    time that its consumer begins anew: a new registration, a seek, everything asked for again. Which consumer gets a
-    key, and in which order, is the broker's affair (`ordering.key-shared-keeps-order`). What a topic keeps nowhere
-    has no id of its own.
+    They may go back once for each MESSAGE of the key that was sent again or after a later one, and each time that the
+    consumer starts over: a new registration, a seek, a request for redelivery of everything. Which consumer gets a key,
+    and in which order, is judged by `ordering.key-shared-keeps-order`. Non-persistent topics have no ids to compare.
     """
 
     requirement = RequirementId("ordering.key-delivered-in-order")
@@ -46,18 +46,18 @@ class KeyDeliveredInOrder(Check):
 
     def start(self) -> None:
         self._keyed: dict[tuple[int, str], _Keyed] = {}
-        self._kept = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
+        self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
 
     @on(Frame, "SUBSCRIBE", "SEEK", "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def begins_anew(self, event: Frame) -> None:
+    def starts_over(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         keyed = self._of(session)
         if session is None or keyed is None or not event.from_sender:
             return
         if event.command == "SUBSCRIBE":
-            keyed.anew += is_again(session)
+            keyed.restarts += is_again(session)
         elif event.command == "SEEK" or not event.ids:
-            keyed.anew += 1
+            keyed.restarts += 1
 
     @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
@@ -65,14 +65,14 @@ class KeyDeliveredInOrder(Check):
         keyed, key = self._of(session), None if event.meta is None else sticky_key(event.meta)
         if session is None or keyed is None or key is None or not event.ids:
             return
-        position, taken = event.ids[0].position, keyed.keys.setdefault(key, _OfKey())
+        position, progress = event.ids[0].position, keyed.keys.setdefault(key, _OfKey())
         keyed.of[position] = key
-        furthest = taken.furthest.get(session.request.seq)
+        furthest = progress.furthest.get(session.request.seq)
         if furthest is None or position > furthest:
-            taken.furthest[session.request.seq] = position
-            taken.returns += event.fate in FORGED
+            progress.furthest[session.request.seq] = position
+            progress.returns += event.fate in FORGED
         else:
-            taken.returns += 1
+            progress.returns += 1
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -81,22 +81,23 @@ class KeyDeliveredInOrder(Check):
         key = None if keyed is None else keyed.of.get(id.position)
         if keyed is None or key is None:
             return
-        taken = keyed.keys[key]
-        before, taken.last = taken.last, event
-        furthest, taken.place = taken.place, (id.ledger, id.entry, id.batch_index)
+        progress = keyed.keys[key]
+        before, progress.last = progress.last, event
+        furthest, progress.place = progress.place, (id.ledger, id.entry, id.batch_index)
         if before is None:
             return
-        if taken.place > furthest:
+        if progress.place > furthest:
             self.exercise(event)
-        elif taken.returns:
-            taken.returns -= 1
-        elif taken.spent < keyed.anew:
-            taken.spent += 1
+        elif progress.returns:
+            progress.returns -= 1
+        elif progress.spent < keyed.restarts:
+            progress.spent += 1
         else:
             self.breach(
                 "key-handed-over-out-of-order",
-                f"consumer {event.handle} handed over {describe(id)} of key {key!r} at {ms(event.t_ns)}, after "
-                f"{describe(before.message_id)} of that key at {ms(before.t_ns)}; nothing of the key had come again",
+                f"consumer {event.handle} received {describe(id)} of key {key!r} at {ms(event.t_ns)}, after "
+                f"{describe(before.message_id)} of that key at {ms(before.t_ns)}; expected increasing ids, since no "
+                "entry of the key had been sent again",
                 before,
                 event,
             )
@@ -104,6 +105,6 @@ class KeyDeliveredInOrder(Check):
     def _of(self, session: ConsumerSession | None) -> _Keyed | None:
         if session is None or session.consumer is None or session.request.fields.get("subType") != "Key_Shared":
             return None
-        if base_topic(session.topic) not in self._kept:
+        if base_topic(session.topic) not in self._persistent:
             return None
         return self._keyed.setdefault((session.consumer.handle, session.topic), _Keyed())

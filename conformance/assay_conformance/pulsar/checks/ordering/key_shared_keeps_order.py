@@ -1,4 +1,4 @@
-"""Key_Shared: the order of a key, also when consumers come and go."""
+"""Key_Shared: the order of a key, also when consumers are added or leave."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Key = str | bytes
 
 @dataclass(slots=True)
 class _Dispatched:
-    """One key of one subscription. `holder` was sent `sent` last, oldest first; `furthest` is the last entry that went
-    out for the first time, and `ever` is all that went out. `left`: entries that a consumer which is gone had and did
-    not acknowledge."""
+    """One key of one subscription. `holder` was sent `sent` last, oldest first; `furthest` is the last entry that was
+    sent for the first time, and `ever` are all that were sent. `left`: unacknowledged entries of a consumer that
+    left."""
 
     holder: Member
     sent: deque[Position] = field(default_factory=deque)
@@ -28,10 +28,10 @@ class _Dispatched:
 
 
 class KeySharedKeepsOrder(DispatchLedger):
-    """Out is what a consumer that is there was sent, and has neither acknowledged nor asked for again.
+    """An entry is out while its consumer is attached, and has neither acknowledged it nor requested its redelivery.
 
-    What a consumer asks for again may come behind what was sent meanwhile; what one that is gone leaves behind may not.
-    Entries with a time of delivery are not judged.
+    A redelivered entry may come after entries that were sent meanwhile; an entry of a consumer that left may not.
+    Entries with a delivery time are not judged.
     """
 
     requirement = RequirementId("ordering.key-shared-keeps-order")
@@ -49,12 +49,12 @@ class KeySharedKeepsOrder(DispatchLedger):
             return
         known = self._keys.setdefault(group, {}).setdefault(key, _Dispatched(member))
         if known.holder is not member:
-            self._changes_hands(group, key, known, member, frame)
+            self._holder_changes(group, key, known, member, frame)
         self._in_order(group, key, known, frame, position)
         known.sent.append(position)
 
-    def _changes_hands(self, group: Group, key: Key, known: _Dispatched, member: Member, frame: Frame) -> None:
-        """Another consumer is sent an entry of the key: nothing may be out at the one before."""
+    def _holder_changes(self, group: Group, key: Key, known: _Dispatched, member: Member, frame: Frame) -> None:
+        """Another consumer is sent an entry of the key: the one before may have none of the key out."""
         before, known.holder = known.holder, member
         sent, known.sent = known.sent, deque()
         if not before.lives:
@@ -67,8 +67,8 @@ class KeySharedKeepsOrder(DispatchLedger):
             return
         self.breach(
             "key-at-two-consumers",
-            f"{group}: entry {frame.ids[0].name} of key {key!r} went to {member} at {ms(frame.t_ns)} while "
-            f"entry {out.ids[0].name} of that key, sent at {ms(out.t_ns)}, was out at {before}",
+            f"{group}: entry {frame.ids[0].name} of key {key!r} went to {member} at {ms(frame.t_ns)}; expected it to "
+            f"wait, since entry {out.ids[0].name} of that key, sent at {ms(out.t_ns)}, was unacknowledged at {before}",
             out,
             frame,
         )
@@ -79,9 +79,9 @@ class KeySharedKeepsOrder(DispatchLedger):
         furthest = known.furthest
         if known.left and known.left[0] < position:
             earlier = group.unacked[known.left.popleft()]
-            self._overtakes(group, key, earlier, frame, "which a consumer that is gone had not acknowledged")
+            self._overtakes(group, key, earlier, frame, "which a consumer that left had not acknowledged")
         elif furthest is not None and position < furthest.ids[0].position and position not in known.ever:
-            self._overtakes(group, key, frame, furthest, "which had not been sent to anybody")
+            self._overtakes(group, key, frame, furthest, "which had not been sent to any consumer")
         if furthest is None or position > furthest.ids[0].position:
             known.furthest = frame
         known.ever.add(position)
@@ -89,8 +89,8 @@ class KeySharedKeepsOrder(DispatchLedger):
     def _overtakes(self, group: Group, key: Key, earlier: Frame, later: Frame, why: str) -> None:
         self.breach(
             "key-out-of-order",
-            f"{group}: of key {key!r} entry {later.ids[0].name} was sent at {ms(later.t_ns)} before entry "
-            f"{earlier.ids[0].name}, {why}",
+            f"{group}: of key {key!r} entry {later.ids[0].name} was sent at {ms(later.t_ns)}; expected entry "
+            f"{earlier.ids[0].name} before it, {why}",
             earlier,
             later,
         )

@@ -1,4 +1,4 @@
-"""Message ids: ledger and entry, as the broker gives them out."""
+"""Message ids: ledger and entry, as the broker assigns them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PASSED = Fate.PASSED
 class MessageIdsIncrease(Check):
     """Judged are the receipts of each producer, and what a topic holds at the end.
 
-    A receipt names the entry its message is stored as: where another is stored there, it is wrong; where none is, that
-    is a loss and other requirements' matter.
+    A receipt names the entry that its message is stored as: it is wrong where another message is stored there; where
+    none is, the message is lost, which other requirements judge.
     """
 
     requirement = RequirementId("ordering.message-ids-increase")
@@ -28,16 +28,16 @@ class MessageIdsIncrease(Check):
     def start(self) -> None:
         self._sends: dict[tuple[int, int], dict[int, tuple[Frame, ...]]] = {}
         self._damaged: Counter[tuple[int, int, int]] = Counter()
-        """SENDs that came damaged, likewise: they have errors of their own."""
+        """Connection, producer and sequence id -> SENDs that arrived damaged, whose answers are errors of their own."""
         self._unsure: set[tuple[int, int, int]] = set()
-        """Connection, producer and sequence id of several SENDs one of which was answered at once: a chunk that was
-        refused, or one of two messages with that id. Nobody knows which."""
+        """Connection, producer and sequence id of several SENDs, one of which was answered at once: a chunk that was
+        refused, or one of two messages with that id. It is unknown which."""
         self._receipts: list[tuple[ProducerSession, Frame | None, Frame]] = []
         self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        """What reached the broker between two lives of a producer is not answered any more."""
+        """SENDs that reached the broker before the producer registered again are not answered any more."""
         if event.to_receiver:
             place = (event.conn, event.producer_id or 0)
             self._sends.pop(place, None)
@@ -79,8 +79,8 @@ class MessageIdsIncrease(Check):
             elif entry.ledger < before.ledger or entry.entry != before.entry + 1:
                 self.breach(
                     "ids-not-in-step",
-                    f"topic {event.topic} holds {before.name} and behind it {entry.name}; entries of a ledger are "
-                    "counted one by one, and a later ledger has a greater id",
+                    f"topic {event.topic} holds {before.name} followed by {entry.name}; expected the next entry id of "
+                    "that ledger, or a later ledger",
                     event,
                 )
                 return
@@ -109,8 +109,9 @@ class MessageIdsIncrease(Check):
             return
         self.breach(
             "id-falls",
-            f"producer {receipt.producer_id} of connection {receipt.conn} got a receipt for {receipt.ids[0].name} at "
-            f"{ms(receipt.t_ns)}, behind one for {before.ids[0].name} at {ms(before.t_ns)}",
+            f"producer {receipt.producer_id} of connection {receipt.conn} got a receipt with {receipt.ids[0].name} at "
+            f"{ms(receipt.t_ns)}; expected a later id than {before.ids[0].name}, which its receipt at "
+            f"{ms(before.t_ns)} has",
             before,
             receipt,
         )
@@ -118,22 +119,24 @@ class MessageIdsIncrease(Check):
     def _names_another(self, topic: str, send: Frame, receipt: Frame, entry: Stored) -> None:
         self.breach(
             "receipt-names-another",
-            f"the SEND with sequence id {send.sequence_id} at {ms(send.t_ns)} was told at {ms(receipt.t_ns)} that it "
-            f"is stored as {receipt.ids[0].name} of topic {topic}; another message is stored there",
+            f"the SEND with sequence id {send.sequence_id} at {ms(send.t_ns)} got a receipt with {receipt.ids[0].name} "
+            f"of topic {topic} at {ms(receipt.t_ns)}; expected the id of the entry with its message; another message "
+            "is stored there",
             send,
             receipt,
             entry,
         )
 
     def _send_of(self, answer: Frame, again: bool) -> Frame | None:
-        """The SEND that is answered; None where it may be one of several. `again`: the answer says that it was stored
-        before."""
+        """Return the SEND that is answered; None where it may be one of several. `again`: the answer says that it is a
+        duplicate."""
         sends, id = self._sends.get((answer.conn, answer.producer_id or 0), {}), answer.sequence_id or 0
         waiting, place = sends.get(id), (answer.conn, answer.producer_id or 0, id)
         if not waiting:
             return None
         if again:
-            # Told at once, ahead of the receipts of what is being written; and of chunks only the last is looked at.
+            # A duplicate is answered at once, before the receipts of SENDs that are being written; of chunks only the
+            # last.
             may_be = [send for send in waiting if _ends_message(send)]
             if len(may_be) > 1:
                 self._unsure.add(place)
@@ -141,7 +144,7 @@ class MessageIdsIncrease(Check):
             return may_be[0] if len(may_be) == 1 else None
         alone = len(waiting) == 1
         if not alone and answer.command == "SEND_ERROR":
-            # For which chunk, it does not say; receipts come in order, but from here on of one less.
+            # It does not say for which chunk. Receipts come in order, but from now on there is one less.
             self._unsure.add(place)
         unsure = place in self._unsure
         if alone:

@@ -1,4 +1,4 @@
-"""Consumer epochs (PIP-84): what was sent before everything was asked for again does not reach the application."""
+"""Consumer epochs (PIP-84): what was sent before a redelivery of everything does not reach the application."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from assay_conformance.pulsar.checks.subscription._readers import is_reader
 
 @dataclass(slots=True)
 class _Epoch:
-    """Since a request for everything: entries that came for it and are due, in order, and those of an earlier one.
+    """Since a request for redelivery of everything: entries that came for it and are due, in order, and entries of an
+    earlier epoch.
 
-    What may be dropped when it comes is due and not owed.
+    An entry that the client may drop when it comes is due, but need not be received.
     """
 
     request: Frame
@@ -29,14 +30,14 @@ class _Epoch:
     fresh: set[Entry] = field(default_factory=set)
     unsure: set[Entry] = field(default_factory=set)
     stale: dict[Entry, Frame] = field(default_factory=dict)
-    taken: Entry | None = None
-    """The one that was handed over last in its turn: the other messages of a batch follow it."""
+    received_last: Entry | None = None
+    """The entry that was last received in its turn: the other messages of a batch follow it."""
 
 
 class OldConsumerEpochDropped(RequestCheck):
-    """Behind a request with a new epoch only what was sent in it, or a later one, is handed over.
+    """After a request with a new epoch only what was sent in it, or in a later one, is received.
 
-    What the application got at the time of the request may have been on its way to it.
+    What the application received at the time of the request may have been on its way to it.
     """
 
     requirement = RequirementId("ordering.old-consumer-epoch-dropped")
@@ -49,7 +50,7 @@ class OldConsumerEpochDropped(RequestCheck):
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
-            # It stays due: what is acknowledged may be dropped when it comes, and handed over all the same.
+            # It stays due: an acknowledged entry may be dropped when it comes, or received all the same.
             self._settled.asked(call)
 
     def redeliver(self, request: Request) -> None:
@@ -89,32 +90,32 @@ class OldConsumerEpochDropped(RequestCheck):
         epoch = self._epochs.get(key)
         if epoch is None:
             return
-        if entry == epoch.taken:
-            # Or it came twice, and this is the other one.
+        if entry == epoch.received_last:
+            # Or it came twice, and this is the second one.
             epoch.due = epoch.due[1:] if epoch.due[:1] == [entry] else epoch.due
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
-        skipped = [due for due in epoch.due[:place] if due not in epoch.unsure and self._is_owed(session, due)]
+        skipped = [due for due in epoch.due[:place] if due not in epoch.unsure and self._is_due(session, due)]
         if place < len(epoch.due) and (not skipped or stale is None):
             del epoch.due[: place + 1]
-            epoch.taken = entry
+            epoch.received_last = entry
             if epoch.stale:
                 self.exercise(event)
         elif stale is not None and (skipped or entry not in epoch.fresh) and self._surely_behind(event, epoch):
             self.breach(
                 "stale-delivery",
-                f"consumer {event.handle} asked for everything again at {ms(epoch.request.t_ns)}, in epoch "
-                f"{epoch.number}; {entry} came at {ms(stale.t_ns)} of an earlier one, and was handed over at "
-                f"{ms(event.t_ns)}, before it had come again",
+                f"consumer {event.handle} requested redelivery of everything at {ms(epoch.request.t_ns)}, with epoch "
+                f"{epoch.number}; {entry} came at {ms(stale.t_ns)} with an earlier epoch; expected it to be dropped; "
+                f"it was received at {ms(event.t_ns)}, before it had come again",
                 epoch.request,
                 stale,
                 event,
             )
 
-    def _is_owed(self, session: ConsumerSession, entry: Entry) -> bool:
-        """Neither acknowledged, nor what was sought: an application that seeks a message goes on behind it. Nor what a
-        reader may have read."""
+    def _is_due(self, session: ConsumerSession, entry: Entry) -> bool:
+        """Whether it has to be received: it is neither acknowledged, nor the target of a seek (a seek may go on after
+        it), nor on a reader, which may have read it."""
         consumer = session.consumer
         if consumer is None or is_reader(session) or (entry.ledger, entry.entry) in consumer.sought:
             return False
@@ -130,12 +131,12 @@ class OldConsumerEpochDropped(RequestCheck):
 
 
 def _may_be_dropped(message: Frame) -> bool:
-    """What a fault changed, what nobody can read, and the last one of chunks, for others of them may be missing."""
+    """Whether a fault changed it, it is unreadable, or it is a last chunk, of which others may be missing."""
     unreadable = not message.intact or not message.members
     return message.fate in FORGED or unreadable or message.meta is None or message.meta.chunk_id is not None
 
 
 def _is_part(message: Frame) -> bool:
-    """A chunk that is not the last: the message is handed over under the position of that one."""
+    """Whether it is a chunk before the last: the message is received with the position of its last chunk."""
     meta = message.meta
     return meta is not None and meta.chunk_id is not None and meta.chunk_id + 1 < (meta.chunks or 0)

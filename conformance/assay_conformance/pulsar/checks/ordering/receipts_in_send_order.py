@@ -9,10 +9,10 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class ReceiptsInSendOrder(Check):
-    """Per producer session, receipts leave the broker in the order in which their SENDs reached it.
+    """On each producer session receipts leave the broker in the order in which their SENDs reached it.
 
-    A duplicate's receipt and an error are answered without storing and may overtake. Where a sequence id is
-    outstanding twice, its receipt cannot be told apart and is not judged.
+    The receipt of a duplicate and an error are sent without storing, and may overtake. Where a sequence id is pending
+    twice it is unknown which SEND a receipt is for, and it is not judged.
     """
 
     requirement = RequirementId("ordering.receipts-in-send-order")
@@ -48,8 +48,9 @@ class ReceiptsInSendOrder(Check):
         if place < arrived.furthest and arrived.furthest_receipt is not None:
             self.breach(
                 "receipt-out-of-order",
-                f"the broker answered sequence id {event.sequence_id} on connection {event.conn} at {ms(event.t_ns)}, "
-                f"after sequence id {arrived.furthest_receipt.sequence_id}, whose SEND came later",
+                f"the broker answered sequence id {event.sequence_id} on connection {event.conn} at {ms(event.t_ns)}; "
+                f"expected this before sequence id {arrived.furthest_receipt.sequence_id}, whose SEND arrived later; "
+                "it came after it",
                 arrived.furthest_receipt,
                 event,
             )
@@ -58,16 +59,16 @@ class ReceiptsInSendOrder(Check):
 
 
 class _Arrived:
-    """SENDs of one producer session at the broker, by place of arrival."""
+    """SENDs of one producer session at the broker, in order of arrival."""
 
-    __slots__ = ("_chunked", "_count", "_places", "_riddles", "furthest", "furthest_receipt", "outstanding")
+    __slots__ = ("_ambiguous", "_chunked", "_count", "_places", "furthest", "furthest_receipt", "outstanding")
 
     def __init__(self) -> None:
         self._places: dict[int, tuple[int, ...]] = {}
         self._chunked: set[int] = set()
-        self._riddles: set[int] = set()
-        """Of which one was answered at once while others waited, a chunk that was refused or one of two messages: which
-        one, nobody knows, until all of them are answered."""
+        self._ambiguous: set[int] = set()
+        """Sequence ids of several SENDs, one of which was answered at once (a refused chunk, or one of two messages):
+        it is unknown which, until all of them are answered."""
         self._count = 0
         self.outstanding = 0
         self.furthest = -1
@@ -82,18 +83,18 @@ class _Arrived:
         self.outstanding += 1
 
     def answered(self, event: Frame) -> int | None:
-        """The place of the SEND that this answers; None when there is none, or it may be one of two."""
+        """Return the place of the SEND that this answers; None when there is none, or it may be one of two."""
         sequence_id = event.sequence_id or 0
         places = self._places.get(sequence_id)
         if not places:
             return None
         self.outstanding -= 1
         if len(places) > 1 and (event.command == "SEND_ERROR" or sequence_id not in self._chunked):
-            self._riddles.add(sequence_id)
-        ambiguous = sequence_id in self._riddles
+            self._ambiguous.add(sequence_id)
+        ambiguous = sequence_id in self._ambiguous
         if len(places) > 1:
             self._places[sequence_id] = places[1:]
         else:
             del self._places[sequence_id]
-            self._riddles.discard(sequence_id)
+            self._ambiguous.discard(sequence_id)
         return None if ambiguous else places[0]

@@ -1,4 +1,4 @@
-"""Sequence ids that a client gives out itself: they rise by one from message to message."""
+"""Sequence ids that a client assigns itself increase by one from message to message."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from assay_conformance.model.requirement import RequirementId
 class SequenceIdsIncreaseByOne(Check):
     """Between message a and message b of a producer the ids differ by 1 to b - a: by exactly 1 where b is the next.
 
-    Messages in between that never left (refused, timed out, or routed to another partition) may or may not have taken
-    an id; one that left with a message sent before was taken, too. Ids that the application chose are its own affair,
-    and so are those of a batcher that sorts by key.
+    Messages in between that never left (refused, timed out, or routed to another partition) may have taken an id or
+    not; one that left together with an earlier message has taken one, too. Not judged are ids that the application
+    chose, and those of a key-based batcher.
 
-    Messages that say no number are judged by their first SENDs on one session, where nothing may overtake: each has a
-    greater id than what left before it, and skips no more than were asked for and have not left.
+    Messages without a number in their payload are judged by their first SENDs on one session, where none may overtake:
+    each has a greater id than the one before, and skips no more ids than there were send calls whose messages have not
+    left.
     """
 
     requirement = RequirementId("ordering.sequence-ids-increase-by-one")
@@ -39,13 +40,13 @@ class SequenceIdsIncreaseByOne(Check):
         taken = {frame.sequence_id or 0 for unit in line.units for _, frame in unit.sends[1:]}
         for earlier, later in itertools.pairwise(unit for unit in line.units if unit.numbers):
             if earlier.numbers[-1] >= later.numbers[0] or _is_overtaken(earlier):
-                continue  # cut again, or out of order: other clauses
+                continue  # Resent in other batches, or out of order: judged by other requirements.
             between = later.numbers[0] - earlier.numbers[-1]
             step = later.sequence_id - last_id(earlier)
             if between == 1:
                 self.exercise(later.first)
             if step < 1:
-                self._breach("id-reused", earlier, later, "a greater one")
+                self._breach("id-reused", earlier, later, "a greater id")
             elif step > between and step > between + sum(last_id(earlier) < id < later.sequence_id for id in taken):
                 self._breach("id-skipped", earlier, later, f"{last_id(earlier) + 1}")
 
@@ -53,7 +54,7 @@ class SequenceIdsIncreaseByOne(Check):
             self._judge_unnumbered(line)
 
     def _judges_unnumbered(self, line: Line) -> bool:
-        """All that its SENDs come of is known, and no message may leave before a batch."""
+        """Whether every SEND can be matched with its send calls, and no message may overtake a batch."""
         lines, handle = self.tracker.lines, line.handle or 0
         if handle in lines.foresight.unsure | lines.torn_sends | lines.forged_sends | lines.burst:
             return False
@@ -75,14 +76,15 @@ class SequenceIdsIncreaseByOne(Check):
             earlier = later
 
     def _compare(self, earlier: Unit, later: Unit, spare: int) -> None:
-        """`spare`: messages that may have taken an id and have not left."""
+        """`spare`: number of messages that may have taken an id and have not left."""
         last = earlier.sequence_id + earlier.first.messages - 1
         step = later.sequence_id - last
         if step < 1 or step > 1 + max(spare, 0):
             self.breach(
                 "id-reused" if step < 1 else "id-skipped",
-                f"{later.line}: a message left at {ms(later.first.t_ns)} with sequence id {later.sequence_id}; the one "
-                f"before it has {last}, so {'a greater one' if step < 1 else last + 1} was expected",
+                f"{later.line}: a message left at {ms(later.first.t_ns)} with sequence id {later.sequence_id}; "
+                f"expected {'a greater id than' if step < 1 else f'{last + 1}, since the message before it has'} "
+                f"{last}",
                 earlier.first,
                 later.first,
             )
@@ -93,14 +95,14 @@ class SequenceIdsIncreaseByOne(Check):
         self.breach(
             code,
             f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
-            f"{later.sequence_id}; message {earlier.numbers[-1]} has {last_id(earlier)}, so {expected} was expected",
+            f"{later.sequence_id}; expected {expected}, since message {earlier.numbers[-1]} has {last_id(earlier)}",
             earlier.first,
             later.first,
         )
 
 
 def _is_overtaken(unit: Unit) -> bool:
-    """Messages asked for between those of the batch left before it, with ids of their own."""
+    """Whether messages sent between those of the batch left before it, with ids of their own."""
     return unit.numbers[-1] - unit.numbers[0] >= len(unit.numbers)
 
 

@@ -1,1 +1,1 @@
-"""Robustness: damaged and odd input costs no more than itself, and every operation ends."""
+"""Robustness: damaged and unusual input costs no more than itself, and every operation ends."""

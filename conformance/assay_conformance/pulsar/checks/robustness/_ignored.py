@@ -1,4 +1,4 @@
-"""What is no frame, and frames that concern nobody."""
+"""Bytes that are no frame, and frames that the client has to ignore."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.model.event import Closed, Fate, Frame
 
 
 class Ignored(TimedCheck, LeavingCheck):
-    """Frames that concern nobody: the connection they came over goes on."""
+    """Frames that the client has to ignore: the connection they came over stays open."""
 
     needs = (Trait.HARMED,)
 
@@ -19,20 +19,20 @@ class Ignored(TimedCheck, LeavingCheck):
     def start(self) -> None:
         self._came: dict[int, Frame] = {}
 
-    def concerns_nobody(self, event: Frame) -> bool:
-        """Of a frame that was written to the client."""
+    def is_to_be_ignored(self, event: Frame) -> bool:
+        """Whether the client has to ignore this frame, which was written to it."""
         raise NotImplementedError
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
         if to_client(event):
-            if self.concerns_nobody(event):
+            if self.is_to_be_ignored(event):
                 self._came.setdefault(event.conn, event)
             else:
                 self.came_beside(event, Fate.INJECTED)
                 self.came_beside(event, Fate.ALTERED)
                 if event.command == "MESSAGE" and not is_readable(event):
-                    self.reasons_to_leave.add(event.conn)  # Of what a client makes of it, checks of its own tell.
+                    self.reasons_to_leave.add(event.conn)  # What a client does about it is judged by other checks.
         elif event.conn in self._came and from_client(event) and event.t_ns > self._came[event.conn].t_ns:
             self.exercise(self._came.pop(event.conn))
 
@@ -44,8 +44,8 @@ class Ignored(TimedCheck, LeavingCheck):
         if self.was_left(event):
             self.breach(
                 "connection-closed",
-                f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {_name(came)} {self.what} at "
-                f"{ms(came.t_ns)}",
+                f"{_name(came)} {self.what} came to the client on connection {event.conn} at {ms(came.t_ns)}; expected "
+                f"it to be ignored; the client closed the connection at {ms(event.t_ns)}",
                 came,
                 event,
             )

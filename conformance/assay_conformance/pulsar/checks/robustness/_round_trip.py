@@ -1,4 +1,4 @@
-"""Odd messages: what the protocol allows at its edges arrives as it was sent."""
+"""Unusual messages: what the protocol allows at its limits is received as it was sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stored_member(stored: Stored | None, event: Received) -> Member | None:
 
 
 def describe_change(event: Received, entry: Entry, came: str, sent: str) -> str:
-    return f"consumer {event.handle} handed {entry} over at {ms(event.t_ns)} with {came}, expected {sent}"
+    return f"consumer {event.handle} received {entry} at {ms(event.t_ns)} with {came}; expected {sent}"
 
 
 def as_events(stored: Stored | None) -> list[Stored]:

@@ -1,4 +1,4 @@
-"""Entries nobody can read under a checksum that fits: batches that cannot be taken apart, and bad metadata."""
+"""Unreadable entries with a valid checksum: batches that cannot be decoded, and bad metadata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Bad:
 
 
 class Discarded(ConsumerCheck, LeavingCheck):
-    """Entries nobody can read: each is acknowledged, so that it does not come for ever, and costs nothing else."""
+    """Unreadable entries: each is acknowledged, so that it is not redelivered for ever, and has no other effect."""
 
     what: str
     expected: str
@@ -32,7 +32,7 @@ class Discarded(ConsumerCheck, LeavingCheck):
         raise NotImplementedError
 
     def answers(self, ack: Frame) -> bool:
-        """Whether this ACK says what it has to."""
+        """Whether this ACK has the required fields."""
         raise NotImplementedError
 
     @on(Frame, "MESSAGE")
@@ -46,8 +46,8 @@ class Discarded(ConsumerCheck, LeavingCheck):
             self.came_beside(event, Fate.ALTERED)
 
     @on(Frame)
-    def put_in(self, event: Frame) -> None:
-        """Who leaves over a command that nobody asked for, or knows, is told of by checks of their own."""
+    def other_frame(self, event: Frame) -> None:
+        """A client that closes because of an unexpected or unknown command is judged by other checks."""
         if event.command != "MESSAGE" and to_client(event):
             self.came_beside(event, Fate.INJECTED)
 
@@ -64,14 +64,14 @@ class Discarded(ConsumerCheck, LeavingCheck):
 
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
-        """Before `over` forgets what was on it."""
+        """Judged before `over` drops what was on the connection."""
         for bad in self._bad:
             soon = not late("answer", bad.frame.t_ns, event.t_ns)
             if bad.frame.conn == event.conn and soon and self.was_left(event):
                 self.breach(
                     "connection-closed",
-                    f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {bad.entry} had come at "
-                    f"{ms(bad.frame.t_ns)} with {self.what}; expected it to go on without that message",
+                    f"{bad.entry} came over connection {event.conn} at {ms(bad.frame.t_ns)} with {self.what}; expected "
+                    f"the client to go on without that message; it closed the connection at {ms(event.t_ns)}",
                     bad.frame,
                     event,
                 )
@@ -88,8 +88,8 @@ class Discarded(ConsumerCheck, LeavingCheck):
                     bad.frame.t_ns,
                     event.t_ns,
                     "not-reported",
-                    f"consumer {session.consumer.handle} got {bad.entry} with {self.what} at {ms(bad.frame.t_ns)} and "
-                    f"had not sent {self.expected} by {ms(event.t_ns)}",
+                    f"consumer {session.consumer.handle} got {bad.entry} with {self.what} at {ms(bad.frame.t_ns)}; "
+                    f"expected {self.expected}; none had left by {ms(event.t_ns)}",
                     bad.frame,
                     event,
                 )

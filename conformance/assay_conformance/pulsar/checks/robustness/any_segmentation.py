@@ -13,9 +13,9 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class AnySegmentation(HandoverCheck, LeavingCheck):
-    """On a connection whose bytes come in odd pieces, every message is still taken, unchanged, and nothing is closed.
+    """On a connection whose bytes come in unusual pieces, every message is received unchanged, and nothing is closed.
 
-    That requests and sends on it complete is seen by the operations that wait for them.
+    That requests and sends complete is judged by the operations that wait for them.
     """
 
     requirement = RequirementId("robustness.any-segmentation")
@@ -34,7 +34,7 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
             for conn in self.tracker.opened.keys() - self.tracker.closed.keys():
                 self._since.setdefault(conn, event)
         elif event.action in TAGS:
-            # Bytes, processes, packets: every connection may end of it.
+            # Faults of bytes, processes and packets may end every connection.
             self.leaving = True
         elif event.conn is None:
             return
@@ -58,7 +58,7 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
         if event.conn not in self._since or not to_client(event) or event.intact is False or not event.members:
             return
         session = self.tracker.consumer_of(event)
-        # Whether a last chunk completes its message is a chapter of its own.
+        # Whether a last chunk completes its message is judged by the chunking checks.
         if session is not None and (event.meta is None or event.meta.chunk_id is None):
             self.handover.offer(session, event)
 
@@ -69,8 +69,8 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
         else:
             self.breach(
                 "message-changed",
-                f"consumer {event.handle} handed {offer.entry} over as {event.size} bytes of digest "
-                f"{event.digest:08x}; in pieces it had come as {member.size} bytes of digest {member.digest:08x}",
+                f"{offer.entry} came in pieces to consumer {event.handle}; expected {member.size} bytes of digest "
+                f"{member.digest:08x}; it received {event.size} bytes of digest {event.digest:08x}",
                 offer.frame,
                 event,
             )
@@ -82,8 +82,8 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
                 offer.frame.t_ns,
                 event.t_ns,
                 "message-lost",
-                f"{offer.entry} came to consumer {event.handle} in pieces at {ms(offer.frame.t_ns)} and was not "
-                f"handed over by {ms(event.t_ns)}, when a receive ended short",
+                f"{offer.entry} came in pieces to consumer {event.handle} at {ms(offer.frame.t_ns)}; expected it to be "
+                f"received; a receive ended without it at {ms(event.t_ns)}",
                 self._since[offer.frame.conn],
                 offer.frame,
                 event,
@@ -97,7 +97,7 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
 
     @on(AgentEnded)
     def process_ended(self, event: AgentEnded) -> None:
-        """It took its connections with it: what it died of is told elsewhere."""
+        """It ended its connections, too: why it ended is judged elsewhere."""
         del event
         self._ended.clear()
 
@@ -106,8 +106,8 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
         for fired, closed in self._ended:
             self.breach(
                 "connection-closed",
-                f"the client closed connection {closed.conn} at {ms(closed.t_ns)}; from {ms(fired.t_ns)} on its bytes "
-                "came in odd pieces, expected them to be read as any others",
+                f"from {ms(fired.t_ns)} on the bytes of connection {closed.conn} came in unusual pieces; expected them "
+                f"to be read as usual; the client closed the connection at {ms(closed.t_ns)}",
                 fired,
                 closed,
             )

@@ -1,6 +1,6 @@
-"""Liveness: whatever was asked of the client ends, and the agent is there to say so.
+"""Liveness: every operation of the client ends, and the agent is alive to report it.
 
-A hang is one finding here, and none of the requirements whose Case it cut short.
+A hang is one finding of this requirement, and none of the requirements whose Case it stopped.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ AGENT_GARBLED = "agent-contradicts-protocol"
 
 
 class CallsDoNotHang(Check):
-    """Every operation completes before its deadline; the agent neither dies before the Case does nor talks nonsense.
+    """Every operation completes before its deadline; the agent neither ends before the Case nor breaks its protocol.
 
-    A deadline that passed on a machine that did not let the client run proves nothing, and nothing is known of a
-    process that was given up because it was kept from running. One that a fault of the Case has killed owes nothing.
-    Nor does a send without a time-out when frames were taken out of a stream that went on, or are held back: nobody
-    will answer it, or not yet. The client's time begins when it is called: a call waits behind others that block.
+    A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
+    that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a send
+    without a time-out when frames of its connection were dropped or are held: it gets no answer, or not yet. The
+    deadline counts from the start of the client's call: a call may wait for others that block.
     """
 
     requirement = RequirementId("robustness.calls-do-not-hang")
@@ -31,7 +31,7 @@ class CallsDoNotHang(Check):
 
     def start(self) -> None:
         self._overdue: list[Overdue] = []
-        self._held_up = ""
+        self._starved_reason = ""
         self._dropped = False
         self._garbled = False
 
@@ -46,7 +46,7 @@ class CallsDoNotHang(Check):
             self._overdue.append(event)
 
     def _holds_back(self, overdue: Overdue) -> bool:
-        """Whether a fault keeps frames that were written by then, or has only just let go of them."""
+        """Whether a fault holds frames that were written by then, or has released them only just before."""
         held: set[tuple[int, int]] = set()
         for event in self.tracker.history:
             if event.seq > overdue.seq:
@@ -62,37 +62,37 @@ class CallsDoNotHang(Check):
         self._dropped = self._dropped or event.action == "drop"
 
     @on(AgentEnded)
-    def lost(self, event: AgentEnded) -> None:
+    def agent_ended(self, event: AgentEnded) -> None:
         if event.killed:
             return
         if event.held_up_ms:
-            self._held_up = event.reason
+            self._starved_reason = event.reason
         else:
             self.breach(AGENT_LOST, event.reason, event)
 
     @on(Garbled)
-    def contradicted(self, event: Garbled) -> None:
+    def agent_garbled(self, event: Garbled) -> None:
         if not self._garbled:
             self._garbled = True
             self.breach(AGENT_GARBLED, event.reason, event)
 
     def finish(self) -> None:
-        """A lost agent ends nothing any more, so what was under way then is no finding of its own."""
+        """Nothing ends any more after an agent was lost, so operations that were pending then are not reported."""
         if self.findings:
             return
-        if self._held_up:
-            self.undecided(self._held_up)
+        if self._starved_reason:
+            self.undecided(self._starved_reason)
             return
         stuck = [overdue for overdue in self._overdue if not self._ended_in_time(overdue)]
         for overdue in stuck:
             if self.tracker.load.left_time_for(overdue):
-                self.breach(NEVER_ENDED, _stuck(overdue), overdue)
+                self.breach(NEVER_ENDED, _describe(overdue), overdue)
                 return
         if stuck:
-            self.undecided(f"the machine was too busy to judge it: {_stuck(stuck[0])}")
+            self.undecided(f"the machine was too busy to judge a deadline: {_describe(stuck[0])}")
 
     def _ended_in_time(self, overdue: Overdue) -> bool:
-        """Counted from the call, and by itself: what the close of its handle or client has ended had not."""
+        """Whether it ended in time, counted from the call, and not because its handle or client was closed."""
         end = self.tracker.operations[overdue.op].completion
         if end is None or end.called_ns is None:
             return False
@@ -111,5 +111,5 @@ class CallsDoNotHang(Check):
         return [close for close in closes if close.invoke.handle in closed]
 
 
-def _stuck(overdue: Overdue) -> str:
-    return f"{overdue.verb} (operation {overdue.op}) had not ended {overdue.deadline_ms} ms after it was asked for"
+def _describe(overdue: Overdue) -> str:
+    return f"expected {overdue.verb} (operation {overdue.op}) to end within {overdue.deadline_ms} ms; it did not"

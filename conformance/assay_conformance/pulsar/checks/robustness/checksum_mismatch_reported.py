@@ -9,12 +9,12 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class ChecksumMismatchReported(Discarding):
-    """A MESSAGE whose checksum does not fit."""
+    """A MESSAGE with a wrong checksum."""
 
     requirement = RequirementId("robustness.checksum-mismatch-reported")
     needs = (Trait.HARMED,)
     state = "damaged"
-    how = "with a checksum that does not fit"
+    how = "with a wrong checksum"
 
     def reason(self, event: Frame) -> str | None:
         return "ChecksumMismatch" if event.intact is False else None

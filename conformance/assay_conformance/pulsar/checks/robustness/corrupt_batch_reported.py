@@ -14,17 +14,18 @@ BAD_BATCH = "BatchDeSerializeError"
 
 
 class CorruptBatchReported(Discarded):
-    """A batch that cannot be taken apart is reported; what was taken out of it before is handed over once."""
+    """A batch that cannot be decoded is reported; messages decoded before its damaged part are received once at
+    most."""
 
     requirement = RequirementId("robustness.corrupt-batch-reported")
     needs = (Trait.UNREADABLE,)
-    what = "a batch that cannot be taken apart"
+    what = "a batch that cannot be decoded"
     expected = f"an ACK with {BAD_BATCH}"
 
     def start(self) -> None:
         super().start()
         self._came: dict[tuple[int, Entry], int] = {}
-        self._taken: dict[tuple[int, Entry, int], int] = {}
+        self._received: dict[tuple[int, Entry, int], int] = {}
 
     def is_bad(self, frame: Frame) -> bool:
         meta = frame.meta
@@ -45,13 +46,14 @@ class CorruptBatchReported(Discarded):
         if entry is None or (event.handle, entry) not in self._came:
             return
         key = (event.handle, entry, event.message_id.batch_index)
-        count = self._taken[key] = self._taken.get(key, 0) + 1
+        count = self._received[key] = self._received.get(key, 0) + 1
         if count > self._came[event.handle, entry]:
             frame = next(bad.frame for bad in self._bad if bad.entry == entry)
             self.breach(
                 "delivered-twice",
-                f"consumer {event.handle} handed index {key[2]} of {entry} over {count} times, the last at "
-                f"{ms(event.t_ns)}; the batch came {self._came[event.handle, entry]} times, and cannot be taken apart",
+                f"the batch {entry}, which cannot be decoded, came {self._came[event.handle, entry]} times to consumer "
+                f"{event.handle}; expected its index {key[2]} no more often; it was received {count} times, last at "
+                f"{ms(event.t_ns)}",
                 frame,
                 event,
             )

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.checks.robustness._unreadable import Discarded
 
 
 class CorruptMetadataDiscarded(Discarded):
-    """Metadata that cannot be decoded under a checksum that fits."""
+    """Metadata that cannot be decoded, with a valid checksum."""
 
     requirement = RequirementId("robustness.corrupt-metadata-discarded")
     needs = (Trait.UNREADABLE,)

@@ -19,22 +19,22 @@ _ODD_FIELDS = frozenset({"key", "properties", "event_time_ms"})
 class EdgeCaseMetadataRoundTrip(Check):
     """Keys, properties and event times of any size.
 
-    Keys are compared with what is stored, the rest with what the application asked for. An empty key and none, and an
-    event time of 0 and none, look the same through most interfaces, and are not told apart.
+    Keys are compared with what is stored, the rest with the send call. An empty key and no key, and an event time of 0
+    and none, look the same in most client interfaces, and count as equal.
     """
 
     requirement = RequirementId("robustness.edge-case-metadata-round-trip")
     skips_plain = True
 
     def start(self) -> None:
-        self._asked: dict[tuple[int, int], Invoke] = {}
-        """Sends that asked for something besides, by handle and number."""
+        self._calls: dict[tuple[int, int], Invoke] = {}
+        """Handle and number -> send calls with a key, properties or an event time."""
         self._altered: set[Entry] = set()
 
     @on(Invoke, "send")
-    def asked_for(self, event: Invoke) -> None:
+    def send_called(self, event: Invoke) -> None:
         if event.handle is not None and event.number is not None and not _ODD_FIELDS.isdisjoint(event.args):
-            self._asked[event.handle, event.number] = event
+            self._calls[event.handle, event.number] = event
 
     @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
@@ -52,11 +52,11 @@ class EdgeCaseMetadataRoundTrip(Check):
         if (event.key or None) != (member.key or None):
             self._differs(event, entry, f"key {event.key!r}", repr(member.key))
             return
-        args = self._args(event, entry) if self._asked else {}
-        if not self._asked_differently(event, entry, args) and (member.key or not _ODD_FIELDS.isdisjoint(args)):
+        args = self._args(event, entry) if self._calls else {}
+        if not self._differs_from_call(event, entry, args) and (member.key or not _ODD_FIELDS.isdisjoint(args)):
             self.exercise(event)
 
-    def _asked_differently(self, event: Received, entry: Entry, args: Mapping[str, Any]) -> bool:
+    def _differs_from_call(self, event: Received, entry: Entry, args: Mapping[str, Any]) -> bool:
         if not args:
             return False
         properties, time_ms = args.get("properties"), args.get("event_time_ms")
@@ -74,14 +74,14 @@ class EdgeCaseMetadataRoundTrip(Check):
         self.breach("changed", describe_change(event, entry, came, sent), *as_events(stored), event)
 
     def _args(self, event: Received, entry: Entry) -> Mapping[str, Any]:
-        """What the application asked for besides the payload."""
+        """Return the arguments of the send call."""
         identity = self.tracker.own(event.identity)
         if identity is None:
             return {}
-        invoke = self._asked.get((identity.handle, identity.number))
+        invoke = self._calls.get((identity.handle, identity.number))
         opening = self.tracker.lines.openings.get(identity.handle)
         if invoke is None or opening is None:
             return {}
-        # A letter is a copy: it says in properties of its own where it comes from.
+        # A dead-letter or retry message is a copy, with properties that name its origin.
         letter = base_topic(entry.topic) != opening.args.get("topic", entry.topic)
         return {} if letter else invoke.args

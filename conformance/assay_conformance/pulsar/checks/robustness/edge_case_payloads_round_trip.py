@@ -17,7 +17,7 @@ _PASSED, _TO_CLIENT = Fate.PASSED, Direction.TO_CLIENT
 class EdgeCasePayloadsRoundTrip(HandoverCheck):
     """Empty and one-byte payloads, and null values.
 
-    Content is compared with what is stored. What is joined of chunks is another chapter's.
+    Content is compared with what is stored. Chunked messages are judged by the chunking checks.
     """
 
     requirement = RequirementId("robustness.edge-case-payloads-round-trip")

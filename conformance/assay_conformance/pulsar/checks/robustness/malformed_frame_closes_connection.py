@@ -11,10 +11,10 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class MalformedFrameClosesConnection(TimedCheck):
-    """Behind bytes that are no frame nothing can be read: the connection is over, and the client makes a new one.
+    """After bytes that are no frame nothing can be read: the client closes the connection and makes a new one.
 
-    Where a fault holds what comes over that connection, such bytes wait with it. A broker that does not read what comes
-    at once does not see at once that somebody left either: there nobody knows how long the connection was kept."""
+    Where a fault holds frames of that connection, such bytes are held, too. A broker that does not read at once does
+    not notice a close at once either: then it is unknown how long the connection stayed open."""
 
     requirement = RequirementId("robustness.malformed-frame-closes-connection")
 
@@ -24,9 +24,9 @@ class MalformedFrameClosesConnection(TimedCheck):
         self._opened_ns: list[int] = []
         self._left_ns: int | None = None
         self._in_use: set[int] = set()
-        """Connections on which a producer or a consumer was admitted: without one nobody needs another connection."""
+        """Connections on which a producer or a consumer was registered: without one, no new connection is needed."""
         self._held: set[int] = set()
-        """Connections over which nothing comes at the moment."""
+        """Connections with frames that a fault holds at the moment."""
         self._released_ns: dict[int, int] = {}
 
     def concerned(self) -> bool:
@@ -46,7 +46,7 @@ class MalformedFrameClosesConnection(TimedCheck):
             self._bad.setdefault(event.conn, event)
 
     @on(Frame)
-    def held_back(self, event: Frame) -> None:
+    def held_or_released(self, event: Frame) -> None:
         if event.dir is not Direction.TO_CLIENT or event.fate not in (Fate.HELD, Fate.RELEASED):
             return
         if event.fate is Fate.HELD:
@@ -62,7 +62,7 @@ class MalformedFrameClosesConnection(TimedCheck):
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def registers(self, event: Frame) -> None:
-        """Who finds its topic at another broker may have a connection to that one."""
+        """A client that finds its topic at another broker may use an existing connection to that one."""
         if from_client(event):
             self._opened_ns.append(event.t_ns)
 
@@ -89,7 +89,7 @@ class MalformedFrameClosesConnection(TimedCheck):
             if self._is_late(conn, fired, until_ns):
                 self._kept(conn, fired, event)
         for fired, closed in self._closed:
-            # A client may have left before its peer has heard of it.
+            # A client may have closed the connection before its peer noticed.
             back = any(opened_ns >= self._came_ns(closed.conn, fired) for opened_ns in self._opened_ns)
             if not back and late("reconnect", closed.t_ns, until_ns):
                 self.overdue(
@@ -98,7 +98,7 @@ class MalformedFrameClosesConnection(TimedCheck):
                     until_ns,
                     "not-back",
                     f"the client closed connection {closed.conn} at {ms(closed.t_ns)} after bytes that are no frame "
-                    f"({ms(fired.t_ns)}), and had made no new one by {ms(until_ns)}",
+                    f"({ms(fired.t_ns)}); expected a new connection; there was none by {ms(until_ns)}",
                     fired,
                     closed,
                 )
@@ -116,8 +116,8 @@ class MalformedFrameClosesConnection(TimedCheck):
             self._came_ns(conn, fired),
             event.t_ns,
             "kept-open",
-            f"bytes that are no frame came over connection {conn} at {ms(self._came_ns(conn, fired))}; nothing behind "
-            f"them can be read, and the client had not closed it soon ({ms(event.t_ns)})",
+            f"bytes that are no frame came over connection {conn} at {ms(self._came_ns(conn, fired))}; expected the "
+            f"client to close it, since nothing after them can be read; it was still open at {ms(event.t_ns)}",
             fired,
             event,
         )

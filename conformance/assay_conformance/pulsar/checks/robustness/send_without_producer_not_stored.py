@@ -1,4 +1,4 @@
-"""SENDs for producers that are not there."""
+"""SENDs for producers that are not registered."""
 
 from __future__ import annotations
 
@@ -13,43 +13,42 @@ Place = tuple[int, int]
 
 
 class SendWithoutProducerNotStored(Check):
-    """A stray SEND is one that reached the broker on a connection where nobody had asked for its producer, or that one
-    was closed or refused before. What is stored is counted at the end: the same bytes may have been sent again by a
-    producer that is there.
+    """A stray SEND is one that reached the broker on a connection where its producer was never registered, or was
+    closed or refused before. What is stored is counted at the end: a registered producer may have sent the same bytes.
     """
 
     requirement = RequirementId("robustness.send-without-producer-not-stored")
     skips_plain = True
 
     def start(self) -> None:
-        self._there: set[Place] = set()
-        self._asked: dict[tuple[int, int], Place] = {}
+        self._registered: set[Place] = set()
+        self._requests: dict[tuple[int, int], Place] = {}
         self._strays: dict[int, Frame] = {}
-        self._stray: set[int] = set()
-        """Their events."""
+        self._stray_events: set[int] = set()
+        """Event numbers of stray SENDs."""
 
     @on(Frame, "PRODUCER")
-    def asked(self, event: Frame) -> None:
+    def producer_requested(self, event: Frame) -> None:
         if event.to_receiver:
             place = (event.conn, event.producer_id or 0)
-            self._there.add(place)
-            self._asked[event.conn, event.request_id or 0] = place
+            self._registered.add(place)
+            self._requests[event.conn, event.request_id or 0] = place
 
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
-        if event.from_sender and (place := self._asked.pop((event.conn, event.request_id or 0), None)) is not None:
-            self._there.discard(place)
+        if event.from_sender and (place := self._requests.pop((event.conn, event.request_id or 0), None)) is not None:
+            self._registered.discard(place)
 
     @on(Frame, "CLOSE_PRODUCER")
     def closed(self, event: Frame) -> None:
         if event.at_broker:
-            self._there.discard((event.conn, event.producer_id or 0))
+            self._registered.discard((event.conn, event.producer_id or 0))
 
     @on(Frame, "SEND", seen=CAME)
     def send(self, event: Frame) -> None:
-        if (event.conn, event.producer_id or 0) not in self._there and event.unit is not None:
+        if (event.conn, event.producer_id or 0) not in self._registered and event.unit is not None:
             self._strays[event.unit] = event
-            self._stray.add(event.seq)
+            self._stray_events.add(event.seq)
             self.exercise(event)
 
     def finish(self) -> None:
@@ -61,7 +60,7 @@ class SendWithoutProducerNotStored(Check):
             if isinstance(event, Stored) and event.unit in self._strays:
                 stored.setdefault(event.unit, []).append(event)
             elif isinstance(event, Frame) and event.command == "SEND" and event.to_receiver:
-                regular[event.unit] += event.seq not in self._stray
+                regular[event.unit] += event.seq not in self._stray_events
         for unit, send in self._strays.items():
             entries = stored.get(unit, [])
             if len(entries) > regular[unit]:
@@ -69,7 +68,8 @@ class SendWithoutProducerNotStored(Check):
                 self.breach(
                     "stray-stored",
                     f"the SEND at {ms(send.t_ns)} was for producer {send.producer_id} of connection {send.conn}, which "
-                    f"was not there; it was stored on topic {place.topic} as {place.id.name}",
+                    f"was not registered; expected it not to be stored; it was, on topic {place.topic} as "
+                    f"{place.id.name}",
                     send,
                     place,
                 )

@@ -8,10 +8,10 @@ from assay_conformance.pulsar.checks.robustness._ignored import Ignored
 
 
 class UnknownCommandIgnored(Ignored):
-    """A command, or a field, that the client does not know concerns nobody on its connection."""
+    """A command, or a field, that the client does not know is ignored on its connection."""
 
     requirement = RequirementId("robustness.unknown-command-ignored")
     what = "that it does not know"
 
-    def concerns_nobody(self, event: Frame) -> bool:
+    def is_to_be_ignored(self, event: Frame) -> bool:
         return event.fate is Fate.INJECTED and event.command.isdigit()
