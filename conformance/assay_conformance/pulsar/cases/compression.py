@@ -1,4 +1,4 @@
-"""Compression, both ways: what the client wrote is read by the bench, what the bench stored by the client."""
+"""Compression in both directions: what the client wrote is read by the bench, what the bench stored by the client."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ REQUIREMENTS = {
     "NONE": ("compression.uncompressed-size-exact",),
     "ZLIB": ("compression.interoperable-format", "compression.uncompressed-size-exact"),
 }
-"""What a Case of sends is about where that is not the format alone: sizes say nothing where nobody can unpack."""
+"""Requirements of the Cases of sends, where not the format alone: a size can be judged only where it is
+decompressed."""
 
 SIZES = (1, 16, 64, 3_000)
-"""Bodies that grow when they are compressed are in them; payloads of the suite do not shrink."""
+"""Some of these bodies grow when they are compressed; payloads of the suite do not shrink."""
 
 SILENT_MS = 700
-"""How long a consumer has to say what it could not read: longer than any answer takes."""
+"""How long a consumer has to report what it could not read: longer than any answer takes."""
 
 
 def sends(codec: str) -> Case:
@@ -37,7 +38,7 @@ def sends(codec: str) -> Case:
 
 
 def empty_bodies(codec: str) -> Case:
-    """What unpacks to nothing leaves a decompressor no room to write to, and is a message all the same."""
+    """A body of no bytes gives a decompressor an empty output buffer, and is a message all the same."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -47,7 +48,7 @@ def empty_bodies(codec: str) -> Case:
     plan.wait_ops()
     return plan.case(
         f"compression/empty-{codec.lower()}",
-        f"An empty message is sent with compression {codec}, and one that is not empty behind it",
+        f"An empty message is sent with compression {codec}, followed by one that is not empty",
         ("compression.interoperable-format", "robustness.edge-case-payloads-round-trip"),
         capabilities=("producer",),
         producer={"compression": codec},
@@ -70,9 +71,9 @@ def reads_every_codec() -> Case:
 
 
 def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields: Any) -> Case:
-    """These entries, in front of three that can be read, come to a consumer with a queue of two.
+    """These entries and three readable ones after them are sent to a consumer with a queue of two.
 
-    Clients have died of less, so each has a process to itself.
+    Clients have crashed on less, so each Case has a process of its own.
     """
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[*entries, *plains(range(100, 103))])
@@ -92,7 +93,7 @@ def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields:
 def garbled_body(codec: str) -> Case:
     return _unreadable(
         f"corrupt-{codec.lower()}",
-        f"A topic begins with two messages that say {codec}, with bodies that are nothing of the kind",
+        f"A topic begins with two messages that name the codec {codec}, with bodies that are not in its format",
         [garbled(codec, number) for number in range(2)],
     )
 
@@ -100,7 +101,7 @@ def garbled_body(codec: str) -> Case:
 def announced_too_small(codec: str) -> Case:
     return _unreadable(
         f"longer-than-announced-{codec.lower()}",
-        f"A topic begins with two messages in {codec} that are longer than they say",
+        f"A topic begins with two {codec} messages that are longer than their announced size",
         [compressed(codec, plain(number), uncompressed_size=10) for number in range(2)],
     )
 
@@ -108,7 +109,7 @@ def announced_too_small(codec: str) -> Case:
 def announced_too_large(codec: str) -> Case:
     return _unreadable(
         f"shorter-than-announced-{codec.lower()}",
-        f"A topic begins with two messages in {codec} that are shorter than they say",
+        f"A topic begins with two {codec} messages that are shorter than their announced size",
         [compressed(codec, plain(number), uncompressed_size=200) for number in range(2)],
     )
 
@@ -116,14 +117,15 @@ def announced_too_large(codec: str) -> Case:
 def decompressed_beyond_limit() -> Case:
     return _unreadable(
         "decompressed-beyond-limit",
-        "A topic begins with two compressed messages of 5,000 bytes, of which a broker takes 2,000",
+        "A topic begins with two compressed messages of 5,000 bytes, and the broker accepts 2,000",
         [compressed("LZ4", plain(number, size=5_000)) for number in range(2)],
         topology=Topology(max_message_bytes=2_000),
     )
 
 
 def absurd_size() -> Case:
-    """What is really there is 64 bytes. A client that believes it takes so much memory that it should be alone."""
+    """The body has 64 bytes. A client that allocates the announced size needs so much memory that it should be
+    alone."""
     plan = Schedule()
     absurd = compressed("LZ4", plain(0), uncompressed_size=2**31 - 1)
     plan.broker("store_entries", topic="t", entries=[absurd, *plains(range(100, 103))])
@@ -131,7 +133,7 @@ def absurd_size() -> Case:
     plan.wait_ops(plan.receive(consumer, 3, timeout_ms=STARVED_MS))
     return plan.case(
         "compression/absurd-size",
-        "A topic begins with a message that says it unpacks to two gigabytes",
+        "A topic begins with a message that announces an uncompressed size of two gigabytes",
         ("compression.absurd-size-not-trusted",),
         capabilities=("consumer", "compression"),
         consumer=EARLIEST,

@@ -1,4 +1,4 @@
-"""Delayed delivery: ticks of a tenth of a second, so that what is early can be told from what is due."""
+"""Delayed delivery: ticks of a tenth of a second, so that early can be distinguished from due."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ NEEDED = ("producer", "consumer", "delayed_delivery")
 SHARED = {"subscription_type": "shared"}
 
 FAR_MS = 4_102_444_800_123
-"""The first moment of the year 2100, and a few milliseconds that nobody may round."""
+"""The first moment of the year 2100, plus a few milliseconds that must not be rounded."""
 
 
 def _out_of_order(plan: Schedule) -> int:
-    """Messages due in another order than they are sent, and one that is due at once; the consumer."""
+    """Messages due in another order than they are sent in, and one that is due at once; return the consumer."""
     client = plan.client()
     producer = plan.producer(client)
     consumer = plan.consumer(client)
@@ -32,7 +32,7 @@ def due_in_other_order_than_sent() -> Case:
     _out_of_order(plan)
     return plan.case(
         "delayed/due-in-other-order-than-sent",
-        "Messages for one and a half seconds, for less than half a one, for one, and for now",
+        "Messages with delays of 1.5 s, 0.4 s and 1 s, and one without",
         ("delayed.not-before-deliver-at-time",),
         capabilities=NEEDED,
         consumer=SHARED,
@@ -46,7 +46,7 @@ def strict_delivery_time() -> Case:
     _out_of_order(plan)
     return plan.case(
         "delayed/strict-delivery-time",
-        "The same on a broker that is never early",
+        "Messages with delays of 1.5 s, 0.4 s and 1 s, and one without, on a broker with strict delivery times",
         ("delayed.not-before-deliver-at-time",),
         capabilities=NEEDED,
         consumer=SHARED,
@@ -66,7 +66,7 @@ def delayed_for_an_exclusive_consumer() -> Case:
     plan.wait_received(consumer, 2)
     return plan.case(
         "delayed/delayed-for-an-exclusive-consumer",
-        "A message for later and one for now, for an exclusive consumer",
+        "A delayed message and one without a delay, for an exclusive consumer",
         ("delayed.ignored-on-exclusive-and-failover",),
         capabilities=NEEDED,
         topology=Topology(topics=TOPICS),
@@ -86,7 +86,7 @@ def broker_restarted_while_delayed() -> Case:
     plan.wait_received(consumer, 3, deadline_ms=6_000)
     return plan.case(
         "delayed/broker-restarted-while-delayed",
-        "The broker restarts while two messages wait for their time",
+        "The broker restarts while two messages are delayed",
         ("delayed.survives-restart",),
         capabilities=NEEDED,
         consumer=SHARED,
@@ -96,7 +96,7 @@ def broker_restarted_while_delayed() -> Case:
 
 
 def deliver_after_and_deliver_at() -> Case:
-    """In one year, in a moment, and in an hour: nobody waits for them."""
+    """Delays of a year, a millisecond and an hour: no consumer waits for them."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     for delay_ms in (31_536_000_000, 1, 3_600_000):
@@ -105,7 +105,7 @@ def deliver_after_and_deliver_at() -> Case:
     plan.wait_ops()
     return plan.case(
         "delayed/deliver-after-and-deliver-at",
-        "Messages for later, by a delay and by a time",
+        "Delayed messages, by a delay and by a time",
         ("delayed.sets-deliver-at-time",),
         capabilities=("producer", "delayed_delivery"),
         topology=Topology(topics=TOPICS),

@@ -1,4 +1,4 @@
-"""Cases for delivery from end to end: what one application sends, another gets, with and without trouble in between."""
+"""Cases for delivery from end to end: what one application sends, another receives, with and without faults."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.fault import AfterStep, Cut, Fault
 
 AWAY_MS = 200
-"""Clients come back after 100 ms or a little more."""
+"""Clients reconnect after 100 ms or a little more."""
 
 QUIET_MS = 400
-"""How long a consumer waits for what should not come."""
+"""How long a consumer waits for a message that must not come."""
 
 STALL_MS = 1_000
-"""Silence that makes a stall, after an outage."""
+"""Silence that counts as a stall, after an outage."""
 
 WATCHED_MS = STALL_MS + 4 * AWAY_MS
-"""For how long nothing else may happen after an outage, for it to be looked at: a client that was away has as long in
-addition, and a machine that stands still keeps it away for up to 250 ms before the Case does not count."""
+"""How long nothing else may happen after an outage, so that it can be judged: a client has this time in addition to
+reconnect, and a pause of the machine delays it by up to 250 ms before the Case does not count."""
 
 OPENING_MS = 1_000
-"""How long the opening of a consumer may take."""
+"""How long opening a consumer may take."""
 
 NEAR_MS = 100
-"""The shortest wait before a client comes back: what ends that early in it ends all of it."""
+"""The shortest wait before a client reconnects: a time-out that ends so early in it would end all of it."""
 
 ROOM = 2
 
 
 def no_faults() -> Case:
-    """Nothing goes wrong, and everything is acknowledged: what comes again comes for no reason."""
+    """No faults, and everything is acknowledged: there is no reason for a redelivery."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -40,7 +40,7 @@ def no_faults() -> Case:
     plan.wait_ops()
     return plan.case(
         "delivery/no-faults",
-        "Six messages are sent, delivered and acknowledged; then nothing more comes",
+        "Six messages are sent, received and acknowledged; then no more come",
         (
             "delivery.successful-send-is-delivered",
             "delivery.no-phantom-messages",
@@ -53,7 +53,7 @@ def no_faults() -> Case:
 
 
 def outage_while_sending() -> Case:
-    """Sends go on while there is no connection; what is pending then is sent again."""
+    """Sends go on while there is no connection; pending ones are sent again."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -66,7 +66,7 @@ def outage_while_sending() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "delivery/outage-while-sending",
-        "Six messages are on their way when the connection breaks, and six more are sent before there is another one",
+        "Six messages are being sent when the connection is lost, and six more before there is another one",
         (
             "delivery.successful-send-is-delivered",
             "delivery.no-phantom-messages",
@@ -81,7 +81,7 @@ def outage_while_sending() -> Case:
 
 
 def sends_after_outage() -> Case:
-    """The application asks for messages all the time; new ones are taken in as soon as its client is back."""
+    """The application keeps a receive pending; new messages come as soon as its client has reconnected."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -94,7 +94,7 @@ def sends_after_outage() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "delivery/sends-after-outage",
-        "Three messages are sent when an outage is over, to a consumer that waits for them",
+        "Three messages are sent after an outage, to a consumer that waits for them",
         ("delivery.resumes-after-fault",),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
@@ -103,8 +103,8 @@ def sends_after_outage() -> Case:
 
 
 def disconnected_near_operation_timeout() -> Case:
-    """Three consumers were opened one after the other, about as long ago as opening one may take. Whatever still runs
-    of that must not end their way back; the producer was opened long before."""
+    """Three consumers were opened one after the other, about one operation time-out ago. A timer that is left from
+    opening them must not end their reconnect; the producer was opened long before."""
     plan = Schedule()
     client = plan.client(operation_timeout_ms=OPENING_MS)
     producer = plan.producer(client)
@@ -126,7 +126,7 @@ def disconnected_near_operation_timeout() -> Case:
     plan.wait_ops(*(plan.ack(consumer) for consumer in consumers))
     return plan.case(
         "delivery/disconnected-near-operation-timeout",
-        "The connection is lost when the time that opening a consumer may take is almost over",
+        "The connection is lost when the time-out for opening a consumer is almost over",
         ("delivery.resumes-after-fault",),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
@@ -135,7 +135,7 @@ def disconnected_near_operation_timeout() -> Case:
 
 
 def rejected_send_not_stored() -> Case:
-    """With room for two, of five messages three are refused before anything of them is sent."""
+    """With room for two, three of five messages fail before anything of them is sent."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)

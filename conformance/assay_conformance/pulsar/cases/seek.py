@@ -1,4 +1,4 @@
-"""Cases for seeks: to a message, into a batch, to a time; and the broker's answer ahead of the consumer's return."""
+"""Cases for seeks: to a message, into a batch, to a time, and with different orders of answer and new SUBSCRIBE."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
 
 RETURNED_MS = 3_000
-"""A client on a busy machine that was sent away is subscribed again by then."""
+"""By then a client on a busy machine has subscribed again."""
 
 FIRST_MS, STEP_MS = 1_000_000, 1_000
-"""Publish times of stored messages: message n at FIRST_MS + n * STEP_MS of the wall clock, whatever it shows now."""
+"""Publish times of stored messages: message n has FIRST_MS + n * STEP_MS, whatever the wall clock shows."""
 
 
 def timed(number: int) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def timed(number: int) -> dict[str, Any]:
 
 
 def backward_to_message_id() -> Case:
-    """The queue is full, and the acknowledgments are still being grouped."""
+    """The receiver queue is full, and acknowledgements are still being grouped."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(20)))
     consumer = plan.consumer(plan.client())
@@ -33,14 +33,14 @@ def backward_to_message_id() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/backward-to-message-id",
-        "Six of twenty messages are taken, three acknowledged, and the consumer goes back behind the second",
+        "Six of twenty messages are received, three acknowledged, and the consumer seeks back to the second",
         ("seek.starts-at-target", "seek.discards-prefetched", "seek.completes-after-resubscribe"),
         consumer={**EARLIEST, "receiver_queue_size": 10, "ack_group_ms": 100},
     )
 
 
 def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
-    """The third message of a batch of five is sought, when eight of ten have been taken."""
+    """The consumer seeks the third message of a batch of five, after it received eight of ten."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
     reading = plan.consumer(plan.client())
@@ -58,7 +58,7 @@ def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
 
 
 def into_batch() -> Case:
-    return _into_a_batch("into-batch", "The consumer goes back behind the third message of a batch of five", 7)
+    return _into_a_batch("into-batch", "The consumer seeks back to the third message of a batch of five", 7)
 
 
 def backward_inclusive() -> Case:
@@ -71,14 +71,14 @@ def backward_inclusive() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/backward-inclusive",
-        "A consumer that begins with the message it seeks goes back to the second of ten",
+        "A consumer with start_inclusive seeks back to the second of ten messages",
         ("seek.starts-at-target",),
         consumer={**EARLIEST, "start_inclusive": True},
     )
 
 
 def into_batch_inclusive() -> Case:
-    title = "A consumer that begins with the message it seeks goes back to the third of a batch of five"
+    title = "A consumer with start_inclusive seeks back to the third message of a batch of five"
     return _into_a_batch("into-batch-inclusive", title, 8, start_inclusive=True)
 
 
@@ -92,14 +92,14 @@ def to_timestamp() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/to-timestamp",
-        "The consumer goes to a time just before the fifth of ten messages was published",
+        "The consumer seeks a time just before the fifth of ten messages was published",
         ("seek.starts-at-target",),
         consumer={**EARLIEST, "receiver_queue_size": 4},
     )
 
 
 def forward() -> Case:
-    """Everything prefetched lies before the target."""
+    """All prefetched messages are before the target."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(20)])
     consumer = plan.consumer(plan.client())
@@ -109,14 +109,14 @@ def forward() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/forward",
-        "With eight messages waiting in its queue the consumer goes behind all of them",
+        "With eight messages in its receiver queue the consumer seeks forward past all of them",
         ("seek.starts-at-target", "seek.discards-prefetched"),
         consumer={**EARLIEST, "receiver_queue_size": 8},
     )
 
 
 def _between(words: str, title: str, harm: Callable[[Schedule, int], tuple[Fault, ...]]) -> Case:
-    """`harm` appends what comes between the seek, whose operation it is given, and its end."""
+    """`harm` appends what happens between the seek, whose operation it gets, and its end."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
     consumer = plan.consumer(plan.client())
@@ -140,7 +140,7 @@ def _answer_until(until: Until) -> Fault:
 
 
 def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
-    """The consumer stays away until the seek has ended, or could have ended and did not."""
+    """The consumer stays unsubscribed until the seek has ended, or could have ended and did not."""
     plan.wait_fired(1)
     plan.wait_ops(seek, deadline_ms=HELD_UP_MS)
     return (
@@ -156,14 +156,14 @@ def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
 def response_before_resubscribe() -> Case:
     return _between(
         "response-before-resubscribe",
-        "The answer to SEEK comes while the consumer waits to be subscribed again",
+        "The answer to SEEK arrives before the consumer has subscribed again",
         _subscribed_late,
     )
 
 
 def _answered_late(plan: Schedule, _seek: int) -> tuple[Fault, ...]:
-    """However long the client takes to come back: ten messages came before the seek, and nine come behind it. A client
-    with a small queue does not get so many."""
+    """However long the client takes to subscribe again: ten messages arrive before the seek, and nine after it. A
+    client with a small queue does not get so many."""
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 10 + 9, deadline_ms=RETURNED_MS)
     return (_answer_until(Until(step=plan.last)),)
 
@@ -171,7 +171,7 @@ def _answered_late(plan: Schedule, _seek: int) -> tuple[Fault, ...]:
 def response_after_resubscribe() -> Case:
     return _between(
         "response-after-resubscribe",
-        "The consumer is subscribed again before the answer to SEEK comes",
+        "The answer to SEEK arrives after the consumer has subscribed again",
         _answered_late,
     )
 
@@ -179,7 +179,7 @@ def response_after_resubscribe() -> Case:
 def cut_after_response() -> Case:
     return _between(
         "cut-after-response",
-        "The connection is lost right behind the answer to SEEK",
+        "The connection is lost right after the answer to SEEK",
         lambda _plan, _seek: (Fault(trigger=down("SUCCESS", answers="SEEK"), action=Cut()),),
     )
 
@@ -200,7 +200,7 @@ def concurrent_seeks() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/concurrent-seeks",
-        "A consumer is to seek elsewhere while the broker's answer to its first seek is held up",
+        "A consumer seeks elsewhere while the broker's answer to its first seek is held",
         ("seek.one-at-a-time",),
         consumer=EARLIEST,
         faults=(
@@ -217,27 +217,27 @@ def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s", *
     return plan.consumer(client, subscription=subscription, durable=False, initial_position=begins)
 
 
-def _asked(plan: Schedule, reader: int) -> None:
-    """Whether there is more."""
+def _asks_for_more(plan: Schedule, reader: int) -> None:
+    """Call has_message_available."""
     plan.wait_ops(plan.has_message_available(reader))
 
 
 def _reads(plan: Schedule, reader: int, count: int) -> None:
     plan.wait_ops(plan.receive(reader, count, STARVED_MS))
-    _asked(plan, reader)
+    _asks_for_more(plan, reader)
 
 
 def _seeks(plan: Schedule, reader: int, **place: int) -> None:
     plan.wait_ops(plan.seek(reader, **place))
-    _asked(plan, reader)
+    _asks_for_more(plan, reader)
 
 
 def has_message_available() -> Case:
-    """Read to the end, from three places, and asked on the way."""
+    """The reader reads to the end from three positions, and calls has_message_available on the way."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
     reader = _reader(plan)
-    _asked(plan, reader)
+    _asks_for_more(plan, reader)
     _reads(plan, reader, 10)
     _seeks(plan, reader, delivery=8)
     _reads(plan, reader, 2)
@@ -246,24 +246,24 @@ def has_message_available() -> Case:
     _reads(plan, reader, 1)
     return plan.case(
         "seek/has-message-available",
-        "A reader reads ten messages, the last two again, and again by their time, and is asked for more at each turn",
+        "A reader reads ten messages, the last two again, and again by time, and asks for more each time",
         ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
         consumer=EARLIEST,
     )
 
 
 def has_message_available_at_end() -> Case:
-    """Behind the last message, however it got there."""
+    """The reader is after the last message, by its start or by a seek."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
     at_the_end = _reader(plan, "latest", "behind")
-    _asked(plan, at_the_end)
+    _asks_for_more(plan, at_the_end)
     reader = _reader(plan)
     plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
     _seeks(plan, reader, delivery=4)
     return plan.case(
         "seek/has-message-available-at-end",
-        "A reader begins at the end, and another seeks behind the last message",
+        "A reader begins at the end, and another seeks the last message",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
@@ -279,20 +279,20 @@ def time_after_last_message() -> Case:
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
         "seek/time-after-last-message",
-        "Readers that began at the beginning, at the end and that have read seek to a time behind the last message",
+        "Readers at the beginning, at the end and in between seek a time after the last message",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
 
 def time_after_last_message_inclusive() -> Case:
-    """Where to begin is said of a message; a time has no use for it."""
+    """`start_inclusive` applies to messages, and not to times."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
     _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
         "seek/time-after-last-message-inclusive",
-        "A reader that is to begin with the message it names seeks to a time behind the last message",
+        "A reader with start_inclusive seeks a time after the last message",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
@@ -301,10 +301,10 @@ def time_after_last_message_inclusive() -> Case:
 def empty_topic() -> Case:
     plan = Schedule()
     reader = _reader(plan)
-    _asked(plan, reader)
+    _asks_for_more(plan, reader)
     return plan.case(
         "seek/empty-topic",
-        "A reader of a topic without messages is asked for more",
+        "A reader of a topic without messages asks for more",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
@@ -320,7 +320,7 @@ def has_message_available_in_batch() -> Case:
     _reads(plan, reader, 1)
     return plan.case(
         "seek/has-message-available-in-batch",
-        "A reader reads a batch of five in two parts, and the last of them again",
+        "A reader reads a batch of five in two parts, and the last message again",
         ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
         capabilities=("batching",),
         consumer=EARLIEST,
@@ -328,7 +328,7 @@ def has_message_available_in_batch() -> Case:
 
 
 HELD_UP_MS = 400
-"""For a client that ends a seek too early, or does not refuse a second one at once."""
+"""Time for a client to end a seek too early, or to accept a second one."""
 
 
 CASES = (

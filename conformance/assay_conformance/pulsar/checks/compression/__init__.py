@@ -1,1 +1,1 @@
-"""Compression: every client can read what any other wrote, and a size that cannot be is not believed."""
+"""Compression: every client can read what any other wrote, and does not trust an impossible uncompressed size."""

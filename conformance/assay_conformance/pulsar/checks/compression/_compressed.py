@@ -1,4 +1,4 @@
-"""Compression: that every client can read what any other wrote, and what one does that cannot."""
+"""Compressed payloads, and the limit on their size."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ HEADERS_BYTES = 1_000
 
 
 def is_too_large(view: View, event: Frame) -> bool:
-    """The body inside is larger than a message may be, whatever the headers around it."""
+    """Whether the body is larger than a message may be, whatever the size of the headers."""
     return event.size > view.case.topology.max_message_bytes + HEADERS_BYTES
 
 
 def metadata_if_compressed(event: Frame) -> Meta | None:
-    """The metadata of a compressed payload."""
+    """Return the metadata of a compressed payload; None for one that is not compressed."""
     meta = event.meta
     return None if meta is None or meta.compression == "NONE" else meta

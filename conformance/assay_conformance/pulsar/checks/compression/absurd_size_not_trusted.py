@@ -1,4 +1,4 @@
-"""Sizes that cannot be: what a message says it unpacks to is somebody else's word, and memory is one's own."""
+"""Impossible uncompressed sizes: a consumer must not allocate memory by what the metadata of a message claims."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
 
 class AbsurdSizeNotTrusted(HandoverCheck, LeavingCheck):
-    """A message that says it unpacks to more than any message may costs itself: those that came behind it are handed
-    over, and neither its connection nor the process ends of it."""
+    """A message with an uncompressed size beyond the limit of any message affects only itself: later messages are
+    received, and neither the connection nor the process ends because of it."""
 
     requirement = RequirementId("compression.absurd-size-not-trusted")
     needs = (Trait.COMPRESSED,)
@@ -32,21 +32,22 @@ class AbsurdSizeNotTrusted(HandoverCheck, LeavingCheck):
         if meta.compression != "NONE" and meta.uncompressed_size > MAX_MESSAGE_BYTES:
             self._came.append((session.consumer, event))
             self.exercise(event)
-        # Whether a last chunk completes its message is a chapter of its own.
+        # Whether a last chunk completes its message is judged by the chunking checks.
         elif event.members and meta.chunk_id is None and self._before(session.consumer.handle) is not None:
             self.handover.offer(session, event)
 
     def _before(self, handle: int | None) -> Frame | None:
-        """The first of its kind that this consumer got."""
+        """Return the first such message that this consumer got."""
         return next((frame for consumer, frame in self._came if consumer.handle == handle), None)
 
     @on(AgentEnded)
-    def died(self, event: AgentEnded) -> None:
+    def process_ended(self, event: AgentEnded) -> None:
         if self._came and not event.killed:
             first = self._came[0][1]
             self.breach(
                 "died",
-                f"{_said(first)}, and the client's process ended at {ms(event.t_ns)}: {event.reason}",
+                f"{_describe(first)}; expected the client to survive it; its process ended at {ms(event.t_ns)}: "
+                f"{event.reason}",
                 first,
                 event,
             )
@@ -56,7 +57,7 @@ class AbsurdSizeNotTrusted(HandoverCheck, LeavingCheck):
         if event.conn is not None:
             self.reasons_to_leave.add(event.conn)
         else:
-            # Bytes, processes, packets: every connection may end of it.
+            # Faults of bytes, processes and packets may end every connection.
             self.leaving = True
 
     @on(Closed)
@@ -65,8 +66,8 @@ class AbsurdSizeNotTrusted(HandoverCheck, LeavingCheck):
         if last is not None and not late("answer", last.t_ns, event.t_ns) and self.was_left(event):
             self.breach(
                 "connection-closed",
-                f"{_said(last)}, and the client closed connection {event.conn} at {ms(event.t_ns)}; expected it to go "
-                "on without that message",
+                f"{_describe(last)}; expected the client to go on without that message; it closed connection "
+                f"{event.conn} at {ms(event.t_ns)}",
                 last,
                 event,
             )
@@ -79,13 +80,13 @@ class AbsurdSizeNotTrusted(HandoverCheck, LeavingCheck):
                 offer.frame.t_ns,
                 event.t_ns,
                 "stuck",
-                f"consumer {event.handle}: {_said(first)}; {offer.entry} came behind it at {ms(offer.frame.t_ns)} and "
-                f"was not handed over by {ms(event.t_ns)}, when a receive ended short",
+                f"consumer {event.handle}: {_describe(first)}; {offer.entry} arrived after it at "
+                f"{ms(offer.frame.t_ns)}; expected it to be received; a receive ended without it at {ms(event.t_ns)}",
                 first,
                 event,
             )
 
 
-def _said(frame: Frame) -> str:
+def _describe(frame: Frame) -> str:
     size = frame.meta.uncompressed_size if frame.meta is not None else 0
-    return f"a message that says it unpacks to {size} bytes came at {ms(frame.t_ns)}"
+    return f"a message with an uncompressed size of {size} bytes came at {ms(frame.t_ns)}"

@@ -13,9 +13,10 @@ from assay_conformance.pulsar.checks.compression._compressed import is_too_large
 
 
 class InteroperableFormat(HandoverCheck):
-    """What a producer compressed unpacks as its codec says, and a consumer hands over what any producer compressed.
+    """What a producer compressed can be decompressed with its codec, and a consumer receives what any producer
+    compressed.
 
-    Sizes that differ are a matter of their own, and so is what else is wrong with the body of a batch.
+    Wrong sizes, and other defects in the body of a batch, are judged by other requirements.
     """
 
     requirement = RequirementId("compression.interoperable-format")
@@ -24,7 +25,7 @@ class InteroperableFormat(HandoverCheck):
     def start(self) -> None:
         super().start()
         self._unreadable: set[int] = set()
-        """Connections with bytes on them that are no frame: what a client makes of those behind is another clause."""
+        """Connections with bytes that are no frame: what a client does after those is judged by another requirement."""
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
@@ -39,8 +40,8 @@ class InteroperableFormat(HandoverCheck):
         if meta.unpacked_bytes == -1:
             self.breach(
                 "another-format",
-                f"{unit.line}: the message at {ms(event.t_ns)} says {meta.compression}, and nothing that Pulsar means "
-                f"by that unpacks it to {meta.uncompressed_size} bytes or any other size",
+                f"{unit.line}: the message at {ms(event.t_ns)} names the codec {meta.compression}; expected a body in "
+                f"Pulsar's format for it, of {meta.uncompressed_size} bytes; it cannot be decompressed to any size",
                 event,
             )
         elif event.members or meta.unpacked_bytes is not None:
@@ -52,7 +53,7 @@ class InteroperableFormat(HandoverCheck):
         if session is None or not to_client(event) or not event.intact or not event.members:
             return
         meta = metadata_if_compressed(event)
-        # The parts of a chunked message are a chapter of their own.
+        # Chunked messages are judged by the chunking checks.
         if meta is not None and meta.chunk_id is None and not is_too_large(self.view, event):
             self.handover.offer(session, event)
 
@@ -67,9 +68,9 @@ class InteroperableFormat(HandoverCheck):
         else:
             self.breach(
                 "message-changed",
-                f"consumer {event.handle} handed {offer.entry} over as {event.size} bytes of digest "
-                f"{event.digest:08x}; {meta.compression if meta else 'what came'} unpacks to {member.size} bytes of "
-                f"digest {member.digest:08x}",
+                f"consumer {event.handle} received {offer.entry} as {event.size} bytes of digest {event.digest:08x}; "
+                f"expected {member.size} bytes of digest {member.digest:08x}, to which "
+                f"{meta.compression if meta else 'it'} decompresses",
                 offer.frame,
                 event,
             )

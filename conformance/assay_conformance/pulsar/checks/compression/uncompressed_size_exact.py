@@ -9,8 +9,8 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class UncompressedSizeExact(Check):
-    """Unbatched: without compression the payload is on the wire as it is; with it, it unpacks to the payload, and to
-    the size that the metadata says. A client may leave a payload uncompressed, and say so.
+    """Unbatched messages: without compression the payload is on the wire as it is; with it, the body decompresses to
+    the payload, and to the size in the metadata. A client may leave a payload uncompressed, if the metadata say so.
     """
 
     requirement = RequirementId("compression.uncompressed-size-exact")
@@ -26,8 +26,9 @@ class UncompressedSizeExact(Check):
         if meta.unpacked_bytes is not None:
             self.breach(
                 "wrong-size",
-                f"{unit.line}: the {meta.compression} message at {ms(event.t_ns)} says that it is "
-                f"{meta.uncompressed_size} bytes uncompressed, and unpacks to {meta.unpacked_bytes}",
+                f"{unit.line}: the {meta.compression} message at {ms(event.t_ns)} has an uncompressed size of "
+                f"{meta.uncompressed_size} bytes in its metadata; expected {meta.unpacked_bytes}, to which it "
+                "decompresses",
                 event,
             )
             return
@@ -35,8 +36,8 @@ class UncompressedSizeExact(Check):
         if meta.compression != "NONE" and self.view.producer_setting(handle, "compression") == "NONE":
             self.breach(
                 "compressed-unasked",
-                f"{unit.line}: the message at {ms(event.t_ns)} is compressed by {meta.compression}, and no compression "
-                "was asked for",
+                f"{unit.line}: the message at {ms(event.t_ns)} is compressed with {meta.compression}; expected none, "
+                "as the producer is configured",
                 event,
             )
         self._content(handle, unit, event)
@@ -53,6 +54,6 @@ class UncompressedSizeExact(Check):
             self.breach(
                 "payload-changed",
                 f"{unit.line}: the message at {ms(event.t_ns)} carries {member.size} bytes of digest "
-                f"{member.digest:08x}, which is no message it was asked to send",
+                f"{member.digest:08x}; expected the payload of one of its send calls; it is that of none",
                 event,
             )

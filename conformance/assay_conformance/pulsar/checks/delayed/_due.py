@@ -1,6 +1,7 @@
 """Delayed delivery: not before its time on Shared and Key_Shared subscriptions, at once on all others.
 
-Times are the broker's, which is on the bench's machine: the wall clock of the beginning and the bench's own since then.
+Times are the broker's, which runs on the bench's machine: the wall clock at the start plus the bench's clock since
+then.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from assay_conformance.model.topic_names import base_topic
 
 WAITING_KINDS = ("Shared", "Key_Shared")
 TRACKED_MS = 1_000
-"""delayedDeliveryTickTimeMillis as brokers come with it: how coarse times are kept, whatever tick a policy sets."""
+"""delayedDeliveryTickTimeMillis by default: the resolution of delivery times, whatever tick a policy sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Due:
 
 
 class DelayCheck(DispatchLedger):
-    """Knows of every stored entry when it is due; topics whose delayed delivery is off have none."""
+    """Knows when every stored entry is due; a topic with delayed delivery disabled has none that are delayed."""
 
     needs = (Trait.DELAYED,)
 
@@ -44,7 +45,7 @@ class DelayCheck(DispatchLedger):
         self._unix_ms = 0
         self.end: Ended | None = None
         self.due: dict[tuple[str, Position], Due] = {}
-        self._terms = {topic.name: self._terms_of(topic) for topic in topology.topics}
+        self._policies = {topic.name: self._policy_of(topic) for topic in topology.topics}
         self._is_strict = topology.settings.delayed_strict
 
     @on(Began)
@@ -57,28 +58,28 @@ class DelayCheck(DispatchLedger):
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
-        if event.meta.deliver_at_ms and self.terms(event.topic).active:
+        if event.meta.deliver_at_ms and self.policy(event.topic).active:
             due = Due(event, (event.meta.deliver_at_ms - self._unix_ms) * MS)
             self.due[event.topic, event.id.position] = due
 
-    def terms(self, topic: str) -> DelayedDelivery:
-        return self._terms.get(base_topic(topic), DelayedDelivery())
+    def policy(self, topic: str) -> DelayedDelivery:
+        return self._policies.get(base_topic(topic), DelayedDelivery())
 
     def earliest_ns(self, due: Due) -> int:
-        """When it may be delivered: at its time where that is strict, else a tick earlier."""
-        early_ms = 0 if self._is_strict else self.terms(due.stored.topic).tick_ms
+        """Return when it may be delivered: at its time with strict delivery, else a tick earlier."""
+        early_ms = 0 if self._is_strict else self.policy(due.stored.topic).tick_ms
         return due.at_ns - early_ms * MS
 
     def latest_ns(self, due: Due) -> int:
-        """When it has been delivered for certain, to somebody who can take it."""
-        coarse_ms = max(self.terms(due.stored.topic).tick_ms, TRACKED_MS)
+        """Return when it has certainly been delivered, if a consumer could take it."""
+        coarse_ms = max(self.policy(due.stored.topic).tick_ms, TRACKED_MS)
         return due.at_ns + 2 * coarse_ms * MS + TOLERANCES["answer"].slack_ns
 
     def quiet_or_undecided(self, start: Event, end: Event, tolerance: Tolerance) -> bool:
         if self.tracker.load.quiet(start.t_ns, end.t_ns, tolerance):
             return True
-        self.undecided("the machine was too busy to tell what a message waited for")
+        self.undecided("the machine was too busy to decide why a message was delayed")
         return False
 
-    def _terms_of(self, topic: Topic) -> DelayedDelivery:
+    def _policy_of(self, topic: Topic) -> DelayedDelivery:
         return self.view.case.topology.policies_of(topic).delayed_delivery or DelayedDelivery()

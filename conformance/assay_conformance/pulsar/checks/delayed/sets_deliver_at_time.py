@@ -1,4 +1,4 @@
-"""When a delayed message is due, as its SEND says it: a delay counts from the call, a time is taken as it is."""
+"""deliver_at_time in SEND: a delay counts from the send call, a time is copied."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class SetsDeliverAtTime(Check):
             if not send.invoke.args:
                 continue
             at_ms, after_ms = send.invoke.args.get("deliver_at_ms"), send.invoke.args.get("deliver_after_ms")
-            said_ms = event.meta.deliver_at_ms
+            sent_ms = event.meta.deliver_at_ms
             if at_ms is not None:
-                self._judge(send, event, said_ms, int(at_ms), int(at_ms))
+                self._judge(send, event, sent_ms, int(at_ms), int(at_ms))
             elif after_ms is not None:
                 slack_ns = TOLERANCES["wall-clock"].slack_ns
                 earliest_ns, latest_ns = send.invoke.t_ns - slack_ns, event.t_ns + slack_ns
                 base_ms = began.unix_ms + int(after_ms)
-                self._judge(send, event, said_ms, base_ms + earliest_ns // MS, base_ms + -(-latest_ns // MS))
+                self._judge(send, event, sent_ms, base_ms + earliest_ns // MS, base_ms + -(-latest_ns // MS))
 
-    def _judge(self, send: Operation, event: Frame, said_ms: int | None, earliest_ms: int, latest_ms: int) -> None:
+    def _judge(self, send: Operation, event: Frame, sent_ms: int | None, earliest_ms: int, latest_ms: int) -> None:
         self.exercise(event)
-        if said_ms is not None and earliest_ms <= said_ms <= latest_ms:
+        if sent_ms is not None and earliest_ms <= sent_ms <= latest_ms:
             return
         expected = f"{earliest_ms}" if earliest_ms == latest_ms else f"from {earliest_ms} to {latest_ms}"
         self.breach(
-            "no-time" if said_ms is None else "other-time",
-            f"message {send.invoke.number} of producer {send.invoke.handle} was sent at {ms(event.t_ns)}; it should "
-            f"have deliver_at_time {expected} (Unix milliseconds), and has {said_ms or 'none'}",
+            "no-time" if sent_ms is None else "other-time",
+            f"message {send.invoke.number} of producer {send.invoke.handle} was sent at {ms(event.t_ns)} with "
+            f"deliver_at_time {sent_ms or 'not set'}; expected {expected} (Unix milliseconds)",
             send.invoke,
             event,
         )

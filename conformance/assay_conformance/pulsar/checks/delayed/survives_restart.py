@@ -11,8 +11,8 @@ from assay_conformance.pulsar.checks.delayed._due import WAITING_KINDS, DelayChe
 
 
 class SurvivesRestart(DelayCheck):
-    """Of what was stored before a topic was loaded again and was due after it; where no rate of dispatch keeps it back
-    for longer."""
+    """Judged for entries that were stored before a topic was loaded again, and due after it, where no dispatch rate
+    holds them back for longer."""
 
     requirement = RequirementId("delayed.survives-restart")
 
@@ -22,11 +22,11 @@ class SurvivesRestart(DelayCheck):
         self._reloads: list[Stepped | Fired] = []
         self._seen: dict[Group, set[Position]] = {}
         self._moved: set[tuple[str, str]] = set()
-        """Subscriptions that were told where to go on, or ended: what is owed to them is another matter."""
+        """Subscriptions that were sought or deleted: what they have to get is judged elsewhere."""
 
     @on(Stepped)
     @on(Fired)
-    def happened(self, event: Stepped | Fired) -> None:
+    def loaded(self, event: Stepped | Fired) -> None:
         topics = [topic.name for topic in self.view.case.topology.topics]
         before = [self._loads.of(topic) for topic in topics]
         if isinstance(event, Fired) or not event.skipped:
@@ -64,15 +64,16 @@ class SurvivesRestart(DelayCheck):
             if waiting:
                 self.breach(
                     "lost",
-                    f"{group}: entry {due.name} was stored at {ms(due.stored.t_ns)} for {ms(due.at_ns)}, the topic was "
-                    f"loaded again at {ms(reload.t_ns)}, and {waiting[0]} was never sent it",
+                    f"{group}: entry {due.name} was stored at {ms(due.stored.t_ns)} with a delivery time of "
+                    f"{ms(due.at_ns)}, and the topic was loaded again at {ms(reload.t_ns)}; expected the entry at "
+                    f"{waiting[0]}; it was never sent",
                     due.stored,
                     waiting[0].joined,
                 )
                 return
 
     def _could_take(self, member: Member, due: Due) -> bool:
-        """Whether this consumer was there with permits from the beginning until long after the time."""
+        """Whether this consumer was attached, with permits, from the beginning until long after the delivery time."""
         request = member.session.request
         end = member.session.ended or member.left or self.end
         earliest = request.fields.get("initialPosition") == "Earliest"

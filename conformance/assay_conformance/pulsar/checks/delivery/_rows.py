@@ -1,6 +1,6 @@
 """Delivery from end to end: the history as rows, judged by the same rules as any ledger.
 
-The rows are made once an attempt, behind its last event, and every rule sees every row once.
+The rows are made once for an attempt, after its last event, and every rule sees every row once.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from assay_conformance.ledger.rules import Breach
 from assay_conformance.model.event import Event, Fired, Received
 
 MOST_EVENTS = 6
-"""Events of a message that a finding names: asked for, told, stored, delivered, and delivered again."""
+"""Events of a message that a finding names: send call, its end, stored, received, and received again."""
 
 
 def ledger_of(view: View) -> HistoryJudged:
-    """Made when it is asked for first."""
+    """Return the judged rows, which are made at the first call."""
     if view.tracker.ledger is None:
-        asked = {check.requirement for check in RowsCheck.__subclasses__()}
-        transcript = transcribe(view.tracker.history, view.case, view.facts, asked=asked)
-        view.tracker.ledger = judge_history(transcript, asked)
+        judged = {check.requirement for check in RowsCheck.__subclasses__()}
+        transcript = transcribe(view.tracker.history, view.case, view.facts, asked=judged)
+        view.tracker.ledger = judge_history(transcript, judged)
     return view.tracker.ledger
 
 
 class RowsCheck(Check):
-    """Says what the rule of its requirement says of the rows."""
+    """Reports what the rule of its requirement finds in the rows."""
 
     skips_plain = True
 
@@ -47,7 +47,7 @@ class RowsCheck(Check):
         self.breach(breach.code, breach.sentence, *events)
 
     def _events(self, breach: Breach, transcript: Transcript) -> tuple[Event, ...]:
-        told = transcript.events.get((breach.stream, breach.seq))
-        if told is None:
-            told = [event for event in self.tracker.history if isinstance(event, Fired)]
-        return tuple(sorted(told, key=lambda event: event.seq)[:MOST_EVENTS])
+        found = transcript.events.get((breach.stream, breach.seq))
+        if found is None:
+            found = [event for event in self.tracker.history if isinstance(event, Fired)]
+        return tuple(sorted(found, key=lambda event: event.seq)[:MOST_EVENTS])

@@ -1,9 +1,9 @@
-"""Which messages the witnesses know, and which deliveries name a topic, a payload or an id that none of them does.
+"""Which messages the witnesses know, and which deliveries have a topic, a payload or an id that none of them knows.
 
-A payload is known by size and digest, on a topic, from whoever asked for it, wrote it, stores it or was sent it. It is
-compared where the record of a topic is complete: its MESSAGE frames were seen, or it was read back, and none of its
-payloads is unreadable (encrypted, damaged, a chunk that could not be joined). Ids are compared where the agent's
-convention is evident, which is when most of its deliveries name the entry that carried their payload.
+A payload is known by size and digest, on a topic, from a send call, a SEND, a stored entry or a MESSAGE. It is compared
+where the record of a topic is complete: its MESSAGE frames were seen, or it was read back, and none of its payloads is
+unreadable (encrypted, damaged, a chunk that could not be joined). Ids are compared where the agent's convention is
+evident, which is when most of its deliveries name the entry that carried their payload.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from assay_conformance.model.event import Frame, Member, MessageId, Position, Re
 from assay_conformance.model.topic_names import base_topic
 
 ANY_TOPIC = ""
-"""Of a frame whose producer or consumer nobody saw being opened."""
+"""The topic of a frame whose producer or consumer was not seen being opened."""
 
 Payload = tuple[int, int]
 """Size and digest."""
 
 
 class Stranger(NamedTuple):
-    """A delivery of what no witness knows."""
+    """A delivery of a message that no witness knows."""
 
     event: Received
     code: str
@@ -32,39 +32,39 @@ class Stranger(NamedTuple):
 
 @dataclass(slots=True)
 class Witnessed:
-    """Topics are local names without partition; ANY_TOPIC fits all."""
+    """Topics are local names without partition; ANY_TOPIC matches all."""
 
     topics: set[str] = field(default_factory=set)
     subscribed: bool = False
-    """The wire was there when a consumer subscribed."""
+    """Whether a SUBSCRIBE was seen on the wire."""
     _payloads: set[tuple[str, Payload]] = field(default_factory=set)
     _positions: set[Position] = field(default_factory=set)
     _readable: set[Position] = field(default_factory=set)
     _carried: set[tuple[Position, Payload]] = field(default_factory=set)
     _pieces: set[tuple[Position, int]] = field(default_factory=set)
-    """Chunks, with their sizes: who hands one over as a message breaks another clause, and invents nothing."""
+    """Chunks, with their sizes: receiving one as a message is judged by another requirement, and is no phantom."""
     _complete: set[str] = field(default_factory=set)
     _unreadable: set[str] = field(default_factory=set)
     _doubtful: list[tuple[Received, str | None]] = field(default_factory=list)
-    """Deliveries that were not known when they came, with their topics: what is read back is known at the end only."""
+    """Deliveries that were unknown when they came, with their topics: what is read back is known only at the end."""
     _fitting: int = 0
 
-    def asked_for(self, topic: str, payload: Payload) -> None:
+    def send_called(self, topic: str, payload: Payload) -> None:
         self._payloads.add((topic, payload))
 
     def sent(self, topic: str, frame: Frame) -> None:
-        """A SEND."""
-        self._held(topic, frame, frame.members)
+        """Take a SEND."""
+        self._add(topic, frame, frame.members)
 
     def dispatched(self, topic: str, frame: Frame) -> None:
-        """A MESSAGE."""
+        """Take a MESSAGE."""
         self._complete.add(topic)
-        self._held(topic, frame, frame.members)
+        self._add(topic, frame, frame.members)
         for id in frame.ids:
             self._at(id, frame.members)
 
     def stored(self, entry: Stored) -> None:
-        self._held(base_topic(entry.topic), entry, entry.members)
+        self._add(base_topic(entry.topic), entry, entry.members)
         self._at(entry.id, entry.members)
         if entry.meta.chunk_id is not None:
             self._pieces.add((entry.id.position, entry.size))
@@ -84,27 +84,30 @@ class Witnessed:
         self._doubtful.append((event, topic))
 
     def strangers(self) -> list[Stranger]:
-        """In the order they came; once the whole attempt was seen."""
+        """Return them in order of arrival; to be called after the whole attempt was seen."""
         misnamed: list[Stranger] = []
         found: list[Stranger] = []
         for event, topic in self._doubtful:
             if not self._knows_topic(topic):
                 if self.subscribed:
-                    found.append(_stranger(event, "unknown-topic", f"of topic {topic}, which no witness knows"))
+                    found.append(_stranger(event, "unknown-topic", f"expected a known topic, got {topic}"))
             elif not self._knows_payload(topic, event.payload):
-                judged = self._is_complete(topic) or self._reads_otherwise(event)
+                judged = self._is_complete(topic) or self._names_readable_entry(event)
                 if judged and (event.message_id.position, event.size) not in self._pieces:
-                    what = f"no witness knows such a message{'' if topic is None else f' on {topic}'}"
-                    found.append(_stranger(event, "unknown-payload", what))
+                    text = f"no witness knows such a message{'' if topic is None else f' on {topic}'}"
+                    found.append(
+                        _stranger(event, "unknown-payload", f"expected a message that was sent or stored; {text}")
+                    )
             elif (event.message_id.position, event.payload) in self._carried:
                 self._fitting += 1
             elif self._is_complete(topic) and self._is_made_up(event.message_id):
-                misnamed.append(_stranger(event, "unknown-id", "no entry of this id was stored or sent to a client"))
+                text = "expected the id of an entry; none with this id was stored or sent to a client"
+                misnamed.append(_stranger(event, "unknown-id", text))
         if self._fitting > len(misnamed):
             found += misnamed
         return sorted(found, key=lambda one: one.event.seq)
 
-    def _held(self, topic: str, holder: Frame | Stored, members: tuple[Member, ...]) -> None:
+    def _add(self, topic: str, holder: Frame | Stored, members: tuple[Member, ...]) -> None:
         meta = holder.meta
         self._payloads.update([(topic, member.payload) for member in members])
         is_piece = meta is not None and meta.chunk_id is not None and meta.chunk_id + 1 != meta.chunks
@@ -136,15 +139,15 @@ class Witnessed:
             return bool(self._complete) and not self._unreadable
         return topic in self._complete and topic not in self._unreadable
 
-    def _reads_otherwise(self, event: Received) -> bool:
-        """Whether it names an entry that can be read, whatever else is on its topic."""
+    def _names_readable_entry(self, event: Received) -> bool:
+        """Whether it names a readable entry, whatever else is on its topic."""
         return bool(self._fitting) and event.message_id.position in self._readable
 
     def _is_made_up(self, id: MessageId) -> bool:
-        """An agent whose client shows no id gives negative numbers."""
+        """Whether no witness knows the id. An agent whose client shows no ids gives negative numbers."""
         return min(id.position) >= 0 and id.position not in self._positions
 
 
 def _stranger(event: Received, code: str, what: str) -> Stranger:
     came = f"message {event.message_id.name} of {event.size} bytes, CRC-32 {event.digest:08x}"
-    return Stranger(event, code, f"consumer {event.handle} handed over {came}, at {ms(event.t_ns)}: {what}")
+    return Stranger(event, code, f"consumer {event.handle} received {came}, at {ms(event.t_ns)}; {what}")

@@ -12,7 +12,7 @@ from assay_conformance.pulsar.checks.delivery._witnessed import ANY_TOPIC, Witne
 
 
 class NoPhantomMessages(RowsCheck):
-    """What rows say, and every delivery against all that the witnesses know: rows leave much out."""
+    """Judges the rows, and every delivery by all that the witnesses know, of which rows leave out much."""
 
     requirement = RequirementId(clauses.INVENTED)
 
@@ -24,12 +24,12 @@ class NoPhantomMessages(RowsCheck):
         self._known.topics.update(event.topics)
 
     @on(Invoke, "send")
-    def asked_for(self, event: Invoke) -> None:
+    def send_called(self, event: Invoke) -> None:
         opening = None if event.handle is None else self.tracker.lines.openings.get(event.handle)
         if opening is None or event.size is None or event.digest is None:
             return
         for topic in self._named(opening):
-            self._known.asked_for(topic, (event.size, event.digest))
+            self._known.send_called(topic, (event.size, event.digest))
 
     @on(Invoke, "open_producer", "open_consumer")
     def opened(self, event: Invoke) -> None:

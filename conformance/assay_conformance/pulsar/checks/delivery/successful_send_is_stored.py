@@ -14,7 +14,7 @@ class SuccessfulSendIsStored(RowsCheck):
     requirement = RequirementId(clauses.STORED_OK)
 
     def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
-        """The client's word that it is stored stands against the broker's own of what it holds."""
+        """Name what the broker holds as evidence, beside the successful send."""
         small = ledger_of(self.view).transcript.small
         topic = base_topic(small.topics[small.streams[breach.stream].topic].name)
         read_back = (event for event in self.tracker.history if isinstance(event, ReadBack))

@@ -1,1 +1,1 @@
-"""Seeks: where a consumer goes on, what it tells the broker of it, and what a reader says is left to read."""
+"""Seeks: where a consumer goes on, what it sends to the broker, and whether a reader has more messages."""

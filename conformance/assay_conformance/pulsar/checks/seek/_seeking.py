@@ -1,7 +1,7 @@
-"""What the checks of seeks share: each seek from its call to what is handed over behind it.
+"""Shared by the checks of seeks: each seek from its call to what is received after it.
 
-Judged are consumers alone on their subscription, of one unpartitioned topic, and seeks during which no receive was
-under way: who else moves the subscription, or when a delivery was made, would be anybody's guess.
+Judged are consumers that are alone on their subscription of one unpartitioned topic, and seeks during which no receive
+was pending: otherwise it is unknown which consumer moved the subscription, or when a message was received.
 """
 
 from __future__ import annotations
@@ -18,38 +18,39 @@ from assay_conformance.model.fault import Direction
 
 @dataclass(slots=True, eq=False)
 class Sought:
-    """One seek of one consumer. `asked` is its SEEK, `closed` the CLOSE_CONSUMER that came for it."""
+    """One seek of one consumer. `command`: its SEEK; `closed`: the CLOSE_CONSUMER that the broker sent because of
+    it."""
 
     consumer: OpenedConsumer
     invoke: Invoke
     old: ConsumerSession | None
     undisturbed: bool
     beside: bool = False
-    """Another one of the consumer was under way: of which of both its frames are, nobody saw."""
-    asked: Frame | None = None
+    """Whether another seek of the consumer was pending: then it is unknown to which of them frames belong."""
+    command: Frame | None = None
     closed: Frame | None = None
     answered: Frame | None = None
     completion: Completion | None = None
     delivered: bool = False
-    """Something was handed over since."""
+    """Whether a message was received since."""
     prefetched: set[Entry] = field(default_factory=set)
-    """Entries that had come and were not all handed over."""
+    """Entries that had arrived and were not wholly received."""
     unsent: set[Entry] = field(default_factory=set)
-    """Entries acknowledged by the application and not on the wire yet."""
+    """Entries that the application acknowledged and whose ACK has not left yet."""
 
     @property
     def done(self) -> bool:
         return self.completion is not None and self.completion.outcome is Outcome.OK
 
     def sessions(self) -> Iterator[ConsumerSession]:
-        """Where the consumer was subscribed again."""
+        """Yield the sessions in which the consumer subscribed again."""
         for session in self.consumer.sessions:
-            if self.asked is not None and session.request.seq > self.asked.seq:
+            if self.command is not None and session.request.seq > self.command.seq:
                 yield session
 
 
 class SeekCheck(ConsumerCheck):
-    """Follows each seek from its call to what is handed over behind it; `current` is the last one of a consumer."""
+    """Follows each seek from its call to what is received after it; `current` is the last one of a consumer."""
 
     needs = ((Invoke, "seek"),)
 
@@ -60,13 +61,13 @@ class SeekCheck(ConsumerCheck):
     # --- what subclasses judge ---
 
     def begun(self, seek: Sought) -> None:
-        """The call was made."""
+        """Called when the seek is called."""
 
     def sought(self, seek: Sought, event: Completion) -> None:
-        """The call ended well."""
+        """Called when it ended successfully."""
 
     def handed_over(self, seek: Sought, event: Received) -> None:
-        """The first delivery, or a later one (`seek.delivered`), behind a seek that ended well."""
+        """Called for the first message, and later ones (`seek.delivered`), after a seek that ended successfully."""
 
     # --- following ---
 
@@ -91,8 +92,8 @@ class SeekCheck(ConsumerCheck):
         return not any(set(other.topics) & set(consumer.topics) for other in others)
 
     @on(Invoke, "open_consumer")
-    def another_opened(self, event: Invoke) -> None:
-        """From here on somebody else may get what is expected, and two may have written one SUBSCRIBE."""
+    def other_consumer_opened(self, event: Invoke) -> None:
+        """From now on the other consumer may get the messages, and either may have written a SUBSCRIBE."""
         del event
         for seek in self.current.values():
             seek.undisturbed = seek.undisturbed and self._alone(seek.consumer)
@@ -113,13 +114,13 @@ class SeekCheck(ConsumerCheck):
     @on(Frame, "SEEK")
     def seek_sent(self, event: Frame) -> None:
         seek = self._of(event)
-        if seek is not None and from_client(event) and seek.asked is None:
-            seek.asked = event
+        if seek is not None and from_client(event) and seek.command is None:
+            seek.command = event
 
     @on(Frame, "CLOSE_CONSUMER")
     def sent_away(self, event: Frame) -> None:
         seek = self._of(event)
-        if seek is not None and event.dir is Direction.TO_CLIENT and event.to_receiver and seek.asked is not None:
+        if seek is not None and event.dir is Direction.TO_CLIENT and event.to_receiver and seek.command is not None:
             seek.closed = seek.closed or event
 
     def _of(self, event: Frame) -> Sought | None:
@@ -131,10 +132,10 @@ class SeekCheck(ConsumerCheck):
     @on(Frame, "SUCCESS")
     def seek_answered(self, event: Frame) -> None:
         for seek in self.current.values():
-            asked = seek.asked
-            if asked is None or not event.to_receiver:
+            command = seek.command
+            if command is None or not event.to_receiver:
                 continue
-            if (asked.conn, asked.request_id) == (event.conn, event.request_id):
+            if (command.conn, command.request_id) == (event.conn, event.request_id):
                 seek.answered = seek.answered or event
 
     @on(Completion, "seek")
@@ -153,7 +154,7 @@ class SeekCheck(ConsumerCheck):
             seek.delivered = True
 
     def is_of_its_topic(self, consumer: OpenedConsumer, event: Received) -> bool:
-        """Not of its retry letter topic, where it seeks by itself as well."""
+        """Whether it is not from the consumer's retry letter topic, which it seeks as well."""
         entry = self.tracker.entries.get(event.seq)
         return entry is None or entry.topic == consumer.topics[0]
 
@@ -168,9 +169,9 @@ def target_of(invoke: Invoke) -> str:
     return "a message" if id is None else f"{id[0]}:{id[1]}" + (f" (index {id[3]})" if id[3] >= 0 else "")
 
 
-def lost_its_place(consumer: OpenedConsumer, at: Invoke | Received, event: Event) -> bool:
-    """A time is told to the broker once. Where a subscription that is not durable went with its connection since, the
-    consumer subscribes once more than a seek makes it, and begins where it began."""
+def lost_position(consumer: OpenedConsumer, at: Invoke | Received, event: Event) -> bool:
+    """Whether the consumer starts over where it began: the broker gets a time only once, so a subscription that is not
+    durable loses it with its connection. It then subscribes once more than the seek itself requires."""
     durable = (consumer.invoke.args.get("config") or {}).get("durable", True)
     if durable or not isinstance(at, Invoke) or at.args.get("publish_time_ms") is None:
         return False

@@ -12,9 +12,9 @@ from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, tar
 
 
 class CompletesAfterResubscribe(SeekCheck):
-    """A seek that sent its consumer away ends when that is back, not before, and soon after.
+    """A seek that closed its consumer ends once the consumer has subscribed again: not before, and soon after.
 
-    Where the broker's answer comes ahead of the CLOSE_CONSUMER, a client that is still connected may end it then.
+    Where the broker's answer comes before CLOSE_CONSUMER, the client may end the seek while it is still connected.
     """
 
     requirement = RequirementId("seek.completes-after-resubscribe")
@@ -28,8 +28,9 @@ class CompletesAfterResubscribe(SeekCheck):
             return
         self.breach(
             "ended-while-away",
-            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}; the broker sent it away at "
-            f"{ms(closed.t_ns)}, and the call ended at {ms(event.t_ns)}, before it was subscribed again",
+            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, and the broker closed it at "
+            f"{ms(closed.t_ns)}; expected the call to end after it has subscribed again; it ended before, at "
+            f"{ms(event.t_ns)}",
             closed,
             answered,
             event,
@@ -39,7 +40,7 @@ class CompletesAfterResubscribe(SeekCheck):
         seek = self.current.get(session.consumer.handle) if session.consumer is not None else None
         if seek is None or seek.completion is not None or seek.answered is None or session.ready is None:
             return
-        if seek.asked is None or session.request.seq < seek.asked.seq or takes_several(self.view, seek.consumer):
+        if seek.command is None or session.request.seq < seek.command.seq or takes_several(self.view, seek.consumer):
             return
         since_ns = max(session.ready.t_ns, seek.answered.t_ns)
         if late("answer", since_ns, event.t_ns):
@@ -48,8 +49,9 @@ class CompletesAfterResubscribe(SeekCheck):
                 since_ns,
                 event.t_ns,
                 "not-ended",
-                f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}; the broker had answered and it was "
-                f"subscribed again at {ms(since_ns)}, and the call had not ended at {ms(event.t_ns)}",
+                f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, and at {ms(since_ns)} the broker "
+                "had answered and the consumer had subscribed again; expected the call to end; it had not by "
+                f"{ms(event.t_ns)}",
                 seek.invoke,
                 seek.answered,
                 session.ready,

@@ -13,14 +13,15 @@ from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, tar
 
 
 class DiscardsPrefetched(SeekCheck, AckCheck):
-    """What had come before a seek is not handed over behind it, unless it came again; nor is it acknowledged."""
+    """A message that arrived before a seek is not received after it, unless it arrived again; nor is it
+    acknowledged."""
 
     requirement = RequirementId("seek.discards-prefetched")
 
     def start(self) -> None:
         super().start()
-        self._came: dict[int, dict[Entry, list[Frame]]] = {}
-        self._taken: dict[int, set[Entry]] = {}
+        self._arrived: dict[int, dict[Entry, list[Frame]]] = {}
+        self._received: dict[int, set[Entry]] = {}
         self._unsent: dict[int, set[Entry]] = {}
 
     @on(Frame, "MESSAGE")
@@ -29,11 +30,11 @@ class DiscardsPrefetched(SeekCheck, AckCheck):
         if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT or not event.to_receiver:
             return
         entry = entry_on(session, event.ids[0])
-        self._came.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
+        self._arrived.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
 
     def asked(self, call: Call) -> None:
-        """Commands of one handle reach the client in order, so this one reaches it ahead of a later seek, and behind an
-        earlier one: what it settles is not of before that any more, be it the rest of a batch."""
+        """The calls of one handle reach the client in order: this one before a later seek, and after an earlier one.
+        What it acknowledges was not left from before the earlier seek, even if it is the rest of a batch."""
         if call.invoke.verb == "ack" and not call.cumulative:
             self._unsent.setdefault(call.consumer.handle, set()).add(call.entry)
             if (seek := self.current.get(call.consumer.handle)) is not None:
@@ -47,50 +48,51 @@ class DiscardsPrefetched(SeekCheck, AckCheck):
         named = set(acked_entries(session, event))
         self._unsent.get(handle, set()).difference_update(named)
         seek = self.current.get(handle)
-        if seek is None or seek.beside or seek.asked is None or event.seq < seek.asked.seq:
+        if seek is None or seek.beside or seek.command is None or event.seq < seek.command.seq:
             return
-        stale = sorted(entry for entry in named & seek.unsent if not self._came_again(seek, entry))
+        stale = sorted(entry for entry in named & seek.unsent if not self._arrived_again(seek, entry))
         if stale:
             self.breach(
                 "acked-behind-seek",
-                f"consumer {handle} was told to acknowledge {stale[0]} before it sought {target_of(seek.invoke)}; the "
-                f"ACK left at {ms(event.t_ns)}, behind the SEEK of {ms(seek.asked.t_ns)}",
+                f"the application acknowledged {stale[0]} at consumer {handle} before it sought "
+                f"{target_of(seek.invoke)}; expected no ACK after the SEEK of {ms(seek.command.t_ns)}; it left at "
+                f"{ms(event.t_ns)}",
                 seek.invoke,
-                seek.asked,
+                seek.command,
                 event,
             )
 
     def begun(self, seek: Sought) -> None:
         handle = seek.consumer.handle
         seek.unsent = set(self._unsent.get(handle, ()))
-        seek.prefetched = set(self._came.get(handle, ())) - self._taken.get(handle, set())
+        seek.prefetched = set(self._arrived.get(handle, ())) - self._received.get(handle, set())
 
     @on(Received)
     def noted_delivery(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)
         if consumer is not None and len(consumer.topics) == 1 and self.is_of_its_topic(consumer, event):
-            self._taken.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
+            self._received.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
 
     def handed_over(self, seek: Sought, event: Received) -> None:
         entry = self.entry_of(seek.consumer, event)
-        if seek.asked is None:
+        if seek.command is None:
             return
-        if not self._came_again(seek, entry):
-            came = self._came.get(seek.consumer.handle, {}).get(entry, [])
+        if not self._arrived_again(seek, entry):
+            came = self._arrived.get(seek.consumer.handle, {}).get(entry, [])
             assert seek.completion is not None
             self.breach(
                 "stale-delivery",
-                f"consumer {seek.consumer.handle} handed {entry} over at {ms(event.t_ns)}; it "
-                f"sought {target_of(seek.invoke)}, which ended at {ms(seek.completion.t_ns)}, and nothing had brought "
-                "it since",
+                f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, which ended at "
+                f"{ms(seek.completion.t_ns)}; expected only messages that arrived after the SEEK; it received {entry} "
+                f"at {ms(event.t_ns)}, which had not",
                 *came[-1:],
-                seek.asked,
+                seek.command,
                 event,
             )
         elif seek.prefetched or seek.unsent:
             self.exercise(event)
 
-    def _came_again(self, seek: Sought, entry: Entry) -> bool:
-        assert seek.asked is not None
-        frames = self._came.get(seek.consumer.handle, {}).get(entry, [])
-        return any(frame.seq > seek.asked.seq for frame in frames)
+    def _arrived_again(self, seek: Sought, entry: Entry) -> bool:
+        assert seek.command is not None
+        frames = self._arrived.get(seek.consumer.handle, {}).get(entry, [])
+        return any(frame.seq > seek.command.seq for frame in frames)

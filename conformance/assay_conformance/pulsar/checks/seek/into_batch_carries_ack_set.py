@@ -1,4 +1,4 @@
-"""A seek into a batch tells the broker which members are to be delivered: those from the one sought on."""
+"""A seek into a batch sends an ack_set with the messages to be delivered: those from its target on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, target_of
 
 
 class IntoBatchCarriesAckSet(SeekCheck):
-    """The SEEK of a call that named a member of a batch, once the wire shows it."""
+    """The SEEK of a call that named a message inside a batch, once the wire shows the size of the batch."""
 
     requirement = RequirementId("seek.into-batch-carries-ack-set")
 
@@ -20,7 +20,7 @@ class IntoBatchCarriesAckSet(SeekCheck):
         session = self.tracker.consumer_of(event)
         seek = self.current.get(session.consumer.handle) if session is not None and session.consumer else None
         named = seek.invoke.args.get("message_id") if seek is not None else None
-        if seek is None or named is None or seek.asked is not event or seek.beside:
+        if seek is None or named is None or seek.command is not event or seek.beside:
             return
         id = MessageId(*named)
         size = self._size(seek.consumer.topics[0], id)
@@ -32,15 +32,14 @@ class IntoBatchCarriesAckSet(SeekCheck):
             return
         self.breach(
             "wrong-bits",
-            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, in a batch of {size}; its SEEK "
-            f"at {ms(event.t_ns)} "
-            + ("has no ack_set" if not words else f"has the ack_set {list(words)}")
-            + f", expected one with the bits from {id.batch_index} on",
+            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, in a batch of {size}; expected an "
+            f"ack_set with the bits from {id.batch_index} on; its SEEK at {ms(event.t_ns)} has "
+            + ("none" if not words else f"the ack_set {list(words)}"),
             seek.invoke,
             event,
         )
 
     def _size(self, topic: str, id: MessageId) -> int:
-        """Not every client tells the size of a batch with the ids of its messages; the topic knows."""
+        """Return the size of the batch from the topic, since not every client gives it in its message ids."""
         stored = self.tracker.stored.get(topic, [])
         return next((entry.meta.messages for entry in stored if entry.id.position == id.position), id.batch_size)

@@ -1,4 +1,4 @@
-"""A second seek while one is under way: one of them would end at a place nobody asked for."""
+"""A second seek while one is pending: one of them would end at a position that was not requested."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class OneAtATime(Check):
-    """Of two seeks of one consumer the second does not end well, where it reached the client before the first ended.
+    """Of two seeks of one consumer the second fails, where it reached the client before the first ended.
 
-    Those to messages of different partitions are two consumers' to a client, and each may be taken.
+    Seeks to messages of different partitions are for different consumers inside the client, and both may succeed.
     """
 
     requirement = RequirementId("seek.one-at-a-time")
@@ -22,7 +22,7 @@ class OneAtATime(Check):
         self._pending: dict[int, Invoke] = {}
         self._second: dict[int, Invoke] = {}
         self._taken: dict[int, Completion] = {}
-        """Second seeks that ended well, ahead of the first."""
+        """Second seeks that succeeded before the first ended."""
 
     @on(Invoke, "seek")
     def called(self, event: Invoke) -> None:
@@ -49,19 +49,19 @@ class OneAtATime(Check):
     def _judge(self, first: Invoke, event: Completion) -> None:
         ended = self.tracker.operations[first.op].completion
         called_ns = event.called_ns
-        # The first may have ended before the second was called, and was not heard of in time.
+        # The first may have ended before the second was called, and its end was recorded late.
         if ended and (called_ns is None or ended_ns(ended) < called_ns + TOLERANCES["crossing"].slack_ns):
             return
         self.breach(
             "taken-beside-another",
-            f"consumer {event.handle} was told at {ms(first.t_ns)} to seek, and, before that had ended, to seek "
-            f"elsewhere; the second call ended well at {ms(event.t_ns)}, expected it to be refused",
+            f"consumer {event.handle} was to seek at {ms(first.t_ns)}, and to seek elsewhere before that had ended; "
+            f"expected the second call to fail; it succeeded at {ms(event.t_ns)}",
             first,
             event,
         )
 
 
 def _partition(seek: Invoke) -> int | None:
-    """That of the message that is sought; None where a time is."""
+    """Return the partition of the target message; None for a time."""
     id = seek.args.get("message_id")
     return None if id is None else int(id[2])

@@ -9,18 +9,18 @@ from assay_conformance.checks.consumption import entry_on, in_force, late
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Completion, Event, Frame, MessageId, Outcome, Received, Sides, Stored
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, lost_its_place, target_of
+from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, lost_position, target_of
 
 Message = tuple[Entry, int]
 """One message: its entry, and its index in a batch, 0 where there is none."""
 
 
 class StartsAtTarget(SeekCheck):
-    """The first message behind a seek is the first one behind the message sought, or itself where the consumer is to
-    begin with it, or of the time sought or later.
+    """The first message after a seek is the one after its target, or the target itself with `start_inclusive`, or the
+    first one published at the target time or later.
 
-    Not judged where the application acknowledged something meanwhile, or a fault took a MESSAGE out of its stream; nor
-    where nobody knows which stream is its consumer's.
+    Not judged where the application acknowledged something meanwhile, or a fault dropped a MESSAGE or may have: it is
+    unknown on which connection a consumer's messages come then.
     """
 
     requirement = RequirementId("seek.starts-at-target")
@@ -41,20 +41,20 @@ class StartsAtTarget(SeekCheck):
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         seek = self.current.get(session.consumer.handle) if session is not None and session.consumer else None
-        if seek is None or session is None or seek.asked is None or session.request.seq < seek.asked.seq:
+        if seek is None or session is None or seek.command is None or session.request.seq < seek.command.seq:
             return
         if event.sides is not Sides.BOTH and not seek.delivered:
             seek.undisturbed = False
         self._arrived.setdefault((seek.consumer.handle, entry_on(session, event.ids[0])), event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
-        """What came last on a connection that is gone may not have been read, and comes again."""
+        """Messages that arrived last on a lost connection may not have been read, and come again."""
         del event
         gone = (session.conn, session.consumer_id)
         self._arrived = {key: frame for key, frame in self._arrived.items() if (frame.conn, frame.consumer_id) != gone}
 
     def handed_over(self, seek: Sought, event: Received) -> None:
-        if seek.delivered or seek.asked is None or lost_its_place(seek.consumer, seek.invoke, event):
+        if seek.delivered or seek.command is None or lost_position(seek.consumer, seek.invoke, event):
             return
         expected = self._expected(seek)
         if expected is None:
@@ -68,15 +68,15 @@ class StartsAtTarget(SeekCheck):
         self.breach(
             "wrong-start",
             f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, which ended at "
-            f"{ms(seek.completion.t_ns)}; the first message handed over behind it is {got[0]} (index {got[1]}), "
-            f"expected {entry} (index {index})",
+            f"{ms(seek.completion.t_ns)}; expected {entry} (index {index}) as the first message after it; it received "
+            f"{got[0]} (index {got[1]})",
             seek.invoke,
-            seek.asked,
+            seek.command,
             event,
         )
 
     @on(Completion, "receive")
-    def nothing_came(self, event: Completion) -> None:
+    def received_nothing(self, event: Completion) -> None:
         seek = self.current.get(event.handle or 0)
         operation = self.tracker.operations.get(event.op)
         if seek is None or operation is None or not seek.done or not seek.undisturbed or seek.delivered:
@@ -94,17 +94,17 @@ class StartsAtTarget(SeekCheck):
             arrived.t_ns,
             event.t_ns,
             "nothing-delivered",
-            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}; {expected[0]} came behind it at "
-            f"{ms(arrived.t_ns)}, and a receive ended with nothing at {ms(event.t_ns)}",
+            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, and {expected[0]} arrived after it at "
+            f"{ms(arrived.t_ns)}; expected a receive to return it; one ended without a message at {ms(event.t_ns)}",
             seek.invoke,
             arrived,
             event,
         )
 
     def _expected(self, seek: Sought) -> Message | None:
-        """The message that comes first; None where the topic holds none, or the target is not known there.
+        """Return the message that comes first; None where the topic holds none, or does not hold the target.
 
-        Nor is it known among chunks, which come as their last one, and among messages that may come later than others.
+        None also with chunks, which come as their last one, and with messages that may be delivered later than others.
         """
         stored = self.tracker.stored.get(seek.consumer.topics[0], [])
         time_ms = seek.invoke.args.get("publish_time_ms")
@@ -115,12 +115,12 @@ class StartsAtTarget(SeekCheck):
             return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
         if id is None:
             return None
-        behind = 0 if in_force(self.view, seek.consumer, "start_inclusive") else 1
+        offset = 0 if in_force(self.view, seek.consumer, "start_inclusive") else 1
         target = (MessageId(*id).position, MessageId(*id).batch_index)
         messages = [message for entry in stored for message in _messages(entry)]
         for place, (entry, index) in enumerate(messages):
             if ((entry.ledger, entry.entry), index) == (target[0], max(target[1], 0)):
-                return messages[place + behind] if place + behind < len(messages) else None
+                return messages[place + offset] if place + offset < len(messages) else None
         return None
 
 
