@@ -9,7 +9,7 @@ import pytest
 from tests.end_to_end.running import command_line
 
 from assay_conformance.model.outside import Kill, Pause, Stop
-from assay_conformance.pulsar.cases.ordering.harmed_servers import CASES
+from assay_conformance.pulsar.cases.ordering.faulty_servers import CASES
 
 pytestmark = pytest.mark.long
 

@@ -22,7 +22,7 @@ def timed(number: int) -> dict[str, Any]:
 
 
 def backward_to_message_id() -> Case:
-    """The receiver queue is full, and acknowledgements are still being grouped."""
+    """The receiver queue is full, and acknowledgments are still being grouped."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(20)))
     consumer = plan.consumer(plan.client())

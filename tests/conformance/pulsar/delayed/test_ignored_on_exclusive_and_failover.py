@@ -50,7 +50,7 @@ def test_a_message_stored_after_its_time_tells_nothing() -> None:
     story.message(0)
     check = trial(IgnoredOnExclusiveAndFailover, story.done(), delayed_case())
     assert (codes_of(check), check.exercised) == ([], 0)
-    assert "stored so late" in check.undecided_because
+    assert "stored after its delivery time" in check.undecided_because
 
 
 def test_shared_consumer_has_to_wait() -> None:

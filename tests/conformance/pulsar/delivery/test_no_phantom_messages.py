@@ -115,7 +115,7 @@ def test_a_finding_names_consumer_message_size_and_digest() -> None:
         s.received(0, topic=ABSENT, digest=OTHER)
 
     assert found(story)[0].sentence.startswith(
-        f"consumer 2 handed over message 1:0 of {MESSAGE_BYTES} bytes, CRC-32 00000005, at "
+        f"consumer 2 received message 1:0 of {MESSAGE_BYTES} bytes, CRC-32 00000005, at "
     )
 
 

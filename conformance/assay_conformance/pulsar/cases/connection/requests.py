@@ -37,7 +37,7 @@ def several_acks_on_an_old_broker() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "connection/old-broker",
-        "Five acknowledgements for a broker of protocol version 11, which takes one id per ACK",
+        "Five acknowledgments for a broker of protocol version 11, which takes one id per ACK",
         ("connection.negotiated-version", "connection.request-ids-unique"),
         capabilities=("consumer",),
         consumer=EARLIEST,

@@ -200,7 +200,7 @@ _PATIENT: Config = {"send_timeout_ms": 0, "max_pending_messages": SENDS, "block_
 
 def _read(plan: Schedule, consumer: int, count: int) -> None:
     """Receive and acknowledge all of them, in two halves, and wait until no kill can undo it. (An unload could: one
-    that comes while the cursor's ledger is being created loses acknowledgements, ManagedCursorImpl.)"""
+    that comes while the cursor's ledger is being created loses acknowledgments, ManagedCursorImpl.)"""
     for half in (count // 2, count - count // 2):
         plan.wait_ops(plan.receive(consumer, half, _BACK_MS), deadline_ms=_BACK_MS)
         plan.wait_ops(plan.ack(consumer))

@@ -233,7 +233,7 @@ def message_ids_across_full_ledgers() -> Case:
 
 
 NOTHING_MS = 200
-"""How long a consumer must not be sent keys that are out elsewhere: longer than acknowledgements take to leave."""
+"""How long a consumer must not be sent keys that are out elsewhere: longer than acknowledgments take to leave."""
 
 
 def key_shared_consumers_join_and_leave() -> Case:

@@ -52,7 +52,7 @@ def checksum_error_after_timeout() -> Case:
     plan.wait_ops(plan.send(producer))
     plan.send(producer)
     plan.wait_sends(2)
-    said = plan.last
+    timed_out = plan.last
     plan.wait_ops()
     return plan.case(
         "resend/checksum-error-after-timeout",
@@ -61,7 +61,7 @@ def checksum_error_after_timeout() -> Case:
         producer={"send_timeout_ms": 400},
         faults=(
             Fault(trigger=up("SEND", k=1), action=Corrupt()),
-            Fault(trigger=down("SEND_ERROR", k=1), action=Hold(), until=Until(step=said)),
+            Fault(trigger=down("SEND_ERROR", k=1), action=Hold(), until=Until(step=timed_out)),
         ),
         limits=QUICK,
         isolation=Isolation.OWN_PROCESS,

@@ -161,7 +161,7 @@ def resubscribes_with_latest_position() -> Case:
 NOTHING_RETAINED = Topology(topics=(Topic(name="t", retention=Retention()),))
 
 SETTLED_MS = 500
-"""Time from the acknowledgements to an unload: an ACK that crosses it is lost."""
+"""Time from the acknowledgments to an unload: an ACK that crosses it is lost."""
 
 UNLOADED_MS = 1_400
 """Time from an unload to the next consumer: a broker loads the topic, and deletes ledgers in the background."""

@@ -91,12 +91,12 @@ class AckedCheck(ChunkedCheck):
             self.entry_acked(session, entry, event)
 
     def flush_ns(self, consumer: OpenedConsumer) -> int | None:
-        """Return how long an acknowledgement may be grouped with others; None where that is unknown."""
+        """Return how long an acknowledgment may be grouped with others; None where that is unknown."""
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
         return None if interval_ms is None else interval_ms * MS
 
     def until_ns(self, due_ns: int, event: Event) -> int:
-        """Return the end of the time in which an acknowledgement had to leave, in which the machine must have been
+        """Return the end of the time in which an acknowledgment had to leave, in which the machine must have been
         quiet."""
         return min(event.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
 

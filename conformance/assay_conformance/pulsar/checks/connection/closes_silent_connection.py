@@ -88,7 +88,7 @@ class ClosesSilentConnection(Check):
 
     def _blocks_to_client(self, event: Fired) -> bool:
         """Whether it blocks only the direction to the client. Where both are blocked, the wire does not show that the
-        client pings and closes, since TCP without acknowledgements soon sends nothing new."""
+        client pings and closes, since TCP without acknowledgments soon sends nothing new."""
         faults = self.view.case.faults
         action = faults[event.fault].action if event.fault < len(faults) else None
         return isinstance(action, Timeout) and action.direction is Direction.TO_CLIENT

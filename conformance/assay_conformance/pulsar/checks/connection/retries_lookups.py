@@ -79,7 +79,7 @@ class RetriesLookups(TimedCheck):
         self._topics[event.conn, event.request_id] = topic
         if opening is None:
             return
-        if opening.final is not None and not self._may_be_anothers(topic, event):
+        if opening.final is not None and not self._may_be_for_open_topic(topic, event):
             self.breach(
                 "kept-asking",
                 f"the look-up of topic {topic} failed with {opening.final.fields.get('error')} at "
@@ -106,7 +106,7 @@ class RetriesLookups(TimedCheck):
         if not to_client(event) or event.fields.get("response") != "Failed":
             return
         error, opening = event.fields.get("error"), self._opening_of(topic)
-        if opening is not None and error in FINAL and not self._may_be_anothers(topic, event):
+        if opening is not None and error in FINAL and not self._may_be_for_open_topic(topic, event):
             opening.final = opening.final or event
         elif error not in TEMPORARY:
             self._doubt(topic, event)
@@ -133,7 +133,7 @@ class RetriesLookups(TimedCheck):
             self._open_topics |= opening.topics
         if opening is None or not (opening.failures or opening.final) or asked_nobody(event):
             return
-        its_own = (answer for topic, answer in opening.last.items() if not self._may_be_anothers(topic, answer))
+        its_own = (answer for topic, answer in opening.last.items() if not self._may_be_for_open_topic(topic, answer))
         last = max((one for one in its_own if one.t_ns <= ended_ns(event)), key=lambda one: one.seq, default=None)
         if event.outcome is Outcome.OK or opening.final is not None or last is None:
             self.exercise(event)
@@ -161,7 +161,7 @@ class RetriesLookups(TimedCheck):
         found = self._openings_on(topic)
         return found[0] if len(found) == 1 else None
 
-    def _may_be_anothers(self, topic: str, frame: Frame) -> bool:
+    def _may_be_for_open_topic(self, topic: str, frame: Frame) -> bool:
         """An open producer or consumer looks for added partitions at intervals, and looks its topic up to reconnect."""
         seeks_partitions = frame.command.startswith("PARTITIONED_METADATA")
         return base_topic(topic) in self._open_topics and (seeks_partitions or self._lookups_needed)

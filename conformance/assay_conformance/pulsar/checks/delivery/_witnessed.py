@@ -22,7 +22,7 @@ Payload = tuple[int, int]
 """Size and digest."""
 
 
-class Stranger(NamedTuple):
+class UnknownDelivery(NamedTuple):
     """A delivery of a message that no witness knows."""
 
     event: Received
@@ -83,26 +83,26 @@ class Witnessed:
                 return
         self._doubtful.append((event, topic))
 
-    def strangers(self) -> list[Stranger]:
+    def unknown_deliveries(self) -> list[UnknownDelivery]:
         """Return them in order of arrival; to be called after the whole attempt was seen."""
-        misnamed: list[Stranger] = []
-        found: list[Stranger] = []
+        misnamed: list[UnknownDelivery] = []
+        found: list[UnknownDelivery] = []
         for event, topic in self._doubtful:
             if not self._knows_topic(topic):
                 if self.subscribed:
-                    found.append(_stranger(event, "unknown-topic", f"expected a known topic, got {topic}"))
+                    found.append(_unknown(event, "unknown-topic", f"expected a known topic, got {topic}"))
             elif not self._knows_payload(topic, event.payload):
                 judged = self._is_complete(topic) or self._names_readable_entry(event)
                 if judged and (event.message_id.position, event.size) not in self._pieces:
                     text = f"no witness knows such a message{'' if topic is None else f' on {topic}'}"
                     found.append(
-                        _stranger(event, "unknown-payload", f"expected a message that was sent or stored; {text}")
+                        _unknown(event, "unknown-payload", f"expected a message that was sent or stored; {text}")
                     )
             elif (event.message_id.position, event.payload) in self._carried:
                 self._fitting += 1
             elif self._is_complete(topic) and self._is_made_up(event.message_id):
                 text = "expected the id of an entry; none with this id was stored or sent to a client"
-                misnamed.append(_stranger(event, "unknown-id", text))
+                misnamed.append(_unknown(event, "unknown-id", text))
         if self._fitting > len(misnamed):
             found += misnamed
         return sorted(found, key=lambda one: one.event.seq)
@@ -148,6 +148,6 @@ class Witnessed:
         return min(id.position) >= 0 and id.position not in self._positions
 
 
-def _stranger(event: Received, code: str, what: str) -> Stranger:
+def _unknown(event: Received, code: str, what: str) -> UnknownDelivery:
     came = f"message {event.message_id.name} of {event.size} bytes, CRC-32 {event.digest:08x}"
-    return Stranger(event, code, f"consumer {event.handle} received {came}, at {ms(event.t_ns)}; {what}")
+    return UnknownDelivery(event, code, f"consumer {event.handle} received {came}, at {ms(event.t_ns)}; {what}")

@@ -66,7 +66,7 @@ class NoPhantomMessages(RowsCheck):
     def finish(self) -> None:
         super().finish()
         reported = {seq for finding in self.findings for seq in finding.events}
-        for event, code, sentence in self._known.strangers():
+        for event, code, sentence in self._known.unknown_deliveries():
             if event.seq not in reported:
                 self.breach(code, sentence, event)
 

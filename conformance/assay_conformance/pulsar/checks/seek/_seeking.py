@@ -66,7 +66,7 @@ class SeekCheck(ConsumerCheck):
     def sought(self, seek: Sought, event: Completion) -> None:
         """Called when it ended successfully."""
 
-    def handed_over(self, seek: Sought, event: Received) -> None:
+    def received_after_seek(self, seek: Sought, event: Received) -> None:
         """Called for the first message, and later ones (`seek.delivered`), after a seek that ended successfully."""
 
     # --- following ---
@@ -150,7 +150,7 @@ class SeekCheck(ConsumerCheck):
     def received(self, event: Received) -> None:
         seek = self.current.get(event.handle)
         if seek is not None and seek.done and seek.undisturbed and self.is_of_its_topic(seek.consumer, event):
-            self.handed_over(seek, event)
+            self.received_after_seek(seek, event)
             seek.delivered = True
 
     def is_of_its_topic(self, consumer: OpenedConsumer, event: Received) -> bool:

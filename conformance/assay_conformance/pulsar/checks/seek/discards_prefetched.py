@@ -73,7 +73,7 @@ class DiscardsPrefetched(SeekCheck, AckCheck):
         if consumer is not None and len(consumer.topics) == 1 and self.is_of_its_topic(consumer, event):
             self._received.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
 
-    def handed_over(self, seek: Sought, event: Received) -> None:
+    def received_after_seek(self, seek: Sought, event: Received) -> None:
         entry = self.entry_of(seek.consumer, event)
         if seek.command is None:
             return

@@ -53,7 +53,7 @@ class StartsAtTarget(SeekCheck):
         gone = (session.conn, session.consumer_id)
         self._arrived = {key: frame for key, frame in self._arrived.items() if (frame.conn, frame.consumer_id) != gone}
 
-    def handed_over(self, seek: Sought, event: Received) -> None:
+    def received_after_seek(self, seek: Sought, event: Received) -> None:
         if seek.delivered or seek.command is None or lost_position(seek.consumer, seek.invoke, event):
             return
         expected = self._expected(seek)

@@ -105,7 +105,7 @@ class PatternCheck(TimedCheck):
                 self._late(due, key[1], event, f"it had not by {ms(event.t_ns)}")
 
     def _late(self, due: _Due, topic: str, event: Event, came: str) -> None:
-        if may_be_anothers(due.consumer, base_topic(topic)):
+        if subscriber_is_ambiguous(due.consumer, base_topic(topic)):
             return
         self.overdue(
             self.tolerance,
@@ -124,6 +124,6 @@ def is_there(consumer: OpenedConsumer, topic: str) -> bool:
     return any(base_topic(session.topic) == topic for session in consumer.sessions)
 
 
-def may_be_anothers(consumer: OpenedConsumer, topic: str) -> bool:
+def subscriber_is_ambiguous(consumer: OpenedConsumer, topic: str) -> bool:
     """Whether a SUBSCRIBE to it came from one of several consumers, and it is unknown from which."""
     return any(base_topic(unsure) == topic for unsure in consumer.unsure)

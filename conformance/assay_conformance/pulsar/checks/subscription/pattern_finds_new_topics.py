@@ -9,7 +9,7 @@ from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.event import Completion, Frame, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.subscription._patterns import PatternCheck, is_there, may_be_anothers
+from assay_conformance.pulsar.checks.subscription._patterns import PatternCheck, is_there, subscriber_is_ambiguous
 
 
 class PatternFindsNewTopics(PatternCheck):
@@ -39,7 +39,7 @@ class PatternFindsNewTopics(PatternCheck):
                 continue
             if is_there(consumer, topic):
                 self.exercise(event)
-            elif not may_be_anothers(consumer, topic):
+            elif not subscriber_is_ambiguous(consumer, topic):
                 self.breach(
                     "left-out",
                     f"topic {topic} matches {consumer.invoke.args['pattern']!r} and existed at {ms(stored.t_ns)}; "

@@ -13,7 +13,7 @@ from assay_conformance.pulsar.checks.subscription._hand_over import HandOver
 
 class ResumesAtFirstUnacked(DispatchLedger):
     """Judged for Exclusive subscriptions, which are delivered in order. A broker that crashed may have lost the
-    acknowledgements of its last second."""
+    acknowledgments of its last second."""
 
     requirement = RequirementId("subscription.resumes-at-first-unacked")
     skips_plain = True
@@ -44,7 +44,7 @@ class ResumesAtFirstUnacked(DispatchLedger):
             self._report("acked-again", "which is acknowledged", group, member, position, frame)
 
     def _crossed(self, group: Group, position: Position) -> bool:
-        """Whether the acknowledgement may have reached a broker that was closing the consumer."""
+        """Whether the acknowledgment may have reached a broker that was closing the consumer."""
         ends = [member.left for member in group.members]
         closes = [end.t_ns for end in ends if isinstance(end, Frame) and end.dir is Direction.TO_CLIENT]
         return any(0 <= close_ns - group.acked_ns[position] < SETTLED_NS for close_ns in closes)

@@ -10,7 +10,7 @@ from assay_conformance.model.event import Fate, Frame, Position
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
-HANDED_OVER_NS = 200 * MS
+TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
 
 
@@ -133,9 +133,7 @@ class SharedEntryAtOneConsumer(DispatchLedger):
 
     def _could_receive(self, successor: Member, gone_ns: int) -> bool:
         ended_ns = self.tracker.end_ns if successor.session.ended is None else successor.session.ended.t_ns
-        return (
-            successor.permits > 0 and ended_ns - max(gone_ns, successor.joined.t_ns, successor.able_ns) > HANDED_OVER_NS
-        )
+        return successor.permits > 0 and ended_ns - max(gone_ns, successor.joined.t_ns, successor.able_ns) > TAKEOVER_NS
 
     def _holds_back(self, group: Group) -> bool:
         topic = self.view.case.topology.named(base_topic(group.topic))

@@ -35,9 +35,9 @@ class NoBacklogNotThrottled(DispatchWindows):
         if stored <= BACKLOGGED_ENTRIES:
             self._judge_unthrottled(limiter)
             return
-        behind = max(0, stored - BACKLOGGED_ENTRIES)
-        frames, messages = limiter.frames[:behind], limiter.messages[:behind]
-        super().judge(replace(limiter, frames=frames, messages=messages, sizes=limiter.sizes[:behind]))
+        throttled = max(0, stored - BACKLOGGED_ENTRIES)
+        frames, messages = limiter.frames[:throttled], limiter.messages[:throttled]
+        super().judge(replace(limiter, frames=frames, messages=messages, sizes=limiter.sizes[:throttled]))
 
     def _judge_unthrottled(self, limiter: Dispatches) -> None:
         until_ns = self.supplied_until(limiter)

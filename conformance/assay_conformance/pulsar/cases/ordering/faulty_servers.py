@@ -38,7 +38,7 @@ _BACK_MS = 150_000
 """Time for a node to start again on a busy machine, and for a client that waits for it."""
 
 
-def harmed(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Case:
+def with_server_fault(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Case:
     """Messages are sent before, during and after the fault, and all are received."""
     plan = Schedule()
     client = plan.client()
@@ -65,39 +65,51 @@ def harmed(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Ca
 
 
 CASES = (
-    harmed("topics/full-disk", "The disk of a bookie fills up, and is freed", FillDisk(target=BOOKIE), DISK_MS),
-    harmed(
+    with_server_fault(
+        "topics/full-disk", "The disk of a bookie fills up, and is freed", FillDisk(target=BOOKIE), DISK_MS
+    ),
+    with_server_fault(
         "topics/failed-disk", "The disk of a bookie fails, and is mounted again", ReadOnlyDisk(target=BOOKIE), DISK_MS
     ),
-    harmed(
+    with_server_fault(
         "topics/full-disk-of-broker", "The disk of a broker fills up, and is freed", FillDisk(target=BROKER), DISK_MS
     ),
-    harmed(
+    with_server_fault(
         "topics/failed-disk-of-broker",
         "The disk of a broker fails, and is mounted again",
         ReadOnlyDisk(target=BROKER),
         DISK_MS,
     ),
-    harmed("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
-    harmed("topics/stopped-broker", "A broker is stopped in order, and started again", Stop(target=BROKER), DOWN_MS),
-    harmed("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
-    harmed("topics/stopped-bookie", "A bookie is stopped in order, and started again", Stop(target=BOOKIE), DOWN_MS),
-    harmed("topics/paused-broker", "A broker is paused, and resumed", Pause(target=BROKER), PAUSE_MS),
-    harmed("topics/unplugged-broker", "A broker loses its network, and gets it back", Disconnect(), PAUSE_MS),
-    harmed("topics/paused-bookie", "A bookie is paused, and resumed", Pause(target=BOOKIE), PAUSE_MS),
-    harmed("topics/paused-metadata-store", "The metadata store is paused, and resumed", Pause(target=STORE), PAUSE_MS),
-    harmed(
+    with_server_fault("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
+    with_server_fault(
+        "topics/stopped-broker", "A broker is stopped in order, and started again", Stop(target=BROKER), DOWN_MS
+    ),
+    with_server_fault("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
+    with_server_fault(
+        "topics/stopped-bookie", "A bookie is stopped in order, and started again", Stop(target=BOOKIE), DOWN_MS
+    ),
+    with_server_fault("topics/paused-broker", "A broker is paused, and resumed", Pause(target=BROKER), PAUSE_MS),
+    with_server_fault(
+        "topics/unplugged-broker", "A broker loses its network, and gets it back", Disconnect(), PAUSE_MS
+    ),
+    with_server_fault("topics/paused-bookie", "A bookie is paused, and resumed", Pause(target=BOOKIE), PAUSE_MS),
+    with_server_fault(
+        "topics/paused-metadata-store", "The metadata store is paused, and resumed", Pause(target=STORE), PAUSE_MS
+    ),
+    with_server_fault(
         "topics/killed-metadata-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS
     ),
-    harmed(
+    with_server_fault(
         "topics/stopped-metadata-store",
         "The metadata store is stopped in order, and started again",
         Stop(target=STORE),
         DOWN_MS,
     ),
-    harmed("topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS),
-    harmed(
+    with_server_fault(
+        "topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS
+    ),
+    with_server_fault(
         "topics/stopped-proxy", "The Pulsar proxy is stopped in order, and started again", Stop(target=PROXY), DOWN_MS
     ),
-    harmed("topics/paused-proxy", "The Pulsar proxy is paused, and resumed", Pause(target=PROXY), PAUSE_MS),
+    with_server_fault("topics/paused-proxy", "The Pulsar proxy is paused, and resumed", Pause(target=PROXY), PAUSE_MS),
 )
