@@ -5,8 +5,10 @@ Everything is built from `rich.text.Text`, never from markup strings: texts of a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -21,7 +23,7 @@ from assay_reports.outcome import WORDS
 from assay_reports.report import Failure, Report
 from assay_reports.terminal import LEAN, Trimmed, folded
 from assay_reports.text import clean, counted, ms, one_line
-from assay_reports.verdicts import counts, shown
+from assay_reports.verdicts import counts, not_judged, shown
 
 STYLE: dict[Verdict, str] = {
     Verdict.PASS: "green",
@@ -56,13 +58,14 @@ _CASES_FROM = 64
 
 
 _MOST_WORDS = 200
-"""Characters of what an application may meet: two lines of a terminal."""
+"""Characters of what an application may meet, and of the profiles that are claimed: two lines of a terminal."""
 
 _MOST_IMPACTS = 5
 _MOST_REASONS = 6
 _MOST_LEFT_OUT = 5
-"""Impacts, reasons of an exit code, and reasons why Cases were left out: the summary fits on one screen, which is
-`SCREEN`."""
+_MOST_NOT_JUDGED = 3
+"""Impacts, reasons of an exit code, reasons why Cases were left out, and requirements that were not always judged: the
+summary fits on one screen, which is `SCREEN`."""
 
 SCREEN = (120, 40)
 """Columns and lines of a terminal in which the summary is read as a whole."""
@@ -101,6 +104,8 @@ def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, wid
         cells = [Text(folded(clean(row.requirement), ids))]
         if titles:
             cells.append(Text(_title(row, report)))
+        if times := _times_not_judged(row):
+            cells[-1].append(f"\nnot judged {counted(times, 'time')}", style="magenta")
         cells += [Text(shown(row), style=_style(row)), Text(str(row.exercised))]
         if width >= _CASES_FROM:
             cells += [Text(str(len(row.cases))), Text(state, style=state_style)]
@@ -191,6 +196,7 @@ def summary(report: Report) -> RenderableType:
     lines.append(Text(_counted(report)))
     if broker_side := counts(document.requirements, report.catalogue.requirements, broker_side=True):
         lines.append(Text("broker side, not counted for the client: " + _list(broker_side)))
+    lines += _unjudged(report)
     lines += _profiles(report)
     if report.run.left_out:
         lines += _left_out(report)
@@ -206,14 +212,36 @@ def summary(report: Report) -> RenderableType:
     return Group(Trimmed(Group(*lines)), *places)
 
 
+def _unjudged(report: Report) -> list[Text]:
+    """How often requirements were not judged and why, those first that it befell most often."""
+    rows = sorted((row for row in report.verdicts.requirements if row.not_judged), key=_times_not_judged, reverse=True)
+    lines = [f"{row.requirement}: {not_judged(row)[0]}" for row in rows[:_MOST_NOT_JUDGED]]
+    if more := rows[_MOST_NOT_JUDGED:]:
+        times = counted(sum(map(_times_not_judged, more)), "time")
+        lines.append(f"{counted(len(more), 'other requirement')}: not judged {times}; the page says why")
+    return [_one_line(one_line(line)) for line in lines]
+
+
+def _times_not_judged(row: RequirementVerdict) -> int:
+    return sum(row.not_judged.values())
+
+
 def _profiles(report: Report) -> list[Text]:
     """What the certificate claims; why it claims no more stands in certificate.json."""
-    claimed = [claim.profile for claim in report.claims if claim.claimed]
-    others = len(report.claims) - len(claimed)
     if not report.claims:
         return []
-    told = f"profiles claimed: {', '.join(claimed) or 'none'}"
-    return [Text(clean(f"{told}; {others} not, and certificate.json says why" if others else told))]
+    claimed = [claim.profile for claim in report.claims if claim.claimed]
+    told = f"profiles claimed, {len(claimed)} of {len(report.claims)}: {_some(claimed) or 'none'}"
+    why = "; certificate.json says why not the others" if len(claimed) < len(report.claims) else ""
+    return [Text(clean(told + why))]
+
+
+def _some(names: Sequence[str]) -> str:
+    """As many of the names as `_MOST_WORDS` hold, and how many more there are."""
+    ends = list(accumulate(len(name) + len(", ") for name in names))
+    shown = max(bisect_right(ends, _MOST_WORDS), 1)
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
 def _counted(report: Report) -> str:

@@ -15,7 +15,15 @@ import msgspec
 
 from assay_conformance.model.case import words_of
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, Judgement, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import (
+    WORST_FIRST,
+    Expected,
+    Finding,
+    Judgement,
+    RequirementVerdict,
+    Verdict,
+    sum_not_judged,
+)
 from assay_reports.deviations import Occurs
 from assay_reports.expectations import Expectation, Known
 
@@ -61,7 +69,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One requirement in one Case, over the attempts that count. `listed` are the reasons of the expected codes."""
+    """One requirement in one Case, over the attempts that count. `listed` are the reasons of the expected codes.
+    `not_judged`: reason -> how many occurrences of its precondition were not judged for it."""
 
     requirement: RequirementId
     case: str
@@ -72,6 +81,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     attempts: tuple[int, ...] = ()
     listed: tuple[str, ...] = ()
+    not_judged: dict[str, int] = {}
 
 
 class Matching(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,6 +204,7 @@ def _cell(group: Sequence[Judgement], entries: Sequence[Entry]) -> Cell:
         findings=tuple(finding for judgement in group for finding in judgement.findings),
         attempts=tuple(judgement.attempt for judgement in group),
         listed=tuple(entry.expectation.reason for entry in entries if entry.expectation.code in codes),
+        not_judged=sum_not_judged(group),
     )
 
 

@@ -16,7 +16,7 @@ from assay_reports.expectation_matching import Cell
 from assay_reports.terminal import LEAN, Trimmed
 from assay_reports.text import clean, counted, ms
 from assay_reports.timeline import Band, Row, Timeline, timeline
-from assay_reports.verdicts import shown
+from assay_reports.verdicts import not_judged, shown
 
 _LANE_STYLE: dict[Lane, str] = {
     Lane.CLIENT: "cyan",
@@ -38,6 +38,8 @@ def print_story(
     named: set[int] = set()
     for cell in cells:
         _say(console, Text(f"{shown(cell)}  {clean(cell.requirement)}"))
+        for sentence in not_judged(cell):
+            _say(console, Text(f"    {clean(sentence)}"))
         for finding in cell.findings:
             if finding.attempt == attempt:
                 named.update(finding.events)

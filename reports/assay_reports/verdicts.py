@@ -20,6 +20,7 @@ from assay_reports.expectation_matching import Cell, Entry, EntryState, Matching
 from assay_reports.expectations import Known
 from assay_reports.impact import Impact, severity
 from assay_reports.outcome import Outcome, Reason
+from assay_reports.text import counted
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +154,21 @@ def shown(row: RequirementVerdict | Cell) -> str:
     if row.expected is Expected.EXPECTED_FAIL and row.verdict is not Verdict.PASS:
         return f"expected {row.verdict.value}"
     return row.verdict.value
+
+
+MOST_WHY = 3
+"""Reasons why a requirement was not judged that are told one by one."""
+
+
+def not_judged(row: RequirementVerdict | Cell) -> tuple[str, ...]:
+    """How often it was not judged and why, a sentence for each reason, the most frequent first; the reasons beyond
+    `MOST_WHY` share one."""
+    by_reason = sorted(row.not_judged.items(), key=lambda item: (-item[1], item[0]))
+    told = [f"not judged {counted(count, 'time')}: {reason}" for reason, count in by_reason[:MOST_WHY]]
+    if more := by_reason[MOST_WHY:]:
+        times = counted(sum(count for _, count in more), "time")
+        told.append(f"not judged {times} for {counted(len(more), 'other reason')}, which verdicts.json has")
+    return tuple(told)
 
 
 _ORDER = (

@@ -49,6 +49,7 @@ from assay_conformance.model.verdict import (
     Judgement,
     RequirementVerdict,
     Verdict,
+    sum_not_judged,
 )
 from assay_reports.deviations import Occurs
 from assay_reports.expectation_matching import Matching, match_expectations
@@ -192,6 +193,7 @@ class Sample:
                 exercised=sum(j.exercised for j in group),
                 cases=tuple(dict.fromkeys(j.case for j in group)),
                 findings=tuple(finding for j in group for finding in j.findings),
+                not_judged=sum_not_judged(group),
             )
             for requirement, group in groups.items()
         )

@@ -7,13 +7,20 @@ nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from assay_conformance.model.requirement import Requirement, RequirementId
-from assay_conformance.model.verdict import WORST_FIRST, Finding, Judgement, RequirementVerdict, Verdict, broken
+from assay_conformance.model.verdict import (
+    WORST_FIRST,
+    Finding,
+    Judgement,
+    RequirementVerdict,
+    Verdict,
+    broken,
+    sum_not_judged,
+)
 
 
 def fold(
@@ -41,7 +48,7 @@ def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> Requireme
         cases=tuple(sorted({judgement.case for judgement in judgements})),
         findings=tuple(sorted((f for judgement in judgements for f in judgement.findings), key=_place)),
         reason=worst.reason,
-        not_judged=dict(sum((Counter(judgement.not_judged) for judgement in judgements), Counter[str]())),
+        not_judged=sum_not_judged(judgements),
     )
 
 

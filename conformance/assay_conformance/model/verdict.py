@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -89,6 +91,11 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     superseded: bool = False
     not_judged: dict[str, int] = {}
+
+
+def sum_not_judged(judgements: Iterable[Judgement]) -> dict[str, int]:
+    """Reason -> how many occurrences were not judged for it, in all of them together."""
+    return dict(sum((Counter(judgement.not_judged) for judgement in judgements), Counter[str]()))
 
 
 class Expected(StrEnum):

@@ -26,7 +26,7 @@ from assay_reports.outcome import WORDS
 from assay_reports.page import axis, chart, facts, overview, room
 from assay_reports.report import Failure, Report
 from assay_reports.text import clean, counted
-from assay_reports.verdicts import Met, counts, shown
+from assay_reports.verdicts import Met, counts, not_judged, shown
 
 TONE: dict[Verdict, str] = {
     Verdict.PASS: "good",
@@ -121,6 +121,8 @@ def _environment() -> Environment:
     environment.globals.update(chart=chart, plots=plots, counted_words=counted, Side=Side)
     environment.filters.update(
         seen=overview.seen,
+        judged=overview.judged,
+        not_judged=not_judged,
         shown=shown,
         tone=tone,
         state=lambda state: STATE_WORDS[state],

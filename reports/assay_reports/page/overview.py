@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.verdict import WORST_FIRST, Verdict
+from assay_conformance.model.verdict import WORST_FIRST, RequirementVerdict, Verdict
 from assay_reports.expectation_matching import Cell
 from assay_reports.page.room import MOST_CASES, MOST_TOLD, Family, Part, base_of, families, names_each, part
 from assay_reports.report import Report
@@ -36,7 +36,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The Cases of one requirement: those with something to tell, and the quiet ones, with their permutations."""
+    """The Cases of one requirement: those with something to tell (a verdict that is not quiet, or an occurrence that
+    was not judged), and the quiet ones, with their permutations."""
 
     told: Part[Cell]
     quiet: Part[Family]
@@ -65,6 +66,7 @@ def filters(report: Report) -> tuple[Filter, ...]:
         ("side", "Side", [requirements[row.requirement].side.value for row in rows], ()),
         ("level", "Level", [requirements[row.requirement].level.value for row in rows], ("MUST", "SHOULD", "MAY")),
         ("seen", "Seen", [seen(row.exercised) for row in rows], ("exercised", "never exercised")),
+        ("judged", "Judged", [judged(row) for row in rows], ("always", "not always")),
     )
     every = (Filter(name, words, tuple(_choices(values, order))) for name, words, values, order in named)
     return tuple(one for one in every if len(one.choices) > 1)
@@ -72,6 +74,11 @@ def filters(report: Report) -> tuple[Filter, ...]:
 
 def seen(exercised: int) -> str:
     return "exercised" if exercised else "never exercised"
+
+
+def judged(row: RequirementVerdict) -> str:
+    """Whether each occurrence of its precondition was judged."""
+    return "not always" if row.not_judged else "always"
 
 
 def _choices(values: Iterable[str], order: Iterable[str]) -> Iterable[Choice]:
@@ -86,11 +93,15 @@ def cells(report: Report) -> Mapping[RequirementId, Cells]:
         grouped.setdefault(cell.requirement, []).append(cell)
     return {
         requirement: Cells(
-            told=part(sorted((c for c in found if c.verdict not in QUIET), key=_by_severity), MOST_TOLD),
-            quiet=part(families(c.case for c in found if c.verdict in QUIET), names_each(len(grouped))),
+            told=part(sorted((c for c in found if not _is_quiet(c)), key=_by_severity), MOST_TOLD),
+            quiet=part(families(c.case for c in found if _is_quiet(c)), names_each(len(grouped))),
         )
         for requirement, found in grouped.items()
     }
+
+
+def _is_quiet(cell: Cell) -> bool:
+    return cell.verdict in QUIET and not cell.not_judged
 
 
 def cases(report: Report) -> Part[CaseRow]:

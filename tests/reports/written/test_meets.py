@@ -88,13 +88,17 @@ def test_summary_of_a_certification_fits_on_one_screen(sample: Sample) -> None:
     )
     failed = sample.report(sample.judged(Verdict.FAIL, "out-of-order"))
     (reason,) = failed.verdicts.reasons
+    (row,) = failed.verdicts.requirements
+    unjudged = msgspec.structs.replace(row, not_judged={sentence: 3})
     many = msgspec.structs.replace(reason, sentence=sentence)
     left_out = tuple(LeftOut(f"a/{n}", f"only with {n} and {sentence}") for n in range(90))
     everything = replace(
         failed,
         run=sample.run(left_out=left_out),
-        verdicts=msgspec.structs.replace(failed.verdicts, deviations=deviations, reasons=90 * (many,)),
-        claims=tuple(Claim(profile=f"profile-{n}", title="Title", claimed=n < 12, requirements=3) for n in range(20)),
+        verdicts=msgspec.structs.replace(
+            failed.verdicts, deviations=deviations, reasons=90 * (many,), requirements=9 * (unjudged,)
+        ),
+        claims=tuple(Claim(profile=f"profile-{n}", title="Title", claimed=n < 40, requirements=3) for n in range(50)),
         withheld=3,
     )
     assert len(told(everything)) <= SCREEN[1]

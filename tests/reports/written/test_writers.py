@@ -289,4 +289,4 @@ def test_terminal_names_what_is_claimed(sample: Sample) -> None:
     )
     out = io.StringIO()
     terminal(out).print(summary(dataclasses.replace(sample.report(sample.judged()), claims=claims)))
-    assert "profiles claimed: sending; 1 not, and certificate.json says why\n" in out.getvalue()
+    assert "profiles claimed, 1 of 2: sending; certificate.json says why not the others\n" in out.getvalue()
