@@ -153,3 +153,19 @@ def test_a_fifo_in_the_place_of_the_plan_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ledger" / "synth.json")
     with pytest.raises(UsageError, match="is a FIFO; expected the plan of a ledger"):
         made(tmp_path / "ledger", PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("messages", "size", "anomalies", "why"),
+    [
+        (10**400, 10**6, {}, "parts; expected at most"),
+        (10**6, 1, {}, "1000000 parts; expected at most"),
+        (10**6, 10**6, {"corrupt": Asked(count=10**9)}, "1000000000 anomalies were asked for"),
+        (10**9, 10**6, {"corrupt": Asked(rate=1.0)}, "1000000000 anomalies were asked for"),
+    ],
+)
+def test_a_ledger_that_no_machine_would_hold_is_refused(
+    messages: int, size: int, anomalies: dict[str, Asked], why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        Plan(messages, 1, False, size, anomalies)

@@ -31,6 +31,10 @@ PLAIN_MESSAGES = 4_000_000
 MIX_MESSAGES = 1_000_000
 """Messages of a world, so that its parts have about as many rows as those of a writer that rolls."""
 DEFAULT_COUNT = 5
+MOST_WORLDS = 10_000
+"""Each has rows in the small tables, which every reader holds whole."""
+MOST_ANOMALIES = 100_000
+"""The plan holds all of them."""
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,6 +63,16 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     mix: bool
     world_messages: int
     anomalies: dict[str, Asked] = {}
+
+    def __post_init__(self) -> None:
+        if self.worlds > MOST_WORLDS:
+            raise UsageError(
+                f"{self.messages} messages in parts of {self.world_messages} are {self.worlds} parts; expected at most "
+                f"{MOST_WORLDS}"
+            )
+        asked = sum(self._count(one) + len(one.at) for one in self.anomalies.values())
+        if asked > MOST_ANOMALIES:
+            raise UsageError(f"{asked} anomalies were asked for; expected at most {MOST_ANOMALIES}")
 
     @property
     def worlds(self) -> int:
