@@ -130,14 +130,6 @@ def sent_round(tracker: Tracker, call: Invoke) -> Iterator[tuple[Received, Entry
             yield message, entry
 
 
-def unposted(tracker: Tracker, call: Invoke) -> set[EntryKey]:
-    """What a reconsume_later that does not end well names: a client may ask for it again at once, whatever else waits
-    in its entry."""
-    if tracker.foresight.outcomes.get(call.op) is Outcome.OK:
-        return set()
-    return {(call.handle or 0, entry) for _, entry in sent_round(tracker, call)}
-
-
 @dataclass(frozen=True, slots=True)
 class _Suspicion:
     tolerance: Tolerance

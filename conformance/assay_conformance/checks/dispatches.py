@@ -161,9 +161,6 @@ class DispatchLedger(Check):
     def acknowledged(self, group: Group, position: Position, ack: Frame) -> None:
         """An ACK that came to the broker settles the whole of an entry."""
 
-    def asked_again(self, group: Group, position: Position) -> None:
-        """A REDELIVER that came to the broker names an entry, or all that a consumer has, and this is one of them."""
-
 
 class Groups:
     """The groups of all topics but some, as checks see them."""
@@ -208,7 +205,6 @@ class GroupLife:
         self._refused = listening(checks, DispatchLedger.refused)
         self._sent = listening(checks, DispatchLedger.sent)
         self._acknowledged = listening(checks, DispatchLedger.acknowledged)
-        self._asked_again = listening(checks, DispatchLedger.asked_again)
         for check in checks:
             check.kept = self._kept
 
@@ -295,7 +291,6 @@ class GroupLife:
             return
         for position in [id.position for id in event.ids] or list(member.out):
             member.out.pop(position, None)
-            tell(self._asked_again, group, position)
 
     @on(Frame, "CLOSE_CONSUMER")
     def closed(self, event: Frame) -> None:

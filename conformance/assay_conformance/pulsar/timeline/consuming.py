@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.consumption import EntryKey, number_in_force, unposted
+from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
@@ -178,8 +178,9 @@ class Consuming:
         """What happened to the messages of a consumer, in order; all of it, or after an event."""
         found = self._courses.get(consumer.handle)
         if found is None:
-            calls = self.calls(consumer)
-            found = self._courses[consumer.handle] = course(self._tracker, self.consumer_sessions, consumer, calls)
+            calls, letters = self.calls(consumer), self.events.invokes("reconsume_later")
+            found = course(self._tracker, self.consumer_sessions, consumer, calls, letters)
+            self._courses[consumer.handle] = found
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
 
     def setting(self, consumer: Consumer, key: str) -> int | None:
@@ -187,22 +188,9 @@ class Consuming:
         return number_in_force(self.view, consumer, key)
 
     @cached_property
-    def _unposted(self) -> dict[EntryKey, int]:
-        found: dict[EntryKey, int] = {}
-        for call in self.events.invokes("reconsume_later"):
-            for key in unposted(self._tracker, call):
-                found.setdefault(key, call.seq)
-        return found
-
-    def is_unposted(self, consumer: Consumer, entry: Entry, at: Event) -> bool:
-        """Whether a retry letter had been asked for of a message of an entry, and failed: a client may ask for the
-        entry at once, whatever else waits in it."""
-        return self._unposted.get((consumer.handle, entry), at.seq) < at.seq
-
-    @cached_property
     def refusing(self) -> list[Consumer]:
         """Consumers of which the application refused a message."""
-        opened = self._tracker.opened_consumers.values() if self.events.invokes("nack") else ()
+        opened = self.consumers if self.events.invokes("nack") else ()
         return [one for one in opened if any(call.invoke.verb == "nack" for call in self.calls(one))]
 
     def closing_before(self, consumer: Consumer, event: Event) -> bool:

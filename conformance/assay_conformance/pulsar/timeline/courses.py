@@ -6,6 +6,7 @@
 | `Handed`     | the application got a message                                                                    |
 | `Asked`      | the application asked to acknowledge or refuse a message, and the client took it                 |
 | `Called`     | that call completed well: the client knew of it by then                                          |
+| `SentRound`  | the application asked to send a message round by a retry letter (reconsume_later)                |
 | `Redelivery` | the client wrote a REDELIVER                                                                     |
 | `Over`       | its session on a topic ended, or was moved elsewhere: what it held there can be asked for no more |
 | `Closing`    | the application closes it, or its client, which may stop its timers                              |
@@ -13,10 +14,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from assay_conformance.checks.consumption import REFUSED, from_client
+from assay_conformance.checks.consumption import REFUSED, from_client, sent_round
 from assay_conformance.checks.tracker import Call, Tracker
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
@@ -79,6 +80,15 @@ class Called(NamedTuple):
         return self.call.invoke.verb == "nack"
 
 
+class SentRound(NamedTuple):
+    """Of one message. Where the call `fails`, the client may ask for the entry at once, whatever else waits in it."""
+
+    event: Invoke
+    entry: Entry
+    message: Received
+    fails: bool
+
+
 class Redelivery(NamedTuple):
     """`named`: its entries; none where it asks for everything."""
 
@@ -112,7 +122,7 @@ class Closing(NamedTuple):
         return bool(entry)
 
 
-Moment = Sent | Handed | Asked | Called | Redelivery | Over | Closing
+Moment = Sent | Handed | Asked | Called | SentRound | Redelivery | Over | Closing
 
 
 def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
@@ -122,8 +132,10 @@ def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
     return [(entry, waiting.pop(entry)) for entry in [entry for entry in waiting if moment.ends(entry)]]
 
 
-def course(tracker: Tracker, sessions: ConsumerSessions, consumer: Consumer, calls: list[Call]) -> list[Moment]:
-    """All moments of one consumer, in order of their events."""
+def course(
+    tracker: Tracker, sessions: ConsumerSessions, consumer: Consumer, calls: list[Call], letters: Sequence[Invoke]
+) -> list[Moment]:
+    """All moments of one consumer, in order of their events. `letters`: the reconsume_laters of the attempt."""
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
         for moment in _session(sessions, session):
@@ -133,6 +145,10 @@ def course(tracker: Tracker, sessions: ConsumerSessions, consumer: Consumer, cal
         entry = tracker.entries.get(message.seq)
         if entry is not None:
             found.append(Handed(message, entry))
+    for call in letters:
+        fails = tracker.foresight.outcomes.get(call.op) is not Outcome.OK
+        if call.handle == consumer.handle:
+            found += (SentRound(call, entry, message, fails) for message, entry in sent_round(tracker, call))
     if isinstance(consumer.closing, Invoke):
         found.append(Closing(consumer.closing))
     return sorted(found, key=lambda moment: moment.event.seq)

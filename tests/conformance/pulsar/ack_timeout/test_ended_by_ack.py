@@ -7,7 +7,7 @@ from tests.conformance.pulsar.ack_timeout._histories import holding, timed
 
 from assay_conformance.history.script import CONSUMER, NAME
 from assay_conformance.model.event import MessageId, Meta
-from assay_conformance.pulsar.checks.ack_timeout.ended_by_ack import EndedByAck
+from assay_conformance.pulsar.checks.ack_timeout.ended_by_ack import ended_by_ack
 
 
 def test_acknowledged_message_that_is_left_alone_is_right() -> None:
@@ -15,7 +15,7 @@ def test_acknowledged_message_that_is_left_alone_is_right() -> None:
     story.ack(1)
     story.after(700)
     story.close_consumer()
-    assert story.judged(EndedByAck) == ([], 1)
+    assert story.judged(ended_by_ack) == ([], 1)
 
 
 def test_acknowledged_message_that_is_asked_for_is_found() -> None:
@@ -23,7 +23,7 @@ def test_acknowledged_message_that_is_asked_for_is_found() -> None:
     story.ack(1)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+    assert story.judged(ended_by_ack)[0] == ["asked-after-ack"]
 
 
 def test_copy_handed_over_behind_the_acknowledgment_is_held_anew() -> None:
@@ -33,7 +33,7 @@ def test_copy_handed_over_behind_the_acknowledgment_is_held_anew() -> None:
     story.complete(acked)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_request_for_everything_when_all_is_acknowledged_is_found() -> None:
@@ -42,7 +42,7 @@ def test_request_for_everything_when_all_is_acknowledged_is_found() -> None:
     story.ack(2, cumulative=True)
     story.after(420)
     story.redeliver_frame()
-    assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+    assert story.judged(ended_by_ack)[0] == ["asked-after-ack"]
 
 
 def test_request_for_everything_when_something_is_held_is_right() -> None:
@@ -51,7 +51,7 @@ def test_request_for_everything_when_something_is_held_is_right() -> None:
     story.ack(1)
     story.after(420)
     story.redeliver_frame()
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_half_acknowledged_batch_is_asked_for_rightly() -> None:
@@ -60,7 +60,7 @@ def test_half_acknowledged_batch_is_asked_for_rightly() -> None:
     story.ack(1)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_batch_acknowledged_to_the_last_message_is_settled() -> None:
@@ -70,7 +70,7 @@ def test_batch_acknowledged_to_the_last_message_is_settled() -> None:
     story.ack(2)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+    assert story.judged(ended_by_ack)[0] == ["asked-after-ack"]
 
 
 def test_batch_acknowledged_half_in_each_of_two_deliveries_may_be_asked_for() -> None:
@@ -81,7 +81,7 @@ def test_batch_acknowledged_half_in_each_of_two_deliveries_may_be_asked_for() ->
     story.ack(3)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_batch_that_came_again_when_a_part_had_been_handed_over_may_be_asked_for() -> None:
@@ -94,7 +94,7 @@ def test_batch_that_came_again_when_a_part_had_been_handed_over_may_be_asked_for
     story.ack(3)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_batch_of_which_two_copies_came_at_once_may_be_asked_for() -> None:
@@ -107,7 +107,7 @@ def test_batch_of_which_two_copies_came_at_once_may_be_asked_for() -> None:
     story.ack(3)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_refused_message_may_be_asked_for() -> None:
@@ -116,7 +116,7 @@ def test_refused_message_may_be_asked_for() -> None:
     story.ack(1)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(EndedByAck)[0] == []
+    assert story.judged(ended_by_ack)[0] == []
 
 
 def test_request_for_a_message_inside_a_batch_is_found() -> None:
@@ -124,7 +124,7 @@ def test_request_for_a_message_inside_a_batch_is_found() -> None:
     story.gets_batch(0, 2)
     story.after(420)
     story.up("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0, ids=(MessageId(1, 0, -1, 1),))
-    assert story.judged(EndedByAck)[0] == ["batch-index-sent"]
+    assert story.judged(ended_by_ack)[0] == ["batch-index-sent"]
 
 
 @pytest.mark.parametrize(("named", "codes"), [((0, 1, 2), []), ((2,), ["chunk-left-out"])])
@@ -135,4 +135,4 @@ def test_chunked_message_is_asked_for_by_all_its_chunks(named: tuple[int, ...], 
     story.received(0, entry=2)
     story.after(420)
     story.redeliver_frame(*named)
-    assert story.judged(EndedByAck)[0] == codes
+    assert story.judged(ended_by_ack)[0] == codes

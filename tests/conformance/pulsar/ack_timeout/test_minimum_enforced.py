@@ -6,7 +6,7 @@ from tests.conformance.pulsar._consuming import Consuming
 
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.ack_timeout.minimum_enforced import MinimumEnforced
+from assay_conformance.pulsar.checks.ack_timeout.minimum_enforced import minimum_enforced
 
 
 def _opening(timeout_ms: int, outcome: Outcome) -> Consuming:
@@ -17,12 +17,12 @@ def _opening(timeout_ms: int, outcome: Outcome) -> Consuming:
 
 def test_too_short_a_time_out_is_refused() -> None:
     story = _opening(500, Outcome.FAIL)
-    assert story.judged(MinimumEnforced)[1] == 1
+    assert story.judged(minimum_enforced)[1] == 1
 
 
 def test_too_short_a_time_out_that_is_taken_is_found() -> None:
-    assert _opening(500, Outcome.OK).judged(MinimumEnforced)[0][-1] == "taken"
+    assert _opening(500, Outcome.OK).judged(minimum_enforced)[0][-1] == "taken"
 
 
 def test_long_enough_a_time_out_is_taken() -> None:
-    assert _opening(1_000, Outcome.OK).judged(MinimumEnforced) == ([], 0)
+    assert _opening(1_000, Outcome.OK).judged(minimum_enforced) == ([], 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar.ack_timeout._histories import holding, timed
 
-from assay_conformance.pulsar.checks.ack_timeout.not_for_prefetched import NotForPrefetched
+from assay_conformance.pulsar.checks.ack_timeout.not_for_prefetched import not_for_prefetched
 
 
 def test_message_that_waits_in_the_queue_is_left_alone() -> None:
@@ -12,7 +12,7 @@ def test_message_that_waits_in_the_queue_is_left_alone() -> None:
     story.message(0)
     story.after(700)
     story.received(0)
-    assert story.judged(NotForPrefetched) == ([], 1)
+    assert story.judged(not_for_prefetched) == ([], 1)
 
 
 def test_prefetched_message_that_is_asked_for_is_found() -> None:
@@ -20,14 +20,14 @@ def test_prefetched_message_that_is_asked_for_is_found() -> None:
     story.message(0)
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(NotForPrefetched)[0] == ["prefetched-asked-for"]
+    assert story.judged(not_for_prefetched)[0] == ["prefetched-asked-for"]
 
 
 def test_held_message_may_be_asked_for() -> None:
     story = holding()
     story.after(420)
     story.redeliver_frame(0)
-    assert story.judged(NotForPrefetched) == ([], 0)
+    assert story.judged(not_for_prefetched) == ([], 0)
 
 
 def test_message_handed_over_on_a_lost_connection_may_be_asked_for() -> None:
@@ -39,4 +39,4 @@ def test_message_handed_over_on_a_lost_connection_may_be_asked_for() -> None:
     story.message(0, conn=1)
     story.after(100)
     story.redeliver_frame(0, conn=1)
-    assert story.judged(NotForPrefetched) == ([], 0)
+    assert story.judged(not_for_prefetched) == ([], 0)

@@ -9,7 +9,9 @@ from tests.conformance.pulsar.ack_timeout._histories import TICK_MS, TIMEOUT_MS,
 
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.ack_timeout.redelivery_requested_in_time import AckTimeoutRedeliveryRequestedInTime
+from assay_conformance.pulsar.checks.ack_timeout.redelivery_requested_in_time import (
+    ack_timeout_redelivery_requested_in_time,
+)
 
 
 @pytest.mark.parametrize(("waited_ms", "codes"), [(420, []), (350, ["too-early"]), (700, ["too-late"])])
@@ -17,7 +19,7 @@ def test_held_message_is_asked_for_in_its_window(waited_ms: int, codes: list[str
     story = holding()
     story.after(waited_ms)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime)[0] == codes
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == codes
 
 
 def test_message_is_held_since_its_agent_had_it_not_since_the_bench_heard_of_it() -> None:
@@ -27,7 +29,7 @@ def test_message_is_held_since_its_agent_had_it_not_since_the_bench_heard_of_it(
     story.received(0, done_ns=frame.t_ns)
     story.after(360)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 1)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 1)
 
 
 def test_where_the_agent_stood_still_it_may_have_had_a_message_for_longer() -> None:
@@ -38,7 +40,7 @@ def test_where_the_agent_stood_still_it_may_have_had_a_message_for_longer() -> N
     story.received(0)
     story.after(360)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_message_that_had_not_even_come_so_long_ago_is_asked_for_too_early_on_any_machine() -> None:
@@ -48,14 +50,14 @@ def test_message_that_had_not_even_come_so_long_ago_is_asked_for_too_early_on_an
     story.received(0)
     story.after(360)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime)[0] == ["too-early"]
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == ["too-early"]
 
 
 def test_held_message_that_is_never_asked_for_is_found() -> None:
     story = holding()
     story.after(700)
     story.close_consumer()
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime)[0] == ["never-asked-for"]
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == ["never-asked-for"]
 
 
 def test_acknowledged_message_is_not_owed() -> None:
@@ -63,7 +65,7 @@ def test_acknowledged_message_is_not_owed() -> None:
     story.ack(1)
     story.after(700)
     story.close_consumer()
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_held_message_may_go_to_a_dead_letter_topic_instead() -> None:
@@ -71,7 +73,7 @@ def test_held_message_may_go_to_a_dead_letter_topic_instead() -> None:
     story.gets(0)
     story.after(700)
     story.close_consumer()
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 @pytest.mark.parametrize(("outcome", "codes"), [(Outcome.FAIL, []), (Outcome.OK, ["too-early"])])
@@ -80,7 +82,7 @@ def test_message_whose_retry_letter_fails_may_be_asked_for_at_once(outcome: Outc
     later = story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": 0})
     story.complete(later, outcome)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime)[0] == codes
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == codes
 
 
 def test_request_for_everything_is_judged_by_what_waited_longest() -> None:
@@ -89,7 +91,7 @@ def test_request_for_everything_is_judged_by_what_waited_longest() -> None:
     story.gets(1)
     story.after(70)
     story.redeliver_frame()
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 1)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 1)
 
 
 def test_refusals_ask_for_everything_at_their_own_time() -> None:
@@ -98,7 +100,7 @@ def test_refusals_ask_for_everything_at_their_own_time() -> None:
     story.nack(2)
     story.after(100)
     story.redeliver_frame()
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_of_two_copies_nothing_is_said() -> None:
@@ -108,7 +110,7 @@ def test_of_two_copies_nothing_is_said() -> None:
     story.received(0)
     story.after(350)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_message_that_is_handed_over_twice_may_keep_the_time_of_the_first() -> None:
@@ -118,7 +120,7 @@ def test_message_that_is_handed_over_twice_may_keep_the_time_of_the_first() -> N
     story.gets(0)
     story.after(300)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime)[0] == []
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == []
 
 
 def test_what_came_over_a_lost_connection_is_not_owed() -> None:
@@ -127,7 +129,7 @@ def test_what_came_over_a_lost_connection_is_not_owed() -> None:
     story.again()
     story.after(700)
     story.close_consumer(conn=1)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_request_for_everything_may_be_for_what_nobody_knows_the_time_of() -> None:
@@ -137,7 +139,7 @@ def test_request_for_everything_may_be_for_what_nobody_knows_the_time_of() -> No
     story.gets(1)
     story.after(120)
     story.redeliver_frame()
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_copy_of_a_refused_message_may_be_asked_for_at_the_refusals_time() -> None:
@@ -146,8 +148,8 @@ def test_copy_of_a_refused_message_may_be_asked_for_at_the_refusals_time() -> No
     story.gets(0)
     story.after(100)
     story.redeliver_frame(0)
-    assert story.judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
 
 
 def test_uneven_ticks_are_blamed_once() -> None:
-    assert held(500, 300, 350).judged(AckTimeoutRedeliveryRequestedInTime) == ([], 0)
+    assert held(500, 300, 350).judged(ack_timeout_redelivery_requested_in_time) == ([], 0)

@@ -1,183 +1,155 @@
-"""What ends the time-out, and what a request must name."""
+"""ack-timeout.ended-by-ack"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import EntryKey, entry_on, late, to_client
 from assay_conformance.checks.joined import Joined
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, TimeoutCheck, span_of
+from assay_conformance.checks.occasions import Setting
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, Step, steps, timed
+from assay_conformance.pulsar.timeline import Breach, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Redelivery, Sent, taken
 
 
 @dataclass(slots=True)
-class _Settled:
-    """An entry settled in whole. `call` is the last that did; `since` when the application got it."""
+class _Holdings:
+    """What the application of a consumer holds, and what it has settled in time. `settled`: with the last call that
+    did, and when the application got it; `is_unsure`: something may be held that is not in `since`."""
 
-    call: Call
-    since: Received
+    handle: int
+    span: Span
+    since: dict[Entry, Received] = field(default_factory=dict)
+    settled: dict[Entry, tuple[Call, Received]] = field(default_factory=dict)
+    refused: set[Entry] = field(default_factory=set)
+    is_unsure: bool = False
+    acked: dict[Entry, set[int]] = field(default_factory=dict)
+    handed: dict[Entry, set[int]] = field(default_factory=dict)
+    """Members of an entry that were handed over since it came last."""
+    mixed: set[Entry] = field(default_factory=set)
+    """Batches that came again before all of them had been handed over: which copy the others are of is not known."""
+    joined: Joined = field(default_factory=Joined)
+
+    def see(self, step: Step) -> None:
+        """Take in what is no request and no end."""
+        moment, last, frame, is_sure = step
+        if isinstance(moment, Sent) and moment.event.to_receiver:
+            self.settled.pop(moment.entry, None)
+            self.acked.pop(moment.entry, None)
+            if 0 < len(self.handed.pop(moment.entry, ())) < moment.event.messages:
+                self.mixed.add(moment.entry)
+            self.joined.came(moment.session, moment.event)
+        elif isinstance(moment, Handed) and frame is not None:
+            self.settled.pop(moment.entry, None)
+            self.handed.setdefault(moment.entry, set()).add(moment.place)
+            if is_sure:
+                self.since[moment.entry] = moment.event
+            else:
+                self.since.pop(moment.entry, None)
+                self.mixed.add(moment.entry)
+                self.is_unsure = True
+        elif isinstance(moment, Asked) and moment.is_nack:
+            self.refused.add(moment.entry)
+        elif isinstance(moment, Called) and not moment.is_nack and moment.session is not None:
+            self._called(moment.call, last)
+
+    def _called(self, call: Call, last: Mapping[Entry, Frame]) -> None:
+        frame = last.get(call.entry)
+        size = 1 if frame is None else frame.messages
+        older = frame is not None and (call.message.seq < frame.seq or call.entry in self.mixed)
+        if size > 1 and older and not call.cumulative:
+            return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
+        index = max(call.message.message_id.batch_index, 0)
+        done = self.acked.setdefault(call.entry, set())
+        done.update(range(index + 1) if call.cumulative else (index,))
+        earlier = [entry for entry in self.since if call.covers(entry) and entry != call.entry]
+        for entry in [*earlier, call.entry] if len(done) >= size else earlier:
+            since = self.since.get(entry)
+            # What was handed over since is another copy, with a clock of its own.
+            if since is not None and since.seq <= call.invoke.seq:
+                del self.since[entry]
+                if call.called_ns < since.t_ns + self.span.least_ns // 2:
+                    self.settled[entry] = (call, since)
 
 
-class EndedByAck(TimeoutCheck, RequestCheck):
-    """What was acknowledged in time is not asked for, and what is asked for is asked for whole.
+@check("ack-timeout.ended-by-ack", sees_plain=(Setting("consumer", "ack_timeout_ms"),))
+def ended_by_ack(timeline: Timeline) -> Says:
+    """ack-timeout.ended-by-ack: what was acknowledged in time is not asked for, and what is asked for is asked for
+    whole.
 
     The precondition: an acknowledged message whose time-out would have been over while its session lasts, or a chunked
     message that is asked for. A refused message may be asked for at any time.
     """
+    for consumer, span in timed(timeline):
+        holdings = _Holdings(consumer.handle, span)
+        for step in steps(timeline, consumer):
+            moment = step.moment
+            if isinstance(moment, Redelivery) and moment.named:
+                yield from _named(timeline, holdings, moment)
+                yield from _whole_messages(holdings, moment)
+                for entry in moment.named:
+                    holdings.since.pop(entry, None)
+            elif isinstance(moment, Redelivery):
+                yield from _everything(timeline, holdings, moment)
+            elif isinstance(moment, Over):
+                for entry, (_, since) in taken(holdings.settled, moment):
+                    due_ns, seen_ns = since.t_ns + span.most_ns, moment.event.t_ns
+                    if entry not in holdings.refused and timeline.bounds.is_past("ack-timeout", due_ns, seen_ns):
+                        yield Exercised(moment.event)
+                taken(holdings.since, moment)
+            else:
+                holdings.see(step)
 
-    requirement = RequirementId("ack-timeout.ended-by-ack")
 
-    def start(self) -> None:
-        super().start()
-        self._since: dict[EntryKey, Received] = {}
-        self._indexes: dict[EntryKey, set[int]] = {}
-        self._taken: dict[EntryKey, set[int]] = {}
-        """Indexes that were handed over since the entry came last."""
-        self._mixed: set[EntryKey] = set()
-        """Batches that came again before all of them had been handed over: which copy the others are of, nobody can
-        tell."""
-        self._settled: dict[EntryKey, _Settled] = {}
-        self._refused: set[EntryKey] = set()
-        self._unsure: set[int] = set()
-        """Consumers of which it is not known what the application holds."""
-        self._joined = Joined()
+def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
+    event, topic = request.event, request.session.topic
+    for id in event.ids:
+        entry = Entry(topic, id.ledger, id.entry)
+        call, _ = holdings.settled.pop(entry, (None, None))
+        if entry in holdings.refused:
+            continue
+        if call is not None and timeline.bounds.is_past("crossing", call.called_ns, event.t_ns):
+            yield _asked_after_ack(call, entry, event)
+        elif id.batch_index >= 0:
+            yield breach(
+                "batch-index-sent",
+                f"consumer {holdings.handle} asked for message {id.batch_index} of batch {entry} again at "
+                f"{ms(event.t_ns)}, expected the whole entry, without a batch index",
+                event,
+            )
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        super().message(event)
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event):
-            return
-        entry = entry_on(session, event.ids[0])
-        key = (session.consumer.handle, entry)
-        self._settled.pop(key, None)
-        self._indexes.pop(key, None)
-        if 0 < len(self._taken.pop(key, ())) < event.messages:
-            self._mixed.add(key)
-        self._joined.came(session, event)
 
-    def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
-        del span
-        key = (consumer.handle, entry)
-        self._settled.pop(key, None)
-        self._taken.setdefault(key, set()).add(max(event.message_id.batch_index, 0))
-        if frame is None:
-            self._unsure.add(consumer.handle)
-            self._mixed.add(key)
-            self._since.pop(key, None)
-        else:
-            self._since[key] = event
+def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
+    """A request without ids is due when the application holds something."""
+    calls = [call for _, (call, _) in taken(holdings.settled, request)]
+    if calls and not (holdings.since or holdings.is_unsure or holdings.refused):
+        last = max(calls, key=lambda call: call.called_ns)
+        if timeline.bounds.is_past("crossing", last.called_ns, request.event.t_ns):
+            yield _asked_after_ack(last, last.entry, request.event)
 
-    def asked(self, call: Call) -> None:
-        key = (call.consumer.handle, call.entry)
-        if call.invoke.verb == "nack":
-            self._refused.add(key)
 
-    def called(self, call: Call) -> None:
-        key = (call.consumer.handle, call.entry)
-        if call.invoke.verb != "ack" or self.session_of(call) is None:
-            return
-        frame = self.frames.get(key)
-        size = 1 if frame is None else frame.messages
-        older = frame is not None and (call.message.seq < frame.seq or key in self._mixed)
-        if size > 1 and older and not call.cumulative:
-            return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
-        index = max(call.message.message_id.batch_index, 0)
-        done = self._indexes.setdefault(key, set())
-        done.update(range(index + 1) if call.cumulative else (index,))
-        if len(done) >= size:
-            self._settle(key, call)
-        if call.cumulative:
-            for other in [other for other in self._since if other[0] == key[0] and other[1].topic == key[1].topic]:
-                if other[1] < key[1]:
-                    self._settle(other, call)
+def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
+    return breach(
+        "asked-after-ack",
+        f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and asked "
+        f"for {entry} again at {ms(event.t_ns)}, expected its time-out to end with the acknowledgment",
+        call.invoke,
+        event,
+    )
 
-    def _settle(self, key: EntryKey, call: Call) -> None:
-        since = self._since.get(key)
-        span = span_of(self.view, call.consumer)
-        if since is None or since.seq > call.invoke.seq:
-            return  # Handed over since: another copy, with a clock of its own.
-        del self._since[key]
-        if span is not None and call.called_ns < since.t_ns + span.least_ns // 2:
-            self._settled[key] = _Settled(call, since)
 
-    def redeliver(self, request: Request) -> None:
-        consumer, session, event = request
-        if span_of(self.view, consumer) is None:
-            return
-        if not event.ids:
-            self._everything(session, consumer, event)
-            return
-        named = [entry_on(session, id) for id in event.ids]
-        for entry, id in zip(named, event.ids, strict=True):
-            key = (consumer.handle, entry)
-            settled = self._settled.pop(key, None)
-            if key in self._refused:
-                continue
-            if settled is not None and late("crossing", settled.call.called_ns, event.t_ns):
-                self._asked_after_ack(settled, entry, event)
-            elif id.batch_index >= 0:
-                self.breach(
-                    "batch-index-sent",
-                    f"consumer {consumer.handle} asked for message {id.batch_index} of batch {entry} again at "
-                    f"{ms(event.t_ns)}, expected the whole entry, without a batch index",
-                    event,
-                )
-        self._whole_messages(session, consumer, set(named), event)
-        for entry in named:
-            self._since.pop((consumer.handle, entry), None)
-
-    def _everything(self, session: ConsumerSession, consumer: OpenedConsumer, event: Frame) -> None:
-        """A request without ids is due when the application holds something."""
-        mine = [key for key in self._settled if key[0] == consumer.handle and key[1].topic == session.topic]
-        held = any(key[0] == consumer.handle for key in self._since) or consumer.handle in self._unsure
-        refused = any(handle == consumer.handle for handle, _ in self._refused)
-        settled = [self._settled.pop(key) for key in mine]
-        if not settled or held or refused:
-            return
-        last = max(settled, key=lambda each: each.call.called_ns)
-        if late("crossing", last.call.called_ns, event.t_ns):
-            self._asked_after_ack(last, last.call.entry, event)
-
-    def _asked_after_ack(self, settled: _Settled, entry: Entry, event: Frame) -> None:
-        call = settled.call
-        self.breach(
-            "asked-after-ack",
-            f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and asked "
-            f"for {entry} again at {ms(event.t_ns)}, expected its time-out to end with the acknowledgment",
-            call.invoke,
-            event,
-        )
-
-    def _whole_messages(
-        self, session: ConsumerSession, consumer: OpenedConsumer, named: set[Entry], event: Frame
-    ) -> None:
-        """A request that names the last chunk of a message the application has names its others, too."""
-        for chunks in self._joined.by_last(session, named):
-            if (consumer.handle, chunks[-1]) in self._since and not set(chunks) <= named:
-                missing = [str(chunk) for chunk in chunks if chunk not in named]
-                self.breach(
-                    "chunk-left-out",
-                    f"consumer {consumer.handle} asked at {ms(event.t_ns)} for a message in {len(chunks)} chunks by "
-                    f"{chunks[-1]} and not by {', '.join(missing)}: what comes of it cannot be joined",
-                    event,
-                )
-            elif (consumer.handle, chunks[-1]) in self._since:
-                self.exercise(event)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer = session.consumer
-        span = None if consumer is None else span_of(self.view, consumer)
-        for key in [key for key in self._settled if consumer is not None and key[0] == consumer.handle]:
-            settled = self._settled.pop(key)
-            due_ns = None if span is None or key in self._refused else settled.since.t_ns + span.most_ns
-            if key[1].topic == session.topic and due_ns is not None and late("ack-timeout", due_ns, event.t_ns):
-                self.exercise(event)
-        for key in [key for key in self._since if consumer is not None and key[0] == consumer.handle]:
-            if key[1].topic == session.topic:
-                del self._since[key]
-        super().over(session, event)
+def _whole_messages(holdings: _Holdings, request: Redelivery) -> Says:
+    """A request that names the last chunk of a message the application has names its others, too."""
+    for chunks in holdings.joined.by_last(request.session, set(request.named)):
+        missing = [str(chunk) for chunk in chunks if chunk not in request.named]
+        if chunks[-1] in holdings.since and missing:
+            yield breach(
+                "chunk-left-out",
+                f"consumer {holdings.handle} asked at {ms(request.event.t_ns)} for a message in {len(chunks)} chunks "
+                f"by {chunks[-1]} and not by {', '.join(missing)}: what comes of it cannot be joined",
+                request.event,
+            )
+        elif chunks[-1] in holdings.since:
+            yield Exercised(request.event)

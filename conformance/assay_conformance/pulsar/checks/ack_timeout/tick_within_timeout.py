@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ack_timeout.redelivery_requested_in_time import AckTimeoutRedeliveryRequestedInTime
+from assay_conformance.pulsar.checks.ack_timeout._held import Ended, Held
+from assay_conformance.pulsar.checks.ack_timeout._in_time import in_time, waits
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class TickWithinTimeout(AckTimeoutRedeliveryRequestedInTime):
-    """The same of time-outs that are no whole number of ticks, or shorter than one."""
-
-    requirement = RequirementId("ack-timeout.tick-within-timeout")
-    judges_even = False
+@check("ack-timeout.tick-within-timeout", of=lambda timeline: waits(timeline, even=False))
+def tick_within_timeout(timeline: Timeline, wait: tuple[Ended, Held]) -> Says:
+    """ack-timeout.tick-within-timeout: the same of time-outs that are no whole number of ticks, or shorter than one."""
+    yield from in_time(timeline, wait)

@@ -6,21 +6,23 @@ from collections.abc import Iterator
 
 from assay_conformance.pulsar.checks.nack._windows import Window
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Asked, Moment, Redelivery
+from assay_conformance.pulsar.timeline.courses import Asked, Moment, Redelivery, SentRound
 
 
 def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tuple[Moment, set[Entry]]]:
     """The course of a consumer; with each request the entries that it asks for of which some refusal has waited long
     enough, and those with a message whose retry letter fails."""
     running: dict[Entry, list[int]] = {}
+    unposted: set[Entry] = set()
     for moment in timeline.course(consumer):
         due: set[Entry] = set()
         if isinstance(moment, Asked) and moment.is_nack:
             running.setdefault(moment.entry, []).append(moment.event.t_ns)
+        elif isinstance(moment, SentRound) and moment.fails:
+            unposted.add(moment.entry)
         elif isinstance(moment, Redelivery):
             asked_for = [entry for entry in running if moment.ends(entry)]
-            due = {entry for entry in asked_for if timeline.is_unposted(consumer, entry, moment.event)}
-            due |= _due(running, moment, window, asked_for)
+            due = _due(running, moment, window, asked_for) | unposted.intersection(asked_for)
         yield moment, due
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import is_dead_letter, late, listed, of_batch, sent_round
+from assay_conformance.checks.consumption import is_dead_letter, late, listed, of_batch
 from assay_conformance.checks.tracker import Call
-from assay_conformance.model.event import Completion, Event, Frame, Invoke
+from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
+from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent, SentRound
 
 
 @dataclass(slots=True)
@@ -45,19 +45,18 @@ class _Refused:
         return set(range(self.size)) - self.batch.settled - self.back - compacted
 
 
-class _Other(NamedTuple):
-    """A reconsume_later, or a receive that ended short."""
+class _Starved(NamedTuple):
+    """A receive that ended short."""
 
-    event: Invoke | Completion
+    event: Completion
 
 
 def _judgements(timeline: Timeline) -> Iterator[tuple[_Refused, Event]]:
     """Refused entries that were asked for by a batch index (that request), came back whole (the last message), or had
     come back in part when a receive ended short (its end)."""
     for consumer in timeline.refusing:
-        calls = [_Other(one) for one in timeline.events.invokes("reconsume_later") if one.handle == consumer.handle]
-        ends = [_Other(end) for end in timeline.starved if end.handle == consumer.handle]
-        moments = sorted([*timeline.course(consumer), *calls, *ends], key=lambda one: one.event.seq)
+        ends = [_Starved(end) for end in timeline.starved if end.handle == consumer.handle]
+        moments = sorted([*timeline.course(consumer), *ends], key=lambda one: one.event.seq)
         batches, refused = dict[Entry, _Batch](), dict[Entry, _Refused]()
         for moment in moments:
             yield from _judged(timeline, consumer, moment, batches, refused)
@@ -98,10 +97,9 @@ def _judged(
                 refused[entry].request = event
                 if _indexed(event, entry) is not None:
                     yield refused.pop(entry), event
-        case _Other(Invoke() as call):
-            for message, entry in sent_round(timeline.view.tracker, call):
-                batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
-        case _Other(Completion() as end):
+        case SentRound(_, entry, message):
+            batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
+        case _Starved(end):
             for entry, one in list(refused.items()):
                 if one.dispatch is not None and one.back and late("answer", one.dispatch.t_ns, end.t_ns):
                     yield refused.pop(entry), end
