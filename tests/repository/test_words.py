@@ -47,7 +47,6 @@ STILL = frozenset(
         "telling",
         "told",
         "told_at",
-        "told_of_end",
         "unnamed_told",
         "unread_told",
     }

@@ -73,12 +73,15 @@ class WrittenAcks:
     def __init__(self, sessions: ConsumerSessions, session: ConsumerSession) -> None:
         written = (frame for frame in sessions.frames(session, "ACK") if frame.at_client and plain_acks(frame))
         self.frames = list(written)
+        self._named: dict[Entry, list[Frame]] = {}
         self._whole: dict[Entry, list[Frame]] = {}
         self._cumulative: list[tuple[int, Entry, Frame]] = []
         for frame in self.frames:
             if frame.ack_type != CUMULATIVE:
                 for entry in acked_entries(session, frame):
                     self._whole.setdefault(entry, []).append(frame)
+                for id in frame.ids:
+                    self._named.setdefault(Entry(session.topic, id.ledger, id.entry), []).append(frame)
             elif frame.ids:
                 reached = Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)
                 self._cumulative.append((frame.seq, reached, frame))
@@ -86,6 +89,11 @@ class WrittenAcks:
     def individual(self, entry: Entry, before: Event) -> Frame | None:
         """The last one ahead of an event that names an entry."""
         return next((one for one in reversed(self._whole.get(entry, ())) if one.seq < before.seq), None)
+
+    def covering(self, entry: Entry) -> list[Frame]:
+        """Those that name an entry, whole or in part, or it or a later one cumulatively, in order."""
+        reaching = (frame for _, reached, frame in self._cumulative if reached >= entry)
+        return sorted([*self._named.get(entry, ()), *reaching], key=lambda frame: frame.seq)
 
     def is_settled(self, entry: Entry, before: Event) -> bool:
         """Whether one ahead of an event named an entry, or a later one cumulatively."""

@@ -12,7 +12,6 @@ from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
-from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
@@ -28,7 +27,6 @@ class Consuming:
     def __init__(self, view: View) -> None:
         self.view = view
         self._tracker = view.tracker
-        self._written_acks: dict[int, WrittenAcks] = {}
         self._courses: dict[int, list[Moment]] = {}
 
     @cached_property
@@ -155,25 +153,6 @@ class Consuming:
         """Those that name a message of an entry, and cumulative ones of a later entry."""
         return [call for call in self.calls(consumer) if call.covers(entry)]
 
-    @cached_property
-    def ack_calls(self) -> list[AckCall]:
-        """Every message that the application asked to acknowledge, in order."""
-        return list(ack_calls(self._tracker.calls.values()))
-
-    def written_acks(self, session: ConsumerSession) -> WrittenAcks:
-        """The ACKs that the client wrote on a session."""
-        found = self._written_acks.get(id(session))
-        if found is None:
-            found = self._written_acks[id(session)] = WrittenAcks(self.consumer_sessions, session)
-        return found
-
-    def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
-        """What was over first behind an event: the session, or, by the application, its consumer."""
-        ends: list[Event] = [end for end in self.consumer_sessions.ends(session) if end.seq > event.seq]
-        closing = consumer.closing
-        closes = [closing] if isinstance(closing, Invoke) and closing.seq > event.seq else []
-        return min([*closes, *ends], key=lambda end: end.seq)
-
     def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
         """What happened to the messages of a consumer, in order; all of it, or after an event."""
         found = self._courses.get(consumer.handle)
@@ -197,9 +176,9 @@ class Consuming:
         """Whether what ends a consumer had come by an event."""
         return consumer.closing is not None and consumer.closing.seq < event.seq
 
-    def calls_of(self, invoke: Invoke) -> Sequence[Call]:
-        """The messages of an ack or nack."""
-        return self._tracker.calls.get(invoke.op, ())
+    def calls_of(self, one: Invoke | Completion) -> Sequence[Call]:
+        """The messages of its own consumer that an ack or nack names."""
+        return self._tracker.calls.get(one.op, ())
 
     def end_of(self, op: int) -> Completion | None:
         """How an operation ended."""

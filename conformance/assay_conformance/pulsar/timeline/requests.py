@@ -53,17 +53,17 @@ ANSWERS = ("ERROR", "SUCCESS", "PRODUCER_SUCCESS", "LOOKUP_RESPONSE", "PARTITION
 
 def requests(events: Events, *commands: str) -> list[Request]:
     """All that clients wrote of these commands, in order."""
-    answers = _Answers(events.frames(*ANSWERS))
+    answers = Answers(events.frames(*ANSWERS))
     return [Request(frame, answers.to(frame)) for frame in events.frames(*commands) if frame.from_sender]
 
 
 def registrations(events: Events, sessions: Iterable[ProducerSession]) -> list[Registration]:
     """All PRODUCERs, in order."""
-    answers, errors = _Answers(events.frames("ERROR", "PRODUCER_SUCCESS")), _Answers(events.frames("ERROR"))
+    answers, errors = Answers(events.frames("ERROR", "PRODUCER_SUCCESS")), Answers(events.frames("ERROR"))
     return [Registration(one, answers.to(one.request), errors.to(one.request)) for one in sessions]
 
 
-class _Answers:
+class Answers:
     """By connection and request id; a hand-written history may use an id twice."""
 
     def __init__(self, answers: Iterable[Frame]) -> None:

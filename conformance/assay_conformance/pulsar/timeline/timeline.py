@@ -9,6 +9,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.model.event import Closed, Completion, Fate, Frame, Identity, Invoke, Outcome, Stored
+from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
 from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
@@ -18,7 +19,7 @@ from assay_conformance.pulsar.timeline.requests import Registration, Request, re
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 
-class Timeline(Producing):
+class Timeline(Producing, Acknowledging):
     """What an attempt was. Made when its events have been seen; asked by checks, which it knows nothing of."""
 
     def __init__(self, view: View) -> None:

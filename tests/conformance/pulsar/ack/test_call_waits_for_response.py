@@ -6,7 +6,7 @@ from tests.conformance.pulsar.ack._receipts import Awaiting, OnTwoBrokers
 
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import MessageId, Outcome
-from assay_conformance.pulsar.checks.ack.call_waits_for_response import CallWaitsForResponse
+from assay_conformance.pulsar.checks.ack.call_waits_for_response import call_waits_for_response
 
 
 def test_call_that_ends_with_its_answer() -> None:
@@ -14,7 +14,7 @@ def test_call_that_ends_with_its_answer() -> None:
     invoke = story.asks()
     story.answer()
     story.complete(invoke)
-    assert story.judged(CallWaitsForResponse) == ([], 1)
+    assert story.judged(call_waits_for_response) == ([], 1)
 
 
 def test_call_that_ends_before_its_answer_is_found() -> None:
@@ -22,7 +22,7 @@ def test_call_that_ends_before_its_answer_is_found() -> None:
     invoke = story.asks()
     story.complete(invoke)
     story.answer()
-    assert story.judged(CallWaitsForResponse)[0] == ["ended-without-answer"]
+    assert story.judged(call_waits_for_response)[0] == ["ended-without-answer"]
 
 
 def test_call_may_name_what_came_by_way_of_a_retry_letter_topic() -> None:
@@ -30,13 +30,13 @@ def test_call_may_name_what_came_by_way_of_a_retry_letter_topic() -> None:
     story = Awaiting()
     story.received(7, topic=f"{story.full('t')}-s-RETRY", message_id=MessageId(9, 0, -1, -1, 0))
     story.complete(story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [2]}))
-    assert story.judged(CallWaitsForResponse) == ([], 0)
+    assert story.judged(call_waits_for_response) == ([], 0)
 
 
 def test_call_that_ends_without_any_ack_is_found() -> None:
     story = Awaiting()
     story.complete(story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]}))
-    assert story.judged(CallWaitsForResponse)[0] == ["ended-without-answer"]
+    assert story.judged(call_waits_for_response)[0] == ["ended-without-answer"]
 
 
 def test_call_that_outlives_its_answer_is_found() -> None:
@@ -45,7 +45,7 @@ def test_call_that_outlives_its_answer_is_found() -> None:
     story.answer()
     story.after(1_000)
     story.overdue(invoke)
-    assert story.judged(CallWaitsForResponse)[0] == ["not-ended"]
+    assert story.judged(call_waits_for_response)[0] == ["not-ended"]
 
 
 def test_call_that_is_given_up_long_behind_its_answer_is_found() -> None:
@@ -54,7 +54,7 @@ def test_call_that_is_given_up_long_behind_its_answer_is_found() -> None:
     story.answer()
     story.after(1_000)
     story.complete(invoke, Outcome.UNKNOWN)
-    assert story.judged(CallWaitsForResponse)[0] == ["not-ended"]
+    assert story.judged(call_waits_for_response)[0] == ["not-ended"]
 
 
 def test_call_whose_entry_is_named_again_without_an_answer_may_be_given_up() -> None:
@@ -64,7 +64,7 @@ def test_call_whose_entry_is_named_again_without_an_answer_may_be_given_up() -> 
     story.asks()
     story.after(1_000)
     story.complete(invoke, Outcome.UNKNOWN)
-    assert story.judged(CallWaitsForResponse)[0] == []
+    assert story.judged(call_waits_for_response)[0] == []
 
 
 def test_call_whose_own_answer_is_lost_may_be_given_up_though_a_later_ack_covers_its_entry() -> None:
@@ -74,7 +74,7 @@ def test_call_whose_own_answer_is_lost_may_be_given_up_though_a_later_ack_covers
     story.down("ACK_RESPONSE", consumer_id=0, request_id=51)
     story.after(1_000)
     story.complete(invoke, Outcome.UNKNOWN)
-    assert story.judged(CallWaitsForResponse)[0] == []
+    assert story.judged(call_waits_for_response)[0] == []
 
 
 def test_consumer_that_is_closed_behind_the_deadline_was_late_all_the_same() -> None:
@@ -84,7 +84,7 @@ def test_consumer_that_is_closed_behind_the_deadline_was_late_all_the_same() -> 
     story.after(1_000)
     story.overdue(invoke)
     story.close_consumer()
-    assert story.judged(CallWaitsForResponse)[0] == ["not-ended"]
+    assert story.judged(call_waits_for_response)[0] == ["not-ended"]
 
 
 def test_answer_that_comes_behind_the_end_of_a_call_was_late() -> None:
@@ -95,7 +95,7 @@ def test_answer_that_comes_behind_the_end_of_a_call_was_late() -> None:
     story.answer()
     story.after(700)
     story.complete(invoke, Outcome.UNKNOWN, done_ns=done_ns)
-    assert story.judged(CallWaitsForResponse)[0] == []
+    assert story.judged(call_waits_for_response)[0] == []
 
 
 def test_call_that_also_names_what_came_from_an_unknown_place_may_wait_for_that() -> None:
@@ -106,16 +106,16 @@ def test_call_that_also_names_what_came_from_an_unknown_place_may_wait_for_that(
     story.answer()
     story.after(1_000)
     story.complete(invoke, Outcome.UNKNOWN)
-    assert story.judged(CallWaitsForResponse)[0] == []
+    assert story.judged(call_waits_for_response)[0] == []
 
 
 def test_old_broker_owes_no_answer() -> None:
     story = Awaiting(version=16)
     story.complete(story.asks())
-    assert story.judged(CallWaitsForResponse) == ([], 0)
+    assert story.judged(call_waits_for_response) == ([], 0)
 
 
 def test_call_over_a_topic_whose_broker_answers_no_ack_ends_without_its_answer() -> None:
     story = OnTwoBrokers(21, 16)
     story.complete(story.acks_both())
-    assert story.judged(CallWaitsForResponse) == []
+    assert story.judged(call_waits_for_response) == []

@@ -6,7 +6,7 @@ from tests.conformance.pulsar.ack._receipts import Awaiting
 
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.ack.error_response_is_no_success import ErrorResponseIsNoSuccess
+from assay_conformance.pulsar.checks.ack.error_response_is_no_success import error_response_is_no_success
 
 
 def test_refused_acknowledgment_that_fails() -> None:
@@ -14,7 +14,7 @@ def test_refused_acknowledgment_that_fails() -> None:
     invoke = story.asks()
     story.answer(error="MetadataError")
     story.complete(invoke, Outcome.FAIL)
-    assert story.judged(ErrorResponseIsNoSuccess) == ([], 1)
+    assert story.judged(error_response_is_no_success) == ([], 1)
 
 
 def test_refused_acknowledgment_that_ends_well_is_found() -> None:
@@ -22,7 +22,7 @@ def test_refused_acknowledgment_that_ends_well_is_found() -> None:
     invoke = story.asks()
     story.answer(error="MetadataError")
     story.complete(invoke)
-    assert story.judged(ErrorResponseIsNoSuccess)[0] == ["refusal-taken-for-success"]
+    assert story.judged(error_response_is_no_success)[0] == ["refusal-taken-for-success"]
 
 
 def test_acknowledgment_lost_with_its_connection_that_ends_well_is_found() -> None:
@@ -30,7 +30,7 @@ def test_acknowledgment_lost_with_its_connection_that_ends_well_is_found() -> No
     invoke = story.asks()
     story.cut()
     story.complete(invoke)
-    assert story.judged(ErrorResponseIsNoSuccess)[0] == ["loss-taken-for-success"]
+    assert story.judged(error_response_is_no_success)[0] == ["loss-taken-for-success"]
 
 
 def test_acknowledgment_that_may_have_been_sent_for_another_consumer_is_nobodys() -> None:
@@ -41,7 +41,7 @@ def test_acknowledgment_that_may_have_been_sent_for_another_consumer_is_nobodys(
     story.again()
     story.ack_frame(0, conn=1, request_id=51)
     story.complete(invoke)
-    assert story.judged(ErrorResponseIsNoSuccess)[0] == []
+    assert story.judged(error_response_is_no_success)[0] == []
 
 
 def test_acknowledgment_that_is_sent_again_and_answered() -> None:
@@ -52,4 +52,4 @@ def test_acknowledgment_that_is_sent_again_and_answered() -> None:
     story.ack_frame(0, conn=1, request_id=51)
     story.down("ACK_RESPONSE", 1, consumer_id=0, request_id=51)
     story.complete(invoke)
-    assert story.judged(ErrorResponseIsNoSuccess) == ([], 1)
+    assert story.judged(error_response_is_no_success) == ([], 1)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.timeline import MS, AckCall, ConsumerSession, Timeline
+from assay_conformance.pulsar.timeline import MS, AckCall, Call, ConsumerSession, Timeline
 
 
 class Owed(NamedTuple):
@@ -36,5 +36,10 @@ def owed_since(timeline: Timeline, asked: Iterator[tuple[AckCall, ConsumerSessio
 
 def interval_ns(timeline: Timeline, ack: AckCall) -> int | None:
     """The group interval of its consumer; None where it is not told."""
-    interval_ms = number_in_force(timeline.view, ack.call.consumer, "ack_group_ms")
+    return group_interval_ns(timeline, ack.call)
+
+
+def group_interval_ns(timeline: Timeline, call: Call) -> int | None:
+    """The same of a call."""
+    interval_ms = number_in_force(timeline.view, call.consumer, "ack_group_ms")
     return None if interval_ms is None else interval_ms * MS

@@ -6,117 +6,86 @@ batch may be kept until the others of its entry are acknowledged, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from assay_conformance.checks.agreed import VersionCheck
-from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import entry_on, in_force, of_batch, to_client
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.checks.written import AckCheck, Written
+from assay_conformance.checks.consumption import in_force, of_batch
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.pulsar.checks.connection._versions import RECEIPTS_SINCE
+from assay_conformance.pulsar.timeline import Call, ConsumerSession, Timeline
 
 
-@dataclass(slots=True)
-class _Asked:
-    """An ACK that asks for an answer, and what became of it: the answer, or the end of its session."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An ACK that asks for an answer, and what became of it by a moment: the answer, or the end of its session."""
 
     frame: Frame
     session: ConsumerSession
-    reached: Entry | None
-    """The greatest entry of a cumulative one."""
-    entries: frozenset[Entry]
-    answer: Frame | None = None
-    lost: Event | None = None
-
-    def covers(self, entry: Entry) -> bool:
-        if self.reached is not None:
-            return entry.topic == self.reached.topic and entry <= self.reached
-        return entry in self.entries
+    answer: Frame | None
+    lost: Event | None
 
     @property
     def refused(self) -> bool:
+        """The answer is an error."""
         return self.answer is not None and self.answer.fields.get("error") is not None
 
 
-@dataclass(slots=True)
-class _Consumer:
-    asked: list[_Asked] = field(default_factory=list)
+class Ended(NamedTuple):
+    """An ack of messages that are judged, and how it ended."""
 
-    def of(self, entry: Entry) -> list[_Asked]:
-        return [asked for asked in self.asked if asked.covers(entry)]
+    calls: list[Call]
+    end: Completion
 
 
-class ReceiptCheck(VersionCheck, AckCheck):
-    """Puts ACKs, their answers, and the calls behind them together."""
-
-    needs = (frozenset({Setting("consumer", "ack_receipt"), (Frame, "ACK_RESPONSE")}),)
-
-    def start(self) -> None:
-        super().start()
-        self._consumers: dict[int, _Consumer] = {}
-        self._requests: dict[tuple[int, int], _Asked] = {}
-
-    def ended_well(self, calls: list[Call], event: Completion) -> None:
-        """A call of messages that are judged ended with `ok`."""
-
-    def ended_badly(self, calls: list[Call], event: Completion) -> None: ...
-
-    def asked_for(self, call: Call) -> list[_Asked]:
-        """The ACKs that covered its entry, in order."""
-        return self._consumers.get(call.consumer.handle, _Consumer()).of(call.entry)
-
-    def waits(self, call: Call) -> bool:
-        return bool(in_force(self.view, call.consumer, "ack_receipt"))
-
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        if event.request_id is None:
-            return
-        entries = [entry_on(session, id) for id in event.ids]
-        reached = max(entries, default=None) if event.ack_type == "Cumulative" else None
-        asked = _Asked(event, session, reached, frozenset(entries))
-        self._consumers.setdefault(consumer.handle, _Consumer()).asked.append(asked)
-        self._requests[event.conn, event.request_id] = asked
-
-    @on(Frame, "ACK_RESPONSE")
-    def answered(self, event: Frame) -> None:
-        asked = self._requests.get((event.conn, event.request_id or 0))
-        if asked is not None and to_client(event):
-            asked.answer = asked.answer or event
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        """The broker forgets the consumer: an answer that has not come will not."""
-        if session.ended is None:
-            return
-        for asked in self._requests.values():
-            if asked.session is session and asked.answer is None:
-                asked.lost = asked.lost or event
-
-    @on(Completion, "ack")
-    def completed(self, event: Completion) -> None:
-        calls = list(self.tracker.calls.get(event.op, ()))
-        if not calls or any(of_batch(call.message.message_id) for call in calls):
-            return
-        if not self.waits(calls[0]):
-            return
-        if any(call.entry.topic in call.consumer.unsure for call in calls):
-            return  # An ACK may be another consumer's.
+def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
+    """Acks of consumers that ask for receipts, by whether they ended with `ok`."""
+    for end in timeline.ends("ack"):
+        calls = list(timeline.calls_of(end))
+        if not calls or (end.outcome is Outcome.OK) is not well or not waits(timeline, calls[0]):
+            continue
+        # An ACK may be another consumer's.
+        unsure = any(call.entry.topic in call.consumer.unsure for call in calls)
+        if unsure or any(of_batch(call.message.message_id) for call in calls):
+            continue
         # What came by way of a retry letter topic was acknowledged there, on a consumer that nobody opened.
         own = [call for call in calls if any(one.topic == call.entry.topic for one in call.consumer.sessions)]
-        if event.outcome is Outcome.OK and own:
-            self.ended_well(own, event)
-        elif event.outcome is not Outcome.OK and own == calls:
-            self.ended_badly(calls, event)
+        if own and (well or own == calls):
+            yield Ended(own, end)
 
-    def is_answered(self, call: Call) -> bool:
-        """The broker that its consumer is with answers acknowledgments."""
-        version = self.agreed_for(call)
-        return version is not None and version >= RECEIPTS_SINCE
 
-    def agreed_for(self, call: Call) -> int | None:
-        """The version of the connection that its consumer is on."""
-        session = call.consumer.live_on(call.entry.topic)
-        agreed = None if session is None else self.agreed.get(session.conn)
-        return None if agreed is None else agreed[0]
+def waits(timeline: Timeline, call: Call) -> bool:
+    """Whether its consumer asks for receipts."""
+    return bool(in_force(timeline.view, call.consumer, "ack_receipt"))
+
+
+def asked_for(timeline: Timeline, call: Call, at: Event | None = None) -> list[Asked]:
+    """The ACKs that covered the entry of a call by a moment, or ever, in order."""
+    sessions = (session for session in call.consumer.sessions if session.topic == call.entry.topic)
+    covering = ((one, frame) for one in sessions for frame in timeline.written_acks(one).covering(call.entry))
+    return [
+        _asked(timeline, session, frame, at)
+        for session, frame in covering
+        if frame.request_id is not None and (at is None or frame.seq < at.seq)
+    ]
+
+
+def _asked(timeline: Timeline, session: ConsumerSession, frame: Frame, at: Event | None) -> Asked:
+    """The broker forgets a consumer that has ended: an answer that has not come will not."""
+    answer, ended = timeline.ack_response(frame), session.ended
+    answer = answer if answer is not None and (at is None or answer.seq <= at.seq) else None
+    if answer is not None and (ended is None or answer.seq < ended.seq):
+        return Asked(frame, session, answer, None)
+    return Asked(frame, session, answer, ended if ended is not None and (at is None or ended.seq <= at.seq) else None)
+
+
+def is_answered(timeline: Timeline, call: Call, at: Event) -> bool:
+    """The broker that its consumer is with answers acknowledgments."""
+    version = agreed_for(timeline, call, at)
+    return version is not None and version >= RECEIPTS_SINCE
+
+
+def agreed_for(timeline: Timeline, call: Call, at: Event) -> int | None:
+    """The version of the connection that its consumer is on."""
+    session = timeline.session_at(call.consumer, call.entry.topic, at)
+    return None if session is None else timeline.agreed_version(session.conn, at)

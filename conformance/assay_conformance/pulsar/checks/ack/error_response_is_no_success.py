@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.tracker import Call
-from assay_conformance.model.event import Completion
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ack._receipts import ReceiptCheck
+from assay_conformance.pulsar.checks.ack._receipts import Ended, asked_for, ended
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 
-class ErrorResponseIsNoSuccess(ReceiptCheck):
-    """Of the answers to a call's acknowledgments one has to be good before the call ends well."""
+@check("ack.error-response-is-no-success")
+def error_response_is_no_success(timeline: Timeline) -> Says:
+    """ack.error-response-is-no-success: of the answers to a call's acknowledgments one has to be good before the call
+    ends well."""
+    yield from each(ended(timeline, well=True), _has_a_good_answer, timeline)
+    yield from each(ended(timeline, well=False), _was_refused, timeline)
 
-    requirement = RequirementId("ack.error-response-is-no-success")
 
-    def ended_well(self, calls: list[Call], event: Completion) -> None:
-        for call in calls:
-            asked = self.asked_for(call)
-            troubled = [each for each in asked if each.refused or each.lost is not None]
-            if not troubled:
-                continue
-            if any(each.answer is not None and not each.refused for each in asked):
-                self.exercise(event)
-                continue
-            if any(each.answer is None and each.lost is None for each in asked):
-                continue  # Ended without an answer: the other requirement's.
-            last = troubled[-1]
-            what = last.answer or last.lost
-            assert what is not None
-            word = "refused it" if last.refused else "was lost with the connection's consumer before it answered"
-            self.breach(
-                "refusal-taken-for-success" if last.refused else "loss-taken-for-success",
-                f"consumer {call.consumer.handle} asked for an answer when it acknowledged {call.entry} at "
-                f"{ms(last.frame.t_ns)}; the broker {word} at {ms(what.t_ns)}, and the call ended well at "
-                f"{ms(event.t_ns)}",
-                last.frame,
-                what,
-                event,
-            )
+def _has_a_good_answer(timeline: Timeline, one: Ended) -> Says:
+    calls, end = one
+    for call in calls:
+        asked = asked_for(timeline, call, end)
+        troubled = [ack for ack in asked if ack.refused or ack.lost is not None]
+        if troubled and any(ack.answer is not None and not ack.refused for ack in asked):
+            yield Exercised(end)
+            continue
+        if not troubled or any(ack.answer is None and ack.lost is None for ack in asked):
+            continue  # Ended without an answer: the other requirement's.
+        last = troubled[-1]
+        what, refused = last.answer or last.lost, last.refused
+        word = "refused it" if refused else "was lost with the connection's consumer before it answered"
+        yield breach(
+            "refusal-taken-for-success" if refused else "loss-taken-for-success",
+            f"consumer {call.consumer.handle} asked for an answer when it acknowledged {call.entry} at "
+            f"{ms(last.frame.t_ns)}; the broker {word} at {ms(end.t_ns if what is None else what.t_ns)}, and the call "
+            f"ended well at {ms(end.t_ns)}",
+            *(last.frame, what, end),
+        )
 
-    def ended_badly(self, calls: list[Call], event: Completion) -> None:
-        if any(each.refused or each.lost is not None for call in calls for each in self.asked_for(call)):
-            self.exercise(event)
+
+def _was_refused(timeline: Timeline, one: Ended) -> Says:
+    asked = (asked for call in one.calls for asked in asked_for(timeline, call, one.end))
+    if any(ack.refused or ack.lost is not None for ack in asked):
+        yield Exercised(one.end)

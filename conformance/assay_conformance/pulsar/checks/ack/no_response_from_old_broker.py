@@ -2,63 +2,58 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import SessionKey, late, number_in_force, of_batch, session_key
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession
-from assay_conformance.model.event import Completion, Event, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ack._receipts import ReceiptCheck
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import of_batch
+from assay_conformance.model.event import Event, Outcome
+from assay_conformance.pulsar.checks.ack._owed import group_interval_ns
+from assay_conformance.pulsar.checks.ack._receipts import agreed_for, is_answered, waits
+from assay_conformance.pulsar.timeline import Call, ConsumerSession, Exercised, Says, Timeline, breach, check, ms
 
 
-class NoResponseFromOldBroker(ReceiptCheck):
-    """Where the broker answers no ACK the call ends when the acknowledgment has left."""
+class _Asked(NamedTuple):
+    """A call while all brokers it concerns answer no ACK. `then`: its end, or where its session was over."""
 
-    requirement = RequirementId("ack.no-response-from-old-broker")
+    call: Call
+    then: Event
 
-    def start(self) -> None:
-        super().start()
-        self._old: dict[int, tuple[Call, SessionKey]] = {}
 
-    @on(Invoke, "ack")
-    def told(self, event: Invoke) -> None:
-        calls = self.tracker.calls.get(event.op, ())
-        session = calls[0].consumer.live_on(calls[0].entry.topic) if calls else None
-        if session is None or session.ready is None or not self.waits(calls[0]):
-            return
-        if any(of_batch(call.message.message_id) for call in calls):
-            return
-        # A call may be of several topics, and those be with several brokers.
-        if all(self.agreed_for(call) is not None and not self.is_answered(call) for call in calls):
-            self._old[event.op] = (calls[0], session_key(session))
+def _asked(timeline: Timeline) -> Iterator[_Asked]:
+    """A call may be of several topics, and those be with several brokers."""
+    for calls in timeline.calls_together("ack"):
+        first, asked = calls[0], calls[0].invoke
+        session = timeline.session_at(first.consumer, first.entry.topic, asked)
+        if session is None or session.admitted is None or session.admitted.seq > asked.seq:
+            continue
+        if not waits(timeline, first) or any(of_batch(call.message.message_id) for call in calls):
+            continue
+        known = all(agreed_for(timeline, call, asked) is not None for call in calls)
+        if known and not any(is_answered(timeline, call, asked) for call in calls):
+            yield _Asked(first, _then(timeline, first, session))
 
-    @on(Completion, "ack")
-    def told_of_end(self, event: Completion) -> None:
-        if event.op in self._old:
-            call, _ = self._old.pop(event.op)
-            self._judge(call, event)
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        super().over(session, event)
-        for op, (call, key) in list(self._old.items()):
-            if key == session_key(session):
-                del self._old[op]
-                closing = call.consumer.closing
-                if closing is None or closing.t_ns >= event.t_ns:
-                    self._judge(call, event)
+def _then(timeline: Timeline, call: Call, session: ConsumerSession) -> Event:
+    ends = [end for end in timeline.consumer_sessions.ends(session) if end.seq > call.invoke.seq]
+    end = call.operation.completion
+    return min([*ends, *([end] if end is not None else [])], key=lambda event: event.seq)
 
-    def _judge(self, call: Call, event: Event) -> None:
-        due_ns = call.invoke.t_ns + (number_in_force(self.view, call.consumer, "ack_group_ms") or 0) * MS
-        if late("answer", due_ns, event.t_ns):
-            self.overdue(
-                "answer",
-                due_ns,
-                event.t_ns,
-                "waits-for-nothing",
-                f"consumer {call.consumer.handle} was told at {ms(call.invoke.t_ns)} to acknowledge {call.entry} on a "
-                f"broker that answers no ACK; the call had not ended by {ms(event.t_ns)}",
-                call.invoke,
-                event,
-            )
-        elif isinstance(event, Completion) and event.outcome is Outcome.OK:
-            self.exercise(event)
+
+@check("ack.no-response-from-old-broker", of=_asked)
+def no_response_from_old_broker(timeline: Timeline, asked: _Asked) -> Says:
+    """ack.no-response-from-old-broker: where the broker answers no ACK the call ends when the acknowledgment has
+    left."""
+    call, then = asked
+    closing, end = call.consumer.closing, call.operation.completion
+    if then is not end and closing is not None and closing.t_ns < then.t_ns:
+        return
+    due_ns = call.invoke.t_ns + (group_interval_ns(timeline, call) or 0)
+    if timeline.bounds.is_missing("answer", due_ns, then.t_ns, what="the end of a call"):
+        yield breach(
+            "waits-for-nothing",
+            f"consumer {call.consumer.handle} was asked at {ms(call.invoke.t_ns)} to acknowledge {call.entry} on a "
+            f"broker that answers no ACK; the call had not ended by {ms(then.t_ns)}",
+            *(call.invoke, then),
+        )
+    elif then is end and end is not None and end.outcome is Outcome.OK:
+        yield Exercised(end)

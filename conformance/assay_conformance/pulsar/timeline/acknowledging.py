@@ -1,0 +1,76 @@
+"""What a timeline says of acknowledgments: calls, the ACKs that clients wrote, and what brokers answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.tracker import Call
+from assay_conformance.model.event import Event, Frame, Invoke, Overdue
+from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession
+from assay_conformance.pulsar.timeline.consuming import Consuming
+from assay_conformance.pulsar.timeline.requests import Answers
+
+
+class Acknowledging(Consuming):
+    """The acknowledgments' part of a timeline."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self._written_acks: dict[int, WrittenAcks] = {}
+
+    @cached_property
+    def ack_calls(self) -> list[AckCall]:
+        """Every message that the application asked to acknowledge, in order."""
+        return list(ack_calls(self._tracker.calls.values()))
+
+    def written_acks(self, session: ConsumerSession) -> WrittenAcks:
+        """The ACKs that the client wrote on a session."""
+        found = self._written_acks.get(id(session))
+        if found is None:
+            found = self._written_acks[id(session)] = WrittenAcks(self.consumer_sessions, session)
+        return found
+
+    def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
+        """What was over first behind an event: the session, or, by the application, its consumer."""
+        ends: list[Event] = [end for end in self.consumer_sessions.ends(session) if end.seq > event.seq]
+        closing = consumer.closing
+        closes = [closing] if isinstance(closing, Invoke) and closing.seq > event.seq else []
+        return min([*closes, *ends], key=lambda end: end.seq)
+
+    def agreed_version(self, conn: int, at: Event) -> int | None:
+        """The lower one of the protocol versions that both sides of a connection had named by an event; None before
+        the broker had."""
+        found = self._versions.get(conn)
+        return found[1] if found is not None and found[0].seq <= at.seq else None
+
+    @cached_property
+    def _versions(self) -> dict[int, tuple[Frame, int]]:
+        asked = {one.conn: one for one in self.events.frames("CONNECT") if one.from_sender}
+        found = {}
+        for answer in self.events.frames("CONNECTED"):
+            if answer.to_receiver:
+                version = int(answer.fields.get("protocol_version", 0))
+                ours = asked[answer.conn].fields.get("protocol_version", 0) if answer.conn in asked else version
+                found[answer.conn] = (answer, min(version, int(ours)))
+        return found
+
+    def ack_response(self, ack: Frame) -> Frame | None:
+        """The first ACK_RESPONSE to an ACK that was written to its client."""
+        return self._ack_responses.to(ack)
+
+    @cached_property
+    def _ack_responses(self) -> Answers:
+        return Answers(self.events.frames("ACK_RESPONSE"))
+
+    def calls_together(self, verb: str) -> Iterator[Sequence[Call]]:
+        """The messages that each ack or nack names, where it names one of its own consumer."""
+        return (calls for calls in self._tracker.calls.values() if calls and calls[0].invoke.verb == verb)
+
+    def overdue(self, verb: str) -> Iterator[tuple[Sequence[Call], Overdue]]:
+        """Acks or nacks that had not ended in their time, nor ever."""
+        for operation in self._tracker.operations.values():
+            if operation.invoke.verb == verb and operation.completion is None and operation.overdue is not None:
+                yield self._tracker.calls.get(operation.invoke.op, ()), operation.overdue
