@@ -1,4 +1,4 @@
-"""Brokers that keep the wrong rates."""
+"""Brokers that do not hold what they dispatch to its rates."""
 
 from __future__ import annotations
 
@@ -6,26 +6,13 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
-from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.names import TopicName
-from assay_conformance.broker.pacing import PublishGate
-from assay_conformance.broker.policies import PolicyLevels
-from assay_conformance.broker.producer import Producer
-from assay_conformance.broker.publishing import Publishing, fail, highest_of, last_sequence_id
-from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.throttle import DispatchLimiter, PeriodBucket
-from assay_conformance.broker.topic import Topic
-from assay_conformance.broker.topics import Topics
 from assay_conformance.broker.transient import Passing
-from assay_conformance.model.policy import Policies, Rate
-from assay_conformance.model.topic_names import base_topic
-from assay_conformance.wire import Payload
-from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
+from assay_conformance.model.policy import Rate
 
 
 class DispatchIgnoresRate(Backlog):
@@ -46,58 +33,6 @@ class DispatchForgivesOvershoot(PeriodBucket):
 
     def _kept(self) -> int:
         return max(super()._kept(), 0)
-
-
-class PublishThrottleAnswersError(Publishing):
-    """A SEND beyond the publish rate is answered by SEND_ERROR instead of being read later."""
-
-    breaks = "throttling.publish-rate-holds"
-    stands_for = "a rate limit that rejects in place of pausing the connection"
-
-    def _pace(self, producer: Producer, send: CommandSend, payload: Payload) -> bool:
-        if any(gate.is_shut for gate in self._gates):
-            fail(producer, last_sequence_id(send), ServerError.TooManyRequests, "Publish rate exceeded")
-            return False
-        for gate in self._gates:
-            gate.charge(max(1, send.num_messages), len(payload.block))
-        return True
-
-
-class PublishThrottleDrops(Publishing):
-    """A SEND beyond the publish rate gets its receipt and is not stored."""
-
-    breaks = "throttling.publish-rate-holds"
-    stands_for = "a limiter that discards what is beyond it and completes it all the same"
-
-    def _pace(self, producer: Producer, send: CommandSend, payload: Payload) -> bool:
-        if any(gate.is_shut for gate in self._gates):
-            ids = send.sequence_id, highest_of(send), *self._store.next_position
-            producer.session.send(replies.send_receipt(producer.producer_id, *ids))
-            return False
-        for gate in self._gates:
-            gate.charge(max(1, send.num_messages), len(payload.block))
-        return True
-
-
-class BrokerPublishRateIgnored(Topics):
-    """The publish rate that a broker has for all its topics pauses nobody."""
-
-    breaks = "throttling.publish-rate-holds"
-    stands_for = "the publish rate looked for at the topic alone, and not at the broker"
-
-    def _share_rates(self, topic: Topic) -> None:
-        self._gates = []
-        super()._share_rates(topic)
-
-
-class PublishRateHalved(PublishGate):
-    """Of a publish rate half is given."""
-
-    breaks = "throttling.publish-rate-holds"
-    stands_for = "a rate divided between two limiters that both have to admit a message"
-
-    def __init__(self, host: Host, rate: Rate) -> None:
-        super().__init__(host, msgspec.structs.replace(rate, messages=rate.messages // 2, bytes=rate.bytes // 2))
 
 
 class DispatchIgnoresBytes(DispatchLimiter):
@@ -176,42 +111,6 @@ class NonPersistentWaitsForRate(Passing):
         super().read()
 
 
-class DispatchLevelsAreAlternatives(Backlog):
-    """Of the rates of broker, topic and subscription only all together stop dispatch."""
-
-    breaks = "throttling.all-levels-hold"
-    stands_for = "the limiters of several levels joined by or where all hold"
-
-    def _of_levels(self, allowed: Sequence[int]) -> int:
-        return max(allowed)
-
-
-class PartitionsSplitRate(Topics):
-    """The dispatch rate of a partitioned topic is divided among its partitions."""
-
-    breaks = "throttling.rate-per-partition"
-    stands_for = "a rate of a partitioned topic taken for that of all its partitions together"
-
-    def _effective(self, name: TopicName) -> Policies:
-        policies, partitions = super()._effective(name), self._partitions.get(base_topic(name.full))
-        rate = policies.dispatch_rate
-        if not partitions or rate is None:
-            return policies
-        share = msgspec.structs.replace(rate, messages=rate.messages // partitions, bytes=rate.bytes // partitions)
-        return msgspec.structs.replace(policies, dispatch_rate=share)
-
-
-class NamespaceOverrulesTopic(PolicyLevels):
-    """What a namespace sets holds, whatever a topic sets itself."""
-
-    breaks = "throttling.nearest-policy-wins"
-    stands_for = "policies merged in the wrong order"
-
-    def _levels(self, topic: str, namespace: str) -> tuple[Policies, Policies]:
-        nearest, farther = super()._levels(topic, namespace)
-        return farther, nearest
-
-
 class RatePeriodAlwaysOneSecond(DispatchLimiter):
     """The messages of a dispatch rate are given every second, however long its period is."""
 
@@ -275,25 +174,3 @@ class ReplayHasOwnRate(Backlog):
     def _limiters_for(self, *, again: bool) -> Sequence[DispatchLimiter]:
         limiters = super()._limiters_for(again=again)
         return [one.of_replay() for one in limiters if isinstance(one, HasReplayLimiter)] if again else limiters
-
-
-class PublishBufferLimitIgnored(PublishBuffer):
-    """However many bytes of all connections wait for the store, SENDs are taken in."""
-
-    breaks = "throttling.publish-buffer-pauses-reads"
-    stands_for = "maxMessagePublishBufferSizeInMB not read"
-
-    def __init__(self, host: Host) -> None:
-        super().__init__(host)
-        self._most_bytes = 0
-
-
-class PendingPublishLimitIgnored(Reading):
-    """A connection is read on, however many of its SENDs the store has not written."""
-
-    breaks = "throttling.pending-publishes-pause-reads"
-    stands_for = "maxPendingPublishRequestsPerConnection not read"
-
-    @property
-    def _has_too_many(self) -> bool:
-        return False
