@@ -44,14 +44,14 @@ class Told:
 
 
 HOSTILE: dict[str, Told] = {
-    "hang-in-one-operation": Told("operation-never-ended", "had not ended 1000 ms after it was asked for", 1),
+    "hang-in-one-operation": Told("operation-never-ended", "had not ended 1000 ms after it was called", 1),
     "hang-altogether": Told("agent-lost", 'has not answered "clock"', 2),
     "garbage": Told("agent-lost", "wrote a line on stdout that is no event", 2),
     "exit": Told("agent-lost", 'exited with 3 while handling "send"', 2),
     "answer-twice": Told("agent-contradicts-protocol", "was answered twice", 1),
     "flood": Told("agent-lost", "events nobody asked for", 2),
     "flood-of-one-line": Told("agent-lost", "wrote a line of more than 1048576 bytes", 2),
-    "lie": Told("acked-but-missing", "was acknowledged", 1, ("not-stored",)),
+    "lie": Told("acked-but-missing", "succeeded at", 1, ("not-stored",)),
 }
 
 

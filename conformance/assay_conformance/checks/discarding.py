@@ -110,8 +110,8 @@ class Discarding(ConsumerCheck, LeavingCheck):
             unreadable.delivered += 1
             self.breach(
                 f"{self.state}-delivered",
-                f"consumer {event.handle} handed {entry} to the application at {ms(event.t_ns)}; it had come at "
-                f"{ms(unreadable.frame.t_ns)} {self.how}",
+                f"consumer {event.handle} received {entry} at {ms(event.t_ns)}, which had come at "
+                f"{ms(unreadable.frame.t_ns)} {self.how}; expected it to be discarded",
                 unreadable.frame,
                 event,
             )
@@ -136,20 +136,20 @@ class Discarding(ConsumerCheck, LeavingCheck):
                 self._judge(unreadable, event)
 
     def _judge(self, unreadable: _Unreadable, event: Frame) -> None:
-        said = event.fields.get("validation_error")
+        reported = event.fields.get("validation_error")
         assert unreadable.session.consumer is not None
         handle = unreadable.session.consumer.handle
-        if said == unreadable.reason:
+        if reported == unreadable.reason:
             self.exercise(event)
         elif plain_acks(event) and self._intact.get((handle, unreadable.entry)):
-            unreadable.reported = False  # It had come whole as well, and this settles that copy.
+            unreadable.reported = False  # It also arrived intact, and this acknowledges that copy.
         elif plain_acks(event) and self._delivered.get((handle, unreadable.entry)):
-            return  # The application was given it, and acknowledges it: a breach told already, and no report at all.
+            return  # The application received it, which is reported already, and acknowledges it.
         else:
             self.breach(
                 "wrong-report",
-                f"consumer {handle} got {unreadable.entry} {self.state} at {ms(unreadable.frame.t_ns)} and answered "
-                f"with an ACK that says {said or 'it was consumed'}, expected {unreadable.reason}",
+                f"consumer {handle} got {unreadable.entry} {self.state} at {ms(unreadable.frame.t_ns)}; expected an "
+                f"ACK with validation_error {unreadable.reason}; the ACK at {ms(event.t_ns)} has {reported or 'none'}",
                 unreadable.frame,
                 event,
             )
@@ -174,8 +174,8 @@ class Discarding(ConsumerCheck, LeavingCheck):
                     event.t_ns,
                     "not-reported",
                     f"consumer {session.consumer.handle} got {unreadable.entry} {self.state} at "
-                    f"{ms(unreadable.frame.t_ns)} and had not said so by {ms(event.t_ns)}, expected an ACK with "
-                    f"{unreadable.reason}",
+                    f"{ms(unreadable.frame.t_ns)}; expected an ACK with validation_error {unreadable.reason}; none had "
+                    f"left by {ms(event.t_ns)}",
                     unreadable.frame,
                     event,
                 )
@@ -185,8 +185,9 @@ class Discarding(ConsumerCheck, LeavingCheck):
         if not late("answer", unreadable.frame.t_ns, event.t_ns) and self.was_left(event):
             self.breach(
                 "connection-closed",
-                f"the client closed connection {event.conn} at {ms(event.t_ns)}, after a {self.state} message "
-                f"({unreadable.entry}) at {ms(unreadable.frame.t_ns)}; expected it to go on without that message",
+                f"a {self.state} message ({unreadable.entry}) came over connection {event.conn} at "
+                f"{ms(unreadable.frame.t_ns)}; expected the client to go on without that message; it closed the "
+                f"connection at {ms(event.t_ns)}",
                 unreadable.frame,
                 event,
             )

@@ -168,8 +168,8 @@ class HandoverCheck(TimedCheck):
             offer.frame.t_ns,
             event.t_ns,
             "not-delivered",
-            f"{offer.entry}, {self.what(offer)}, came to consumer {event.handle} at {ms(offer.frame.t_ns)} and was not "
-            f"handed over by {ms(event.t_ns)}, when a receive ended short",
+            f"{offer.entry}, {self.what(offer)}, arrived at consumer {event.handle} at {ms(offer.frame.t_ns)}; "
+            f"expected it to be received; a receive ended without it at {ms(event.t_ns)}",
             offer.frame,
             event,
         )

@@ -156,20 +156,20 @@ def keeps_call_order(check: Check, holding: Holding) -> bool:
 
 
 def _sentence(holding: Holding, kind: Kind, send: Operation | None, entries: Sequence[Stored]) -> str:
-    who = f"producer {holding.handle}"
+    producer = f"producer {holding.handle}"
     what = "a message" if send is None else f"message {send.invoke.number}"
     where = f"topic {entries[0].topic if entries else holding.topic.name}"
     at = " and ".join(f"as {entry.id.name} at {ms(entry.t_ns)}" for entry in entries)
     if kind is Kind.LOST:
         done = send.completion if send else None
         when = f" at {ms(done.t_ns)}" if done else ""
-        return f"{who}: {what} was acknowledged{when}, but {where} does not hold it"
+        return f"{producer}: the send of {what} succeeded{when}; expected {where} to hold it; it does not"
     if kind is Kind.PHANTOM:
-        why = "was never sent" if send is None else "was reported as surely not sent"
-        return f"{who}: {what} {why}, but {where} holds it {at}"
+        why = "was never sent" if send is None else "failed to be sent"
+        return f"{producer}: {what} {why}; expected {where} not to hold it; it does, {at}"
     if kind is Kind.TWICE:
-        return f"{who}: {what} must be stored once, but {where} holds it {at}"
-    return f"{who}: {what} was sent before the one that {where} holds in front of it; they are stored {at}"
+        return f"{producer}: expected {what} to be stored once; {where} holds it {at}"
+    return f"{producer}: expected {what} before the one that {where} holds in front of it; they are stored {at}"
 
 
 def _evidence(check: Check, send: Operation | None, entries: Sequence[Stored]) -> Iterator[Event]:

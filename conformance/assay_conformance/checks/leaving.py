@@ -58,11 +58,11 @@ class LeavingCheck(Check):
 
     def was_left(self, closed: Closed) -> bool:
         """The client ended this connection, and had no reason of its own to. Where the machine may have made it think
-        that its peer was gone, the check says that nobody knows."""
+        that its peer was gone, the check is inconclusive."""
         if closed.by is not ClosedBy.CLIENT or self.may_leave(closed.conn):
             return False
         if may_have_heard_nothing(self.view, closed):
-            self.undecided(f"the machine was too busy to say why connection {closed.conn} was left")
+            self.undecided(f"the machine was too busy to decide why the client closed connection {closed.conn}")
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""What was sent, told, stored and delivered belongs together."""
+"""What was sent, receipted, stored and received agrees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GOOD = Integrity.GOOD
 
 
 class AckedIsDelivered(Rule):
-    """A message that was told to be stored reaches every whole subscription that was served for long enough."""
+    """A message whose send succeeded reaches every whole subscription that was served for long enough."""
 
     requirement = clauses.LOST
 
@@ -21,39 +21,39 @@ class AckedIsDelivered(Rule):
         return True
 
     def look(self, life: Life) -> None:
-        told_at = life.told_at
-        if told_at is None:
+        ended_us = life.told_at
+        if ended_us is None:
             return
         for subscription in self.evidence.subscriptions_of(life.stream):
             sub = subscription.sub
             if (
                 sub in life.given
                 or not subscription.whole
-                or not self.evidence.served(sub, self._due_at(life, told_at))
+                or not self.evidence.served(sub, self._due_at(life, ended_us))
             ):
                 continue
             if not self.evidence.passed_over(sub, life.stream, life.seq):
                 continue
             if any(self.evidence.has_holes(one.writer) for one in self.evidence.consumers_of(sub)):
-                self.undecided("some of what consumers wrote cannot be read, and what is missing may stand there")
+                self.undecided("some rows of consumers cannot be read, and may hold the missing delivery")
                 continue
-            if self.evidence.rows_lost(sub, told_at):
-                self.remark = "messages that a killed consumer may have got last were not judged"
+            if self.evidence.rows_lost(sub, ended_us):
+                self.remark = "messages that a killed consumer may have received last were not judged"
                 continue
             self.breach(
                 "lost",
-                f"{self.message(life)} was told to be stored at {at(told_at)}; {self.subscription(sub)} never got it, "
-                f"up to {at(self.evidence.end_us)}",
+                f"the send of {self.message(life)} succeeded at {at(ended_us)}; expected {self.subscription(sub)} to "
+                f"receive it; it had not by {at(self.evidence.end_us)}",
                 life,
                 sub,
             )
 
-    def _due_at(self, life: Life, told_at: int) -> int:
-        return max([told_at, *(row.deliver_at for row in life.attempts if row.deliver_at is not None)])
+    def _due_at(self, life: Life, ended_us: int) -> int:
+        return max([ended_us, *(row.deliver_at for row in life.attempts if row.deliver_at is not None)])
 
 
 class NothingInvented(Rule):
-    """What is delivered or stored was asked for. Rows that a killed producer had in its hands may be missing."""
+    """What is received or stored was sent. Rows that a killed producer had not written yet may be missing."""
 
     requirement = clauses.INVENTED
 
@@ -64,18 +64,19 @@ class NothingInvented(Rule):
         if life.attempts or (self._writer_was_killed(life) and life.seq > self._last(life)):
             return
         if (life.given or life.places) and self.evidence.has_holes(self.small.streams[life.stream].writer):
-            self.undecided("some of what producers wrote cannot be read, and what was sent may stand there")
+            self.undecided("some rows of producers cannot be read, and may hold the send")
             return
         for sub, copies in life.given.items():
             self.breach(
                 "never-sent",
-                f"{self.subscription(sub)} got {self.message(life)} at {at(copies[0].t)} as {id_of(copies[0])}, "
-                "which nobody had asked for",
+                f"{self.subscription(sub)} received {self.message(life)} at {at(copies[0].t)} as {id_of(copies[0])}; "
+                "expected only messages that were sent; no producer had sent it",
                 life,
                 sub,
             )
         if life.places and not life.given:
-            self.breach("stored-unasked", f"{self.message(life)} is stored; nobody had asked for it", life)
+            sentence = f"{self.message(life)} is stored; expected only messages that were sent; no producer had sent it"
+            self.breach("stored-unasked", sentence, life)
 
     def _last(self, life: Life) -> int:
         return self.evidence.sums.last_seq.get(life.stream, -1)
@@ -86,33 +87,33 @@ class NothingInvented(Rule):
 
 
 class FailedIsNotStored(Rule):
-    """A message of which every attempt is told to have failed is neither stored nor delivered."""
+    """A message whose every send failed is neither stored nor received."""
 
     requirement = clauses.FAILED
 
     def look(self, life: Life) -> None:
         if not life.surely_failed:
             return
-        told_at = max(row.t for row in life.outcomes)
+        ended_us = max(row.t for row in life.outcomes)
         for sub, copies in life.given.items():
             self.breach(
                 "delivered-though-failed",
-                f"{self.message(life)} was told to have failed at {at(told_at)}; {self.subscription(sub)} got it at "
-                f"{at(copies[0].t)} as {id_of(copies[0])}",
+                f"the send of {self.message(life)} failed at {at(ended_us)}; expected it not to be received; "
+                f"{self.subscription(sub)} received it at {at(copies[0].t)} as {id_of(copies[0])}",
                 life,
                 sub,
             )
         if life.places and not life.given:
             self.breach(
                 "stored-though-failed",
-                f"{self.message(life)} was told to have failed at {at(told_at)}; it is stored as "
+                f"the send of {self.message(life)} failed at {at(ended_us)}; expected it not to be stored; it is, as "
                 f"{id_of(life.stored[0])}",
                 life,
             )
 
 
 class OkIsStored(Rule):
-    """A message that was told to be stored is there, whole, on a topic that was read back."""
+    """A message whose send succeeded is stored, whole, on a topic that was read back."""
 
     requirement = clauses.STORED_OK
 
@@ -123,18 +124,19 @@ class OkIsStored(Rule):
         topic = self.small.topics[self.small.streams[life.stream].topic]
         if not topic.read_back or life.is_stored:
             return
-        told = next((row for row in life.outcomes if row.code == Result.OK), None)
-        if told is None:
+        sent_ok = next((row for row in life.outcomes if row.code == Result.OK), None)
+        if sent_ok is None:
             return
         self.breach(
             "not-stored",
-            f"{self.message(life)} was told at {at(told.t)} to be stored as {id_of(told)}; the topic does not hold it",
+            f"the send of {self.message(life)} succeeded at {at(sent_ok.t)} with id {id_of(sent_ok)}; expected the "
+            "topic to hold it; it does not",
             life,
         )
 
 
 class AsSent(Rule):
-    """A delivered payload is the one that was sent: it says so itself, or its checksum is that of an attempt."""
+    """A received payload is the one that was sent: it identifies itself, or its checksum is that of a send."""
 
     requirement = clauses.AS_SENT
 
@@ -147,8 +149,8 @@ class AsSent(Rule):
             if bad is not None:
                 self.breach(
                     "changed",
-                    f"{self.subscription(sub)} got {self.message(life)} at {at(bad.t)} as {id_of(bad)} with another "
-                    f"payload than was sent (CRC-32 {bad.crc & 0xFFFFFFFF:08x})",
+                    f"{self.subscription(sub)} received {self.message(life)} at {at(bad.t)} as {id_of(bad)}; expected "
+                    f"the payload that was sent; it received another (CRC-32 {bad.crc & 0xFFFFFFFF:08x})",
                     life,
                     sub,
                     shown=bad.ok == Integrity.BAD,

@@ -1,4 +1,4 @@
-"""How often a message may come."""
+"""How often a message may be received and stored."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assay_conformance.ledger.tables import NONE
 
 
 class WithinContract(Rule):
-    """A message comes again for a reason: it was refused, not acknowledged in time, a consumer came or went, a fault
-    acted; or it is stored again, because its producer had not heard of the first copy. And not too often.
+    """A message is received again for a reason: it was nacked, not acknowledged in time, a consumer was added or left,
+    a fault acted; or it is stored again, because its producer got no receipt for the first copy. And not too often.
 
-    A refusal brings the neighbours back, too: on an ordered subscription everything behind the mark, of a batch the
-    whole entry. Of connections that broke by themselves only our own runs know: other logs are not asked for reasons.
+    A nack brings other messages back, too: on an ordered subscription everything after the mark-delete position, of a
+    batch the whole entry. Connections lost without a fault are known in our own runs only: other logs are not judged.
     """
 
     requirement = clauses.CONTRACT
@@ -31,8 +31,8 @@ class WithinContract(Rule):
             if limit >= 0 and (most := max(copies, key=lambda row: row.redeliv)).redeliv > limit:
                 self.breach(
                     "too-often",
-                    f"{self.subscription(sub)} got {self.message(life)} at {at(most.t)} with a redelivery count of "
-                    f"{most.redeliv}, where {limit} is the most",
+                    f"{self.subscription(sub)} received {self.message(life)} at {at(most.t)} with a redelivery count "
+                    f"of {most.redeliv}; expected at most {limit}",
                     life,
                     sub,
                     shown=True,
@@ -49,8 +49,9 @@ class WithinContract(Rule):
             if not explained:
                 self.breach(
                     "unasked",
-                    f"{self.subscription(sub)} got {self.message(life)} at {at(before.t)} as {id_of(before)} and again "
-                    f"at {at(copy.t)} as {id_of(copy)}, {took(copy.t - before.t)} later; nobody had asked for that",
+                    f"{self.subscription(sub)} received {self.message(life)} at {at(before.t)} as {id_of(before)} and "
+                    f"again at {at(copy.t)} as {id_of(copy)}, {took(copy.t - before.t)} later; expected it once, since "
+                    "it was neither nacked nor disturbed by a fault or a change of consumers",
                     life,
                     sub,
                 )
@@ -67,20 +68,19 @@ class WithinContract(Rule):
         return self.evidence.disturbed(sub, before.t - error_us, copy.t + error_us)
 
     def _stored_again(self, life: Life) -> bool:
-        """A producer sends again what it was not told of. Where the broker remembers, that stays one copy."""
+        """A producer sends again what it got no receipt for. With deduplication it is stored once all the same."""
         if not life.sent_once:
             return True
         if self.small.topics[self.small.streams[life.stream].topic].dedup or not life.attempts:
             return not life.attempts
-        told_at = life.told_at
-        until_us = self.evidence.end_us if told_at is None else told_at
+        until_us = self.evidence.end_us if life.told_at is None else life.told_at
         return self.evidence.faulted(None, life.attempts[0].t, until_us)
 
 
 class EffectivelyOnce(Rule):
     """On a topic that deduplicates, what was sent once is stored once.
 
-    Of a message in chunks only the last is looked at by the broker: the others may be there twice.
+    Of a chunked message the broker checks only the last chunk: the others may be stored twice.
     """
 
     requirement = clauses.DEDUP
@@ -93,4 +93,5 @@ class EffectivelyOnce(Rule):
         first = [row for row in life.stored if row.chunks == 1]
         if topic.dedup and life.sent_once and len(first) > 1:
             where = ", ".join(id_of(row) for row in sorted(first, key=place))
-            self.breach("stored-twice", f"{self.message(life)} was sent once and is stored as {where}", life)
+            sentence = f"{self.message(life)} was sent once; expected it to be stored once; it is stored as {where}"
+            self.breach("stored-twice", sentence, life)

@@ -1,4 +1,4 @@
-"""Whose a key is."""
+"""Which consumer a key belongs to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeepsKeys(Rule):
         for one in self.evidence.sums.moved if self.info.origin is not Origin.MAPPED else ():
             error_us = self.evidence.clock_error(consumers=(one.turn.consumer, one.other.consumer))
             if error_us is None:
-                self.undecided("nobody knows how far the clocks of two consumers are apart")
+                self.undecided("how far the clocks of two consumers differ is unknown")
             elif one.turn.last_us > one.other.first_us + error_us and one.other.last_us > one.turn.first_us + error_us:
                 self._judge(one)
 
@@ -33,10 +33,10 @@ class KeepsKeys(Rule):
         key = self.small.keys.get(one.turn.key)
         self.breach(
             "key-at-two-consumers",
-            f"{self.subscription(one.turn.sub)}: key {key.text if key else one.turn.key} was "
-            f"{self.consumer(one.turn.consumer)}'s from {at(one.turn.first_us)} to {at(one.turn.last_us)}, and "
-            f"{self.consumer(one.other.consumer)} got {self.message(life)} of that key at {at(one.other.first_us)}; "
-            "nobody had come or gone",
+            f"{self.subscription(one.turn.sub)}: key {key.text if key else one.turn.key} went to "
+            f"{self.consumer(one.turn.consumer)} from {at(one.turn.first_us)} to {at(one.turn.last_us)}; expected no "
+            f"other consumer to get it, since none was added or left; {self.consumer(one.other.consumer)} received "
+            f"{self.message(life)} of that key at {at(one.other.first_us)}",
             life,
             one.turn.sub,
         )

@@ -36,8 +36,8 @@ class KeepsSendOrder(Rule):
                 if row.code == Result.OK and row.ord < 1 and self._is_out_of_order(life, row):
                     self.breach(
                         "stored-out-of-order",
-                        f"{self.message(life)} was told to be stored as {id_of(row)} at {at(row.t)}, before a message "
-                        "that was sent earlier, or after one that was sent later",
+                        f"the send of {self.message(life)} succeeded at {at(row.t)} with id {id_of(row)}; expected ids "
+                        "in the order of sends; it is before a message that was sent earlier, or after one sent later",
                         life,
                     )
 
@@ -46,13 +46,16 @@ class KeepsSendOrder(Rule):
             life = self.evidence.lives.get((stream, seq)) or Life(stream, seq)
             if life.sent_once:
                 where = f" as {id_of(min(life.stored, key=place))}" if life.stored else ""
-                sentence = f"{self.message(life)} is stored{where}, behind message {after}, which was sent later"
+                sentence = (
+                    f"{self.message(life)} is stored{where}; expected it before message {after}, which was sent later; "
+                    "it comes after it"
+                )
                 self.breach("stored-behind-later", sentence, life)
 
     def _late(self, life: Life, sub: int, row: Delivery) -> str:
         return (
-            f"{self.consumer(row.consumer)} of {self.subscription(sub)} got {self.message(life)} at {at(row.t)} for "
-            f"the first time, when it had got message {life.seq - row.gap} already"
+            f"{self.consumer(row.consumer)} of {self.subscription(sub)} received {self.message(life)} for the first "
+            f"time at {at(row.t)}; expected it before message {life.seq - row.gap}, which it had received already"
         )
 
     def _is_out_of_order(self, life: Life, row: Outcome) -> bool:
@@ -72,11 +75,11 @@ class KeepsSendOrder(Rule):
 
 
 class KeyKeepsOrder(Rule):
-    """Messages of one stream and key come to a subscription for the first time as they were sent, whoever of its
-    consumers gets them; and what a consumer that is gone leaves behind comes to the next one in that order, too.
+    """Messages of one stream and key come to a subscription for the first time in the order of their sends, whichever
+    consumer gets them; and what a consumer that left had not acknowledged comes to the next one in that order, too.
 
-    Other copies may come later. What has a time of delivery comes by that. Of connections that broke by themselves only
-    our own runs know: then what was in a queue may be handed over late, to a consumer that lost the key meanwhile.
+    Other copies may come later, and so may messages with a delivery time. Connections lost without a fault are known in
+    our own runs only: then a consumer may receive messages from its queue late, after it has lost the key.
     """
 
     requirement = clauses.KEY_ORDER
@@ -89,12 +92,14 @@ class KeyKeepsOrder(Rule):
                 continue
             late = next((row for row in copies if row.kgap < 1 and self._in_turn(life, sub, copies, row)), None)
             if late is not None:
-                what = "for the first time" if late is copies[0] else f"which {self._before(copies)} left behind"
+                what = (
+                    "for the first time" if late is copies[0] else f"which {self._before(copies)} had not acknowledged"
+                )
                 self.breach(
                     "key-out-of-order",
-                    f"{self.consumer(late.consumer)} of {self.subscription(sub)} got {self.message(life)} of key "
-                    f"{self._key(late.key)} at {at(late.t)}, {what}, when it had got message {life.seq - late.kgap} of "
-                    "that key already",
+                    f"{self.consumer(late.consumer)} of {self.subscription(sub)} received {self.message(life)} of key "
+                    f"{self._key(late.key)} at {at(late.t)}, {what}; expected it before message {life.seq - late.kgap} "
+                    "of that key, which it had received already",
                     life,
                     sub,
                 )
@@ -104,13 +109,13 @@ class KeyKeepsOrder(Rule):
             life = self.evidence.lives.get((one.stream, one.seq)) or Life(one.stream, one.seq)
             error_us = self.evidence.clock_error(consumers=(one.consumer, one.by_consumer))
             if error_us is None:
-                self.undecided("nobody knows how far the clocks of two consumers are apart")
+                self.undecided("how far the clocks of two consumers differ is unknown")
             elif life.sent_once and one.by_t + error_us < one.t and self._calm(one.sub, one.by_t, one.t + error_us):
                 self.breach(
                     "key-overtaken",
-                    f"{self.consumer(one.consumer)} of {self.subscription(one.sub)} got {self.message(life)} of key "
-                    f"{self._key(one.key)} at {at(one.t)} for the first time, when {self.consumer(one.by_consumer)} "
-                    f"had got message {one.by_seq} of that key already, at {at(one.by_t)}",
+                    f"{self.consumer(one.consumer)} of {self.subscription(one.sub)} received {self.message(life)} of "
+                    f"key {self._key(one.key)} for the first time at {at(one.t)}; expected it before message "
+                    f"{one.by_seq} of that key, which {self.consumer(one.by_consumer)} had received at {at(one.by_t)}",
                     life,
                     one.sub,
                 )
@@ -143,7 +148,7 @@ class KeyKeepsOrder(Rule):
 
 
 class DeliversWholeOnly(Rule):
-    """Of a message that is stored in chunks, and not in all of them, nothing is delivered."""
+    """A message of which not all chunks are stored is not received."""
 
     requirement = clauses.CHUNKS
 
@@ -157,15 +162,15 @@ class DeliversWholeOnly(Rule):
         for sub, copies in life.given.items():
             self.breach(
                 "delivered-incomplete",
-                f"{self.subscription(sub)} got {self.message(life)} at {at(copies[0].t)}; of its {chunks} chunks "
-                f"{missing} are not stored",
+                f"{self.subscription(sub)} received {self.message(life)} at {at(copies[0].t)}; expected it not to be "
+                f"received, since of its {chunks} chunks {missing} are not stored",
                 life,
                 sub,
             )
 
 
 def forgotten(evidence: Evidence, sub: int, copies: list[Delivery], row: Delivery) -> bool:
-    """Whether it had come before, and a broker that ended since may have forgotten how far the subscription was."""
+    """Whether it had come before, and a broker that ended since may have lost the position of the subscription."""
     return row is not copies[0] and any(
         epoch.restart and epoch.t_from <= row.t and (epoch.t_to is None or copies[0].t <= epoch.t_to)
         for epoch in evidence.epochs_of(sub)

@@ -1,4 +1,4 @@
-"""Delayed messages, rates, and what faults leave behind."""
+"""Delayed messages, rates, and the effects of faults."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from assay_conformance.ledger.tables import NONE, Again
 from assay_conformance.model.verdict import Verdict
 
 LEAST_WINDOWS = 10
-"""Units of time below which a rate tells nothing."""
+"""Units of time below which a rate is not judged."""
 
 QUEUED_MESSAGES = 1_000
-"""What a consumer may have had in its queue, and hands over at once when its application asks for it."""
+"""What a consumer may have had in its queue, and its application then receives at once."""
 
 READ_AHEAD_MESSAGES = 2_600
 """What a broker may have read of a producer before it stops: 256 KiB of the smallest frames."""
@@ -28,7 +28,7 @@ RATE_ERROR = 1.1
 
 
 class NotBeforeItsTime(Rule):
-    """A message with a time is not delivered before it, on subscriptions that wait for times."""
+    """A message with a delivery time is not received before it, on subscriptions that honour it."""
 
     requirement = clauses.DUE
 
@@ -41,12 +41,12 @@ class NotBeforeItsTime(Rule):
                 continue
             error_us = self.evidence.clock_error(stream=life.stream, consumers=(early.consumer,))
             if error_us is None:
-                self.undecided("nobody knows how far the clocks of producer and consumer are apart")
+                self.undecided("how far the clocks of producer and consumer differ is unknown")
             elif (early.wait or 0) < -self.info.due_early_us - error_us:
                 self.breach(
                     "early",
-                    f"{self.subscription(sub)} got {self.message(life)} at {at(early.t)}, {took(-(early.wait or 0))} "
-                    "before it was due",
+                    f"{self.subscription(sub)} received {self.message(life)} at {at(early.t)}; expected it no earlier "
+                    f"than its delivery time, {took(-(early.wait or 0))} later",
                     life,
                     sub,
                     shown=True,
@@ -84,9 +84,9 @@ class _RateRule(Rule):
             if excess > allowed:
                 self.breach(
                     "too-fast",
-                    f"{self.name(number)} has a rate of {rate} messages a second; from {at(times[first] * unit_us)} to "
-                    f"{at((times[last] + 1) * unit_us)} {round(excess)} more came than that, where {round(allowed)} "
-                    "are the most",
+                    f"{self.name(number)} has a rate of {rate} messages a second; expected at most {round(allowed)} "
+                    f"beyond that; from {at(times[first] * unit_us)} to {at((times[last] + 1) * unit_us)} "
+                    f"{round(excess)} more came",
                     sub=self.sub(number),
                     about=number,
                 )
@@ -106,7 +106,7 @@ class _RateRule(Rule):
 
 
 class DispatchRateHolds(_RateRule):
-    """What a subscription gets in any stretch of time is what its rate allows, and what its consumers had queued."""
+    """In any interval a subscription gets what its rate allows, plus what its consumers had queued."""
 
     requirement = clauses.DISPATCH
     counted = (Counted.FIRST, Counted.AGAIN)
@@ -119,7 +119,7 @@ class DispatchRateHolds(_RateRule):
 
 
 class PublishRateHolds(_RateRule):
-    """What is told to be stored in any stretch of time is what the rate of its topic allows, and what is read ahead."""
+    """In any interval as many sends succeed as the rate of the topic allows, plus what was read ahead."""
 
     requirement = clauses.PUBLISH
     counted = (Counted.TOLD,)
@@ -138,8 +138,8 @@ class PublishRateHolds(_RateRule):
 
 
 class FlowsAfterHeal(Rule):
-    """When a fault is over, messages flow again: while a topic takes them in, no whole subscription gets none for the
-    time that makes a stall. The next fault ends the time that is looked at."""
+    """After a fault, messages are received again: while a topic stores them, every whole subscription gets some within
+    the time that makes a stall. The next fault ends the time that is judged."""
 
     requirement = clauses.FLOWS
 
@@ -147,7 +147,7 @@ class FlowsAfterHeal(Rule):
         return any(epoch.t_to is not None for epoch in self.small.epochs.values())
 
     def exercised(self) -> int:
-        return sum(self._took_in(sub, epoch) > 0 for sub in self.small.subscriptions for epoch in self._healed(sub))
+        return sum(self._stored_soon(sub, epoch) > 0 for sub in self.small.subscriptions for epoch in self._healed(sub))
 
     def finish(self) -> None:
         for sub in self.small.subscriptions:
@@ -155,9 +155,9 @@ class FlowsAfterHeal(Rule):
                 from_us = epoch.t_to or 0
                 stall_us = self.evidence.stall_us(epoch)
                 until_us = from_us + stall_us
-                told = self._took_in(sub, epoch)
+                stored = self._stored_soon(sub, epoch)
                 if (
-                    told
+                    stored
                     and self.evidence.served_until(sub, from_us, until_us)
                     and not self._got(sub, from_us, until_us + 1)
                 ):
@@ -165,9 +165,9 @@ class FlowsAfterHeal(Rule):
                         continue
                     self.breach(
                         "stalled",
-                        f"{epoch.action} of {epoch.target} was over at {at(from_us)}; in the "
-                        f"{took(stall_us)} after that {told} messages were taken in, and "
-                        f"{self.subscription(sub)} got none",
+                        f"{epoch.action} of {epoch.target} was over at {at(from_us)}, and {stored} messages were "
+                        f"stored in the {took(stall_us)} after that; expected {self.subscription(sub)} to receive "
+                        "some; it received none",
                         sub=sub,
                         about=epoch.epoch,
                     )
@@ -183,8 +183,8 @@ class FlowsAfterHeal(Rule):
             and not any(other.t_from <= until_us and _ends(other) > epoch.t_to for other in epochs)
         ]
 
-    def _took_in(self, sub: int, epoch: Epoch) -> int:
-        """In the first half of the time: what comes later may still be under way at its end."""
+    def _stored_soon(self, sub: int, epoch: Epoch) -> int:
+        """Messages stored in the first half of the time: later ones may still be on their way at its end."""
         topics = {stream.topic for stream in self.small.streams.values()}
         mine = {topic for topic in topics if clauses.covers(self.small.subscriptions[sub], topic)}
         from_us = epoch.t_to or 0
@@ -208,7 +208,7 @@ class FlowsAfterHeal(Rule):
 
 
 class FaultWindows(Rule):
-    """How messages fared that were sent while a fault acted. Not all that is told ok then has to arrive in time."""
+    """Statistics of messages that were sent during a fault. Not all whose sends succeed then have to arrive in time."""
 
     requirement = clauses.WINDOWS
     holds = Verdict.INFO
@@ -220,8 +220,8 @@ class FaultWindows(Rule):
         for window in self.evidence.sums.windows:
             if window.lost:
                 self.breach("lost", self._line(window))
-        told = [self._line(window) for window in self.evidence.sums.windows if window.messages]
-        self.remark = "; ".join(told[:5]) + (f"; and {len(told) - 5} more" if len(told) > 5 else "")
+        lines = [self._line(window) for window in self.evidence.sums.windows if window.messages]
+        self.remark = "; ".join(lines[:5]) + (f"; and {len(lines) - 5} more" if len(lines) > 5 else "")
 
     def _line(self, window: Window) -> str:
         epoch = self.small.epochs[window.epoch]

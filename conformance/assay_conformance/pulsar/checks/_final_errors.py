@@ -1,7 +1,7 @@
-"""Words of the broker that end a producer or consumer for good: fenced out, or its topic is deleted.
+"""Errors that end a producer or consumer for good: it is fenced, or its topic is deleted.
 
-Judged are those that had been let in before, so that it is a return that is refused, and where the word is as final for
-an opening, openings; and topics without partitions, alone: who is out of one of several is back in the others.
+Judged are producers and consumers that had been registered before, and where the error is final for an open call as
+well, open calls; on topics without partitions only, since with several topics the others go on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline.sends import is_vague
 
 Key = tuple[str, int]
-"""A producer or consumer of the application: which of both, and its handle."""
+"""`producer` or `consumer`, and its handle."""
 
 
 _AT_THE_CALL = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL)
@@ -29,7 +29,7 @@ class FinalRefusal(TimedCheck):
     error: ClassVar[str]
     means: ClassVar[str]
     expected: ClassVar[ErrorClass | None] = None
-    """What pending sends fail with, where the clause says so."""
+    """The error class of pending sends, where the requirement has one."""
     ends_openings: ClassVar[bool] = False
 
     def start(self) -> None:
@@ -37,7 +37,7 @@ class FinalRefusal(TimedCheck):
         self._admitted: set[Key] = set()
         self._refused: dict[Key, Frame] = {}
         self._otherwise: set[Key] = set()
-        """Producers with sends that the broker has refused for reasons of their own."""
+        """Producers with sends that the broker refused for another reason."""
         self._opened: dict[int, Completion] = {}
 
     @on(Completion, "open_producer", "open_consumer")
@@ -57,19 +57,19 @@ class FinalRefusal(TimedCheck):
         if not was_read(self, refused, alone=False):
             del self._refused[key]
             return
-        # The same word may have come on two ways at once; what left before it was read says nothing.
+        # A registration that left before the error was read is no breach.
         if event.t_ns > refused.t_ns + IN_FLIGHT_NS:
             self.breach(
                 "kept-trying",
-                f"{key[0]} {key[1]} was told {self.error} at {ms(refused.t_ns)}: {self.means}; it registered again at "
-                f"{ms(event.t_ns)}",
+                f"{key[0]} {key[1]} got {self.error} at {ms(refused.t_ns)}: {self.means}; expected no other "
+                f"registration; it registered again at {ms(event.t_ns)}",
                 refused,
                 event,
             )
 
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
     def withdrawn(self, event: Frame) -> None:
-        """Who has given up waiting, and takes its request back, does not hear the answer."""
+        """A client that gave up waiting, and closed what it had requested, does not take the answer."""
         asked = self._key(event) if from_client(event) else None
         for place in [place for place, (key, _) in self._asked.items() if key == asked and place[0] == event.conn]:
             del self._asked[place]
@@ -99,7 +99,7 @@ class FinalRefusal(TimedCheck):
             self._otherwise.add(("producer", producer.line.handle))
 
     def _awaited(self, handle: int, asked: Frame, answer: Frame) -> bool:
-        """Who gives a request up does not hear its answer."""
+        """Whether the client still waited for the answer: one that gave up ignores it."""
         limit = self.view.client_setting(handle, "operation_timeout_ms")
         return answer.t_ns - asked.t_ns < (limit if isinstance(limit, int) else 30_000) * MS // 2
 
@@ -125,8 +125,8 @@ class FinalRefusal(TimedCheck):
                     refused.t_ns,
                     end_ns,
                     "left-pending",
-                    f"producer {handle} was told {self.error} at {ms(refused.t_ns)}: {self.means}; its send of "
-                    f"message {send.invoke.number} had not ended by {ms(end_ns)}",
+                    f"producer {handle} got {self.error} at {ms(refused.t_ns)}: {self.means}; expected its send of "
+                    f"message {send.invoke.number} to fail; it had not ended by {ms(end_ns)}",
                     refused,
                     send.completion or event,
                 )
@@ -141,14 +141,14 @@ class FinalRefusal(TimedCheck):
                 refused.t_ns,
                 end.t_ns,
                 "still-opening",
-                f"{kind} {handle} was told {self.error} at {ms(refused.t_ns)}, when it was opened: {self.means}; its "
-                f"opening had not ended by {ms(end.t_ns)}",
+                f"{kind} {handle} got {self.error} at {ms(refused.t_ns)} while it was opened: {self.means}; expected "
+                f"the open call to fail; it had not ended by {ms(end.t_ns)}",
                 refused,
                 end,
             )
 
     def _errors(self, handle: int, refused: Frame, expected: ErrorClass) -> None:
-        """Of sends that were pending when the word came: asked for well before it, and ended behind it."""
+        """Judge sends that were pending when the error came: called well before it, and ended after it."""
         if handle in self.tracker.foresight.unsure:
             return
         for send in self.tracker.sends.get(handle, ()):
@@ -158,8 +158,9 @@ class FinalRefusal(TimedCheck):
             if late("crossing", end.called_ns, refused.t_ns) and is_vague(end, refused, expected):
                 self.breach(
                     "wrong-error",
-                    f"producer {handle} was told {self.error} at {ms(refused.t_ns)}: {self.means}; its send of message "
-                    f"{send.invoke.number} failed at {ms(end.t_ns)} with {end.error} ({end.text}), expected {expected}",
+                    f"producer {handle} got {self.error} at {ms(refused.t_ns)}: {self.means}; expected its send of "
+                    f"message {send.invoke.number} to fail with {expected}; it failed at {ms(end.t_ns)} with "
+                    f"{end.error} ({end.text})",
                     refused,
                     end,
                 )

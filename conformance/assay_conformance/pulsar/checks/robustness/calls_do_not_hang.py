@@ -112,4 +112,7 @@ class CallsDoNotHang(Check):
 
 
 def _describe(overdue: Overdue) -> str:
-    return f"expected {overdue.verb} (operation {overdue.op}) to end within {overdue.deadline_ms} ms; it did not"
+    return (
+        f"{overdue.verb} (operation {overdue.op}) had not ended {overdue.deadline_ms} ms after it was called; expected "
+        "it to end by then"
+    )
