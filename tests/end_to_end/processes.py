@@ -86,3 +86,12 @@ def eventually(met: Callable[[], bool], what: str, deadline_s: float) -> None:
     while not met():
         assert time.monotonic() < end_s, f"{what}: not within {deadline_s:g} s"
         time.sleep(0.005)
+
+
+def is_in(folder: Path, name: str) -> bool:
+    """Whether something of this name lies anywhere in a folder that others write in: what `rglob` was about to look
+    into may be gone by then, and it ends with an error."""
+    try:
+        return any(folder.rglob(name))
+    except FileNotFoundError:
+        return False

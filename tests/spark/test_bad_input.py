@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from tests.end_to_end.processes import eventually
+from tests.end_to_end.processes import eventually, is_in
 from tests.end_to_end.running import command_line
 from tests.left_out import Need, needs
 from tests.spark.histories import DEFECTS, Packed, info, pack
@@ -251,7 +251,7 @@ def test_a_disk_that_fills_up_meanwhile_is_one_sentence_and_nothing_is_left_on_i
     # A process of its own: the JVM of all tests stays where it is.
     command = command_line("reconcile", str(where), "--spill", str(small_disk))
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        eventually(lambda: any(small_disk.rglob("blockmgr*")), "a session that has begun", START_S)
+        eventually(lambda: is_in(small_disk, "blockmgr*"), "a session that has begun", START_S)
         with somebodys.open("wb", buffering=0) as file, suppress(OSError):
             while file.write(bytes(1 << 16)):
                 pass

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.end_to_end.processes import alive, command_of, descendants, eventually
+from tests.end_to_end.processes import alive, command_of, descendants, eventually, is_in
 from tests.end_to_end.running import command_line
 from tests.spark.histories import info, pack
 from tests.spark.ledgers import write
@@ -93,7 +93,7 @@ def test_a_soak_that_is_interrupted_while_it_is_judged_keeps_its_rows(tmp_path: 
     where = tmp_path / "ledger"
     with running(tmp_path, "soak", "reference", *_load("4s"), "--ledger", str(where)) as soak:
         # Only what was read back and taken in is judged, so this is behind both.
-        soak.interrupt(lambda: any(soak.spill.rglob("gateway")), "a JVM")
+        soak.interrupt(lambda: is_in(soak.spill, "gateway"), "a JVM")
         assert soak.ended() == 130
     assert open_ledger(str(where)).rows("stored") > 50
 
@@ -107,7 +107,7 @@ def test_a_reconcile_that_is_interrupted_leaves_nothing_but_whole_folds(moment: 
     where = write(tmp_path / "ledger", pack(1, 40), info(), 1)
     with running(tmp_path, "reconcile", str(where)) as reconcile:
         places = {"gateway": reconcile.spill, "fold": where}
-        reconcile.interrupt(lambda: any(places[moment].rglob(moment)), moment)
+        reconcile.interrupt(lambda: is_in(places[moment], moment), moment)
         assert reconcile.ended() == 130
         assert reconcile.told().splitlines()[-1] == "assay: interrupted"
     assert not (where / "report.html").exists()
@@ -116,7 +116,7 @@ def test_a_reconcile_that_is_interrupted_leaves_nothing_but_whole_folds(moment: 
 def test_a_reconcile_that_is_killed_leaves_no_jvm(tmp_path: Path) -> None:
     where = write(tmp_path / "ledger", pack(1, 40), info(), 1)
     with running(tmp_path, "reconcile", str(where)) as reconcile:
-        eventually(lambda: any(reconcile.spill.rglob("gateway")), "a JVM", DEADLINE_S)
+        eventually(lambda: is_in(reconcile.spill, "gateway"), "a JVM", DEADLINE_S)
         reconcile.seen = descendants(reconcile.process.pid)
         (jvm,) = (pid for pid in reconcile.seen if "SparkSubmit" in command_of(pid))
         # One that runs would hear that its stdin has ended.
