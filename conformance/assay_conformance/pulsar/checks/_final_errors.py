@@ -6,174 +6,172 @@ well, open calls; on topics without partitions only, since with several topics t
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.parts import takes_several
-from assay_conformance.checks.refusals import was_read
-from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame
+from assay_conformance.model.event import ErrorClass, Frame
 from assay_conformance.model.topic_names import is_partition
-from assay_conformance.pulsar.timeline.sends import is_vague
+from assay_conformance.pulsar.timeline import (
+    IN_FLIGHT_NS,
+    MS,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    each,
+    is_vague,
+    known_owner,
+    ms,
+)
 
 Key = tuple[str, int]
 """`producer` or `consumer`, and its handle."""
 
-
 _AT_THE_CALL = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL)
 
 
-class FinalRefusal(TimedCheck):
-    error: ClassVar[str]
-    means: ClassVar[str]
-    expected: ClassVar[ErrorClass | None] = None
-    """The error class of pending sends, where the requirement has one."""
-    ends_openings: ClassVar[bool] = False
+class Final(NamedTuple):
+    """An error that is final, what it `means`, and what pending sends fail with, where the clause says so."""
 
-    def start(self) -> None:
-        self._asked: dict[tuple[int, int], tuple[Key, Frame]] = {}
-        self._admitted: set[Key] = set()
-        self._refused: dict[Key, Frame] = {}
-        self._otherwise: set[Key] = set()
-        """Producers with sends that the broker refused for another reason."""
-        self._opened: dict[int, Completion] = {}
+    error: str
+    means: str
+    expected: ErrorClass | None = None
+    ends_openings: bool = False
 
-    @on(Completion, "open_producer", "open_consumer")
-    def open_ended(self, event: Completion) -> None:
-        if event.handle is not None:
-            self._opened[event.handle] = event
 
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def asked(self, event: Frame) -> None:
-        key = self._key(event)
-        if key is None or not from_client(event):
-            return
-        self._asked[event.conn, event.request_id or 0] = key, event
-        refused = self._refused.get(key)
-        if refused is None:
-            return
-        if not was_read(self, refused, alone=False):
-            del self._refused[key]
-            return
-        # A registration that left before the error was read is no breach.
-        if event.t_ns > refused.t_ns + IN_FLIGHT_NS:
-            self.breach(
+def is_final(timeline: Timeline, final: Final) -> Says:
+    """A producer or consumer that was refused so does not try again, and nothing of it stays pending."""
+    refusals = list(_refusals(timeline, final))
+    yield from (Exercised(refusal.frame) for refusal in refusals)
+    yield from each(refusals, _is_heeded, timeline, final)
+    last = [one for one in refusals if one.lasts and timeline.had_time_to_read(one.frame, timeline.ended)]
+    yield from each(last, _ends_what_waits, timeline, final)
+    yield from each((one for one in last if one.key[0] == "producer"), _fails_pending, timeline, final)
+
+
+@dataclass(slots=True, eq=False)
+class _Refusal:
+    """`returned`: its producer or consumer had been let in before; `again`: what it asked for behind that; `lasts`: it
+    was never let in again."""
+
+    key: Key
+    frame: Frame
+    returned: bool
+    again: list[Frame] = field(default_factory=list)
+    lasts: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.key[0]} {self.key[1]}"
+
+
+def _refusals(timeline: Timeline, final: Final) -> Iterator[_Refusal]:
+    errors = (frame for frame in timeline.events.frames("ERROR") if frame.fields.get("error") == final.error)
+    for key, requests in _requests(timeline).items() if any(errors) else ():
+        answers = [(answer, request) for request in requests if (answer := _heard(timeline, key, request)) is not None]
+        returned, refusal = False, None
+        for frame, request in sorted([*((one, one) for one in requests), *answers], key=lambda step: step[0].seq):
+            if frame is request:
+                if refusal is not None and not timeline.had_time_to_read(refusal.frame, frame):
+                    refusal.lasts, refusal = False, None
+                elif refusal is not None:
+                    refusal.again.append(frame)
+            elif frame.command != "ERROR":
+                returned = True
+                if refusal is not None:
+                    refusal.lasts, refusal = False, None
+            elif refusal is None and (returned or final.ends_openings) and _is(frame, final):
+                refusal = _Refusal(key, frame, returned)
+                yield refusal
+
+
+def _is(frame: Frame, final: Final) -> bool:
+    return frame.intact is not False and frame.fields.get("error") == final.error
+
+
+def _requests(timeline: Timeline) -> dict[Key, list[Frame]]:
+    """What producers and consumers of topics without partitions asked to be let in with."""
+    found: dict[Key, list[Frame]] = {}
+    for one in timeline.registrations:
+        if one.producer is not None and one.producer.handle is not None and not is_partition(one.session.topic):
+            found.setdefault(("producer", one.producer.handle), []).append(one.frame)
+    for session in timeline.consumer_sessions.all:
+        consumer = None if is_partition(session.topic) else known_owner(session, session.request)
+        if consumer is not None and not takes_several(timeline.view, consumer):
+            found.setdefault(("consumer", consumer.handle), []).append(session.request)
+    return found
+
+
+def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
+    """The answer, where it lets in or refuses, and is still waited for: a request may be taken back, or given up."""
+    answer = next(iter(timeline.answers_to(request)), None)
+    if answer is None or answer.fields.get("producer_ready") is False:
+        return None
+    closes = (one for one in timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER") if one.conn == request.conn)
+    between = (one for one in closes if request.seq < one.seq < answer.seq and from_client(one))
+    own = (request.producer_id, request.consumer_id)
+    if any((one.producer_id, one.consumer_id) == own for one in between):
+        return None
+    limit_ms = timeline.view.client_setting(key[1], "operation_timeout_ms")
+    half_ns = (limit_ms if isinstance(limit_ms, int) else 30_000) * MS // 2
+    return answer if answer.command != "ERROR" or answer.t_ns - request.t_ns < half_ns else None
+
+
+def _is_heeded(timeline: Timeline, final: Final, refusal: _Refusal) -> Says:
+    """A registration that left before the error was read is no breach."""
+    for again in refusal.again:
+        if again.t_ns > refusal.frame.t_ns + IN_FLIGHT_NS:
+            yield breach(
                 "kept-trying",
-                f"{key[0]} {key[1]} got {self.error} at {ms(refused.t_ns)}: {self.means}; expected no other "
-                f"registration; it registered again at {ms(event.t_ns)}",
-                refused,
-                event,
+                f"{refusal} got {final.error} at {ms(refusal.frame.t_ns)}: {final.means}; expected no other "
+                f"registration; it registered again at {ms(again.t_ns)}",
+                *(refusal.frame, again),
             )
 
-    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    def withdrawn(self, event: Frame) -> None:
-        """A client that gave up waiting, and closed what it had requested, does not take the answer."""
-        asked = self._key(event) if from_client(event) else None
-        for place in [place for place, (key, _) in self._asked.items() if key == asked and place[0] == event.conn]:
-            del self._asked[place]
 
-    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
-    def admitted(self, event: Frame) -> None:
-        key, _ = self._asked.pop((event.conn, event.request_id or 0), (None, None))
-        if key is not None and to_client(event) and event.fields.get("producer_ready") is not False:
-            self._admitted.add(key)
-            self._refused.pop(key, None)
-
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        key, asked = self._asked.pop((event.conn, event.request_id or 0), (None, None))
-        if key is None or asked is None or not self._awaited(key[1], asked, event):
-            return
-        final = to_client(event) and event.intact is not False and event.fields.get("error") == self.error
-        judged = key in self._admitted or self.ends_openings
-        if final and judged and key not in self._refused:
-            self._refused[key] = event
-            self.exercise(event)
-
-    @on(Frame, "SEND_ERROR")
-    def send_refused(self, event: Frame) -> None:
-        producer = self.tracker.producer_of(event)
-        if producer is not None and producer.line is not None and producer.line.handle is not None:
-            self._otherwise.add(("producer", producer.line.handle))
-
-    def _awaited(self, handle: int, asked: Frame, answer: Frame) -> bool:
-        """Whether the client still waited for the answer: one that gave up ignores it."""
-        limit = self.view.client_setting(handle, "operation_timeout_ms")
-        return answer.t_ns - asked.t_ns < (limit if isinstance(limit, int) else 30_000) * MS // 2
-
-    @on(Ended)
-    def over(self, event: Ended) -> None:
-        for key, refused in self._refused.items():
-            if not was_read(self, refused, alone=False):
-                continue
-            if key in self._admitted:
-                self._pending(key, refused, event)
-            else:
-                self._opening(key, refused, event)
-            if self.expected is not None and key[0] == "producer" and key not in self._otherwise:
-                self._errors(key[1], refused, self.expected)
-
-    def _pending(self, key: Key, refused: Frame, event: Ended) -> None:
-        kind, handle = key
-        for send in self.tracker.sends.get(handle, ()) if kind == "producer" else ():
-            end_ns = event.t_ns if send.completion is None else send.completion.t_ns
-            if send.invoke.t_ns < refused.t_ns and late("answer", refused.t_ns, end_ns):
-                self.overdue(
-                    "answer",
-                    refused.t_ns,
-                    end_ns,
-                    "left-pending",
-                    f"producer {handle} got {self.error} at {ms(refused.t_ns)}: {self.means}; expected its send of "
-                    f"message {send.invoke.number} to fail; it had not ended by {ms(end_ns)}",
-                    refused,
-                    send.completion or event,
-                )
-                break
-
-    def _opening(self, key: Key, refused: Frame, event: Ended) -> None:
-        kind, handle = key
-        end = self._opened.get(handle) or event
-        if late("answer", refused.t_ns, end.t_ns):
-            self.overdue(
-                "answer",
-                refused.t_ns,
-                end.t_ns,
-                "still-opening",
-                f"{kind} {handle} got {self.error} at {ms(refused.t_ns)} while it was opened: {self.means}; expected "
-                f"the open call to fail; it had not ended by {ms(end.t_ns)}",
-                refused,
-                end,
+def _ends_what_waits(timeline: Timeline, final: Final, refusal: _Refusal) -> Says:
+    (kind, handle), refused, ended = refusal.key, refusal.frame, timeline.ended
+    waiting = timeline.sends_of(handle) if kind == "producer" and refusal.returned else ()
+    since = f"{refusal} got {final.error} at {ms(refused.t_ns)}"
+    for send in waiting:
+        end = send.completion or ended
+        if send.invoke.t_ns < refused.t_ns and timeline.bounds.is_missing("answer", refused.t_ns, end.t_ns):
+            yield breach(
+                "left-pending",
+                f"{since}: {final.means}; expected its send of message {send.invoke.number} to fail; it had not ended "
+                f"by {ms(end.t_ns)}",
+                *(refused, end),
             )
-
-    def _errors(self, handle: int, refused: Frame, expected: ErrorClass) -> None:
-        """Judge sends that were pending when the error came: called well before it, and ended after it."""
-        if handle in self.tracker.foresight.unsure:
             return
-        for send in self.tracker.sends.get(handle, ()):
-            end = send.completion
-            if end is None or end.seq < refused.seq or end.error in _AT_THE_CALL or end.called_ns is None:
-                continue
-            if late("crossing", end.called_ns, refused.t_ns) and is_vague(end, refused, expected):
-                self.breach(
-                    "wrong-error",
-                    f"producer {handle} got {self.error} at {ms(refused.t_ns)}: {self.means}; expected its send of "
-                    f"message {send.invoke.number} to fail with {expected}; it failed at {ms(end.t_ns)} with "
-                    f"{end.error} ({end.text})",
-                    refused,
-                    end,
-                )
+    opened = next((one for one in timeline.ends(f"open_{kind}") if one.handle == handle), ended)
+    if not refusal.returned and timeline.bounds.is_missing("answer", refused.t_ns, opened.t_ns):
+        yield breach(
+            "still-opening",
+            f"{since} while it was opened: {final.means}; expected the open call to fail; it had not ended by "
+            f"{ms(opened.t_ns)}",
+            *(refused, opened),
+        )
 
-    def _key(self, event: Frame) -> Key | None:
-        if event.command in ("PRODUCER", "CLOSE_PRODUCER"):
-            producer = self.tracker.producer_of(event)
-            if producer is None or producer.line is None or producer.line.handle is None:
-                return None
-            return None if is_partition(producer.topic) else ("producer", producer.line.handle)
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or is_partition(session.topic):
-            return None
-        if takes_several(self.view, session.consumer):
-            return None
-        return "consumer", session.consumer.handle
+
+def _fails_pending(timeline: Timeline, final: Final, refusal: _Refusal) -> Says:
+    """Judge sends that were pending when the error came: called well before it, and ended after it. Left out are
+    producers with sends that the broker refused for another reason."""
+    handle, refused, expected = refusal.key[1], refusal.frame, final.expected
+    lines = (answer.session.line for answer in timeline.answers if answer.frame.command == "SEND_ERROR")
+    if expected is None or any(line is not None and line.handle == handle for line in lines):
+        return
+    timeline.check_owned(handle)
+    for send in timeline.sends_of(handle):
+        end = send.completion
+        if end is None or end.seq < refused.seq or end.error in _AT_THE_CALL or end.called_ns is None:
+            continue
+        if timeline.bounds.is_past("crossing", end.called_ns, refused.t_ns) and is_vague(end, refused, expected):
+            yield breach(
+                "wrong-error",
+                f"{refusal} got {final.error} at {ms(refused.t_ns)}: {final.means}; expected its send of message "
+                f"{send.invoke.number} to fail with {expected}; it failed at {ms(end.t_ns)} with {end.error} "
+                f"({end.text})",
+                *(refused, end),
+            )

@@ -55,6 +55,7 @@ from assay_conformance.pulsar.timeline.sends import (
     ended_ns,
     is_vague,
 )
+from assay_conformance.pulsar.timeline.served import SHARED, ServedProducer
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
@@ -69,6 +70,7 @@ __all__ = [
     "PASSING_ERRORS",
     "REDELIVER",
     "RESENDS",
+    "SHARED",
     "TOLERANCES",
     "AckCall",
     "Answer",
@@ -99,6 +101,7 @@ __all__ = [
     "Routed",
     "Says",
     "Send",
+    "ServedProducer",
     "Subscription",
     "Timeline",
     "TimelineCheck",

@@ -1,4 +1,4 @@
-"""What a timeline says of where messages went, each relation derived when first asked."""
+"""What a timeline says of producers at their brokers, and of where messages went; derived when first asked."""
 
 from __future__ import annotations
 
@@ -6,15 +6,60 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from assay_conformance.judging.certainty import UnknownError
-from assay_conformance.model.event import Note
+from assay_conformance.model.event import Completion, Ended, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.producers import Send
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
+from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
+from assay_conformance.pulsar.timeline.served import ServedProducer, served_producers
 
 
 class Producing(Consuming):
     """The producers' part of a timeline that only some chapters ask for."""
+
+    @cached_property
+    def served_producers(self) -> list[ServedProducer]:
+        """Every PRODUCER as its broker saw it, in order."""
+        return served_producers(self._tracker, self.events)
+
+    @cached_property
+    def _answers_to_requests(self) -> dict[tuple[int, int | None], list[Frame]]:
+        found: dict[tuple[int, int | None], list[Frame]] = {}
+        for frame in self.events.frames("PRODUCER_SUCCESS", "SUCCESS", "ERROR"):
+            if frame.to_receiver:
+                found.setdefault((frame.conn, frame.request_id), []).append(frame)
+        return found
+
+    def answers_to(self, request: Frame) -> list[Frame]:
+        """All that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""
+        answers = self._answers_to_requests.get((request.conn, request.request_id), ())
+        return [answer for answer in answers if answer.seq > request.seq]
+
+    @cached_property
+    def opened_producers(self) -> dict[int, Completion]:
+        """Handle -> the first good end of the call that opened it."""
+        ends = (end for end in self.events.completions("open_producer") if end.outcome is Outcome.OK)
+        found: dict[int, Completion] = {}
+        for end in ends:
+            if end.handle is not None:
+                found.setdefault(end.handle, end)
+        return found
+
+    @property
+    def ended(self) -> Event:
+        """The end of the Case, or the last event where it has none."""
+        return next(iter(self.events.of(Ended)), self._tracker.history[-1])
+
+    def check_owned(self, handle: int | None) -> None:
+        """Raise `UnknownError` where a session that may be this producer's may be another's."""
+        if handle in self._tracker.foresight.unsure:
+            raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
+
+    def had_time_to_read(self, frame: Frame, by: Event) -> bool:
+        """Whether the connection that a frame was written to lived on for long enough, or still did at an event."""
+        closed = self._tracker.closed.get(frame.conn)
+        return closed is None or closed.seq > by.seq or closed.t_ns - frame.t_ns > IN_FLIGHT_NS
 
     @property
     def burst(self) -> frozenset[int]:

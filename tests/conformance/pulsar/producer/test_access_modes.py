@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.producer.access_modes import AccessModes
+from assay_conformance.pulsar.checks.producer.access_modes import access_modes
 
 
 class _Topic(Script):
@@ -29,8 +30,8 @@ class _Topic(Script):
     def closes(self, conn: int) -> None:
         self.up("CLOSE_PRODUCER", conn, producer_id=0, request_id=90)
 
-    def judged(self) -> AccessModes:
-        return trial(AccessModes, self.at(9_000).done())
+    def judged(self) -> Check:
+        return trial(access_modes, self.at(9_000).done())
 
     def codes(self) -> list[str]:
         return [finding.code for finding in self.judged().findings]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar._identity import judged
 
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.producer.assigned_names_unique import AssignedNamesUnique
+from assay_conformance.pulsar.checks.producer.assigned_names_unique import assigned_names_unique
 
 
 def _named(*names: str, asked: str = "", topics: tuple[str, ...] = ("t", "t")) -> Script:
@@ -17,22 +17,22 @@ def _named(*names: str, asked: str = "", topics: tuple[str, ...] = ("t", "t")) -
 
 
 def test_different_names_are_accepted() -> None:
-    assert judged(_named("a-1", "a-2"), AssignedNamesUnique) == ([], 1)
+    assert judged(_named("a-1", "a-2"), assigned_names_unique) == ([], 1)
 
 
 def test_name_that_is_given_twice_is_found() -> None:
-    assert judged(_named("a-1", "a-1"), AssignedNamesUnique) == (["given-twice"], 0)
+    assert judged(_named("a-1", "a-1"), assigned_names_unique) == (["given-twice"], 0)
 
 
 def test_name_that_a_producer_brings_is_its_own_business() -> None:
-    assert judged(_named("a-1", "a-1", asked="a-1"), AssignedNamesUnique) == ([], 0)
+    assert judged(_named("a-1", "a-1", asked="a-1"), assigned_names_unique) == ([], 0)
 
 
 def test_names_of_two_topics_are_not_compared() -> None:
-    assert judged(_named("a-1", "a-1", topics=("t", "u")), AssignedNamesUnique) == ([], 0)
+    assert judged(_named("a-1", "a-1", topics=("t", "u")), assigned_names_unique) == ([], 0)
 
 
 def test_producer_that_waited_is_told_its_name_twice() -> None:
     story = _named("a-1", topics=("t",))
     story.down("PRODUCER_SUCCESS", request_id=0, fields={"producer_name": "a-1"})
-    assert judged(story, AssignedNamesUnique)[0] == []
+    assert judged(story, assigned_names_unique)[0] == []

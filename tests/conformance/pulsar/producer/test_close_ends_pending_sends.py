@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 from tests.conformance.pulsar._trials import codes_of
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import ErrorClass, Fired, Invoke
 from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
 from assay_conformance.pulsar.cases.robustness.malformed import NO_COMMAND
-from assay_conformance.pulsar.checks.producer.close_ends_pending_sends import CloseEndsPendingSends
+from assay_conformance.pulsar.checks.producer.close_ends_pending_sends import close_ends_pending_sends
 
 
 class _Closing(Script):
@@ -29,8 +30,8 @@ class _Closing(Script):
         self.down("SUCCESS", request_id=77)
         self.complete(self.close)
 
-    def judged(self) -> CloseEndsPendingSends:
-        return trial(CloseEndsPendingSends, self.at(5_000).done())
+    def judged(self) -> Check:
+        return trial(close_ends_pending_sends, self.at(5_000).done())
 
 
 def test_send_receipted_before_the_close_is_answered_succeeds() -> None:
@@ -67,7 +68,7 @@ def test_receipt_behind_bytes_that_are_no_frame_may_not_have_been_read() -> None
     story.answer()
     fault = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Inject(raw=NO_COMMAND))
     case = msgspec.structs.replace(ANY_CASE, faults=(fault,))
-    assert codes_of(trial(CloseEndsPendingSends, story.at(5_000).done(), case)) == []
+    assert codes_of(trial(close_ends_pending_sends, story.at(5_000).done(), case)) == []
 
 
 def test_close_that_took_as_long_as_an_operation_may_waits_for_no_receipt() -> None:
@@ -78,7 +79,7 @@ def test_close_that_took_as_long_as_an_operation_may_waits_for_no_receipt() -> N
     story.answer()
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": 30_000}))
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
-    assert codes_of(trial(CloseEndsPendingSends, story.done(), case, facts)) == []
+    assert codes_of(trial(close_ends_pending_sends, story.done(), case, facts)) == []
 
 
 def test_client_that_is_closed_behind_its_producer_waits_for_no_receipt() -> None:
@@ -122,7 +123,7 @@ def test_receipt_ahead_of_an_older_send_saves_nothing() -> None:
     for number in (0, 1):
         story.unknown(number, ErrorClass.CLOSED)
     story.complete(close)
-    assert codes_of(trial(CloseEndsPendingSends, story.done())) == []
+    assert codes_of(trial(close_ends_pending_sends, story.done())) == []
 
 
 def test_receipt_behind_one_over_which_the_client_leaves_saves_nothing() -> None:

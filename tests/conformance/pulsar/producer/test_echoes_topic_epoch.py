@@ -8,7 +8,7 @@ from tests.conformance.pulsar._trials import codes_of
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.pulsar.checks.producer.echoes_topic_epoch import EchoesTopicEpoch
+from assay_conformance.pulsar.checks.producer.echoes_topic_epoch import echoes_topic_epoch
 
 
 def _returns(**fields: int) -> Check:
@@ -23,7 +23,7 @@ def _returns(**fields: int) -> Check:
     story.send_frame(0)
     story.cut()
     story.producer_again(1, **fields)
-    return trial(EchoesTopicEpoch, story.done())
+    return trial(echoes_topic_epoch, story.done())
 
 
 def test_producer_that_says_its_epoch_is_accepted() -> None:

@@ -9,12 +9,12 @@ from tests.conformance.pulsar._waiting_producer import Refused, opened
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.producer.fenced_is_final import FencedIsFinal
-from assay_conformance.pulsar.checks.topics.topic_not_found_is_final import TopicNotFoundIsFinal
+from assay_conformance.pulsar.checks.producer.fenced_is_final import fenced_is_final
+from assay_conformance.pulsar.checks.topics.topic_not_found_is_final import topic_not_found_is_final
 
 
 @pytest.mark.parametrize(
-    ("check", "error"), [(FencedIsFinal, "ProducerFenced"), (TopicNotFoundIsFinal, "TopicNotFound")]
+    ("check", "error"), [(fenced_is_final, "ProducerFenced"), (topic_not_found_is_final, "TopicNotFound")]
 )
 def test_refused_producer_that_fails_and_stays_away_is_accepted(check: type[Check], error: str) -> None:
     story = Refused(error)
@@ -29,11 +29,11 @@ def test_refused_producer_that_fails_and_stays_away_is_accepted(check: type[Chec
 def test_send_of_a_fenced_producer_says_so_or_ends_for_a_reason_of_its_own(error: ErrorClass, codes: list[str]) -> None:
     story = Refused("ProducerFenced")
     story.unknown(0, error)
-    assert codes_of(trial(FencedIsFinal, story.at(5_000).done())) == codes
+    assert codes_of(trial(fenced_is_final, story.at(5_000).done())) == codes
 
 
 @pytest.mark.parametrize(
-    ("check", "error"), [(FencedIsFinal, "ProducerFenced"), (TopicNotFoundIsFinal, "TopicNotFound")]
+    ("check", "error"), [(fenced_is_final, "ProducerFenced"), (topic_not_found_is_final, "TopicNotFound")]
 )
 def test_refused_producer_that_keeps_its_send_and_tries_again_is_found(check: type[Check], error: str) -> None:
     story = Refused(error)
@@ -44,9 +44,9 @@ def test_refused_producer_that_keeps_its_send_and_tries_again_is_found(check: ty
 def test_the_answer_to_a_request_that_was_withdrawn_is_heard_by_nobody() -> None:
     story = Refused("ProducerFenced", withdrawn=True)
     story.after(500).producer_asks(1)
-    assert codes_of(trial(FencedIsFinal, story.at(5_000).done())) == []
+    assert codes_of(trial(fenced_is_final, story.at(5_000).done())) == []
 
 
 def test_producer_that_was_never_in_may_be_fenced_as_often_as_it_likes() -> None:
-    check = trial(FencedIsFinal, opened("ProducerFenced", 10, 1_000).done())
+    check = trial(fenced_is_final, opened("ProducerFenced", 10, 1_000).done())
     assert (check.findings, check.exercised) == ([], 0)

@@ -7,7 +7,7 @@ from tests.conformance.pulsar._trials import codes_of
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import Invoke
-from assay_conformance.pulsar.checks.producer.flush_waits import FlushWaits
+from assay_conformance.pulsar.checks.producer.flush_waits import flush_waits
 
 
 def _flushing() -> tuple[Script, Invoke]:
@@ -27,14 +27,14 @@ def test_flush_behind_the_last_receipt_is_accepted() -> None:
     story, flush = _flushing()
     story.receipt(1)
     story.complete(flush)
-    check = trial(FlushWaits, story.done())
+    check = trial(flush_waits, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_flush_before_the_last_receipt_is_found() -> None:
     story, flush = _flushing()
     story.complete(flush)
-    assert codes_of(trial(FlushWaits, story.done())) == ["flushed-early"]
+    assert codes_of(trial(flush_waits, story.done())) == ["flushed-early"]
 
 
 def test_flush_while_a_send_has_not_left_is_found() -> None:
@@ -42,7 +42,7 @@ def test_flush_while_a_send_has_not_left_is_found() -> None:
     story.producer()
     story.send(0)
     story.complete(story.invoke("flush", PRODUCER))
-    assert codes_of(trial(FlushWaits, story.done())) == ["flushed-early"]
+    assert codes_of(trial(flush_waits, story.done())) == ["flushed-early"]
 
 
 def test_flush_before_a_send_that_is_too_small_to_be_told_on_the_wire_shows_nothing() -> None:
@@ -50,7 +50,7 @@ def test_flush_before_a_send_that_is_too_small_to_be_told_on_the_wire_shows_noth
     story.producer()
     story.send(0, size=1)
     story.complete(story.invoke("flush", PRODUCER))
-    check = trial(FlushWaits, story.done())
+    check = trial(flush_waits, story.done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -58,11 +58,11 @@ def test_flush_with_nothing_under_way_shows_nothing() -> None:
     story = Script()
     story.producer()
     story.complete(story.invoke("flush", PRODUCER))
-    assert trial(FlushWaits, story.done()).exercised == 0
+    assert trial(flush_waits, story.done()).exercised == 0
 
 
 def test_flush_need_not_wait_for_sends_that_failed() -> None:
     story, flush = _flushing()
     story.unknown(1)
     story.complete(flush)
-    assert codes_of(trial(FlushWaits, story.done())) == []
+    assert codes_of(trial(flush_waits, story.done())) == []

@@ -6,19 +6,20 @@ from typing import Any
 
 from tests.conformance.pulsar._trials import codes_of
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.pulsar.checks.producer.keeps_assigned_name import KeepsAssignedName
+from assay_conformance.pulsar.checks.producer.keeps_assigned_name import keeps_assigned_name
 
 
-def _renamed(name: str, config: dict[str, Any] | None = None, **fields: Any) -> KeepsAssignedName:
+def _renamed(name: str, config: dict[str, Any] | None = None, **fields: Any) -> Check:
     """The broker calls it p; after a cut it registers as this."""
     story = Script()
     story.producer(**(config or {}))
     story.cut()
     story.connected(1)
     story.producer_asks(1, name=name, **fields)
-    return trial(KeepsAssignedName, story.done())
+    return trial(keeps_assigned_name, story.done())
 
 
 def test_producer_that_comes_back_under_its_given_name_is_accepted() -> None:
@@ -44,7 +45,7 @@ def test_name_in_an_answer_that_was_lost_need_not_be_kept() -> None:
     story.complete(opening, producer_name="read")
     story.cut(1)
     story.producer_again(2, name="read", user_provided_producer_name=False)
-    assert codes_of(trial(KeepsAssignedName, story.done())) == []
+    assert codes_of(trial(keeps_assigned_name, story.done())) == []
 
 
 def test_configured_name_is_not_judged() -> None:

@@ -10,7 +10,7 @@ from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
-from assay_conformance.pulsar.checks.producer.waits_for_exclusive_access import WaitsForExclusiveAccess
+from assay_conformance.pulsar.checks.producer.waits_for_exclusive_access import waits_for_exclusive_access
 
 TIMEOUT_MS = 1_000
 
@@ -35,7 +35,7 @@ class _Waiting(Script):
     def judged(self) -> Check:
         case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": TIMEOUT_MS}))
         facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
-        return trial(WaitsForExclusiveAccess, self.at(9_000).done(), case, facts)
+        return trial(waits_for_exclusive_access, self.at(9_000).done(), case, facts)
 
 
 def test_producer_let_in_long_after_its_time_out_is_accepted() -> None:
@@ -94,7 +94,7 @@ class _OfPartitions(Script):
         self.down("PRODUCER_SUCCESS", request_id=waits.request_id, fields=_WAITS)
 
     def judged(self) -> list[str]:
-        return codes_of(trial(WaitsForExclusiveAccess, self.at(9_000).done()))
+        return codes_of(trial(waits_for_exclusive_access, self.at(9_000).done()))
 
 
 _WAITS = {"producer_name": NAME, "producer_ready": False}

@@ -1,167 +1,154 @@
-"""Access modes: who may produce on a topic beside whom (PIP-68), as the broker's answers show it.
-
-Gone is a producer that either side closed, whose connection ended, or whose topic another one took by fencing: a broker
-need not tell the last of these before it sends again.
-"""
+"""producer.access-modes"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import FORGED_OR_DOUBLED, Closed, Event, Frame
-from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import (
+    IN_FLIGHT_NS,
+    SHARED,
+    Exercised,
+    Says,
+    ServedProducer,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
+
+FENCES = "ExclusiveWithFencing"
+
+
+@check("producer.access-modes")
+def access_modes(timeline: Timeline) -> Says:
+    """producer.access-modes: no producer beside one that has the topic for itself (PIP-68); one that waits gets it when
+    all are gone; one that is fenced sends no more.
+
+    Gone is a producer that either side closed, whose connection ended, or whose topic another one took by fencing: a
+    broker need not report the last of these before it sends again.
+    """
+    for lives in _lives(timeline):
+        yield from each(lives, _is_beside, timeline, lives)
+        yield from each(lives, _sends_though_fenced, timeline)
+        yield from each(_freed(lives), _gets_its_topic, timeline)
 
 
 @dataclass(slots=True, eq=False)
-class _Producer:
-    """One PRODUCER as the broker got it. `gone` is what ended it."""
+class _Life:
+    """A producer at its broker, and what ended it there."""
 
-    request: Frame
-    topic: str
-    mode: str
-    answer: Frame | None = None
-    waiting: bool = False
-    gone: Event | None = None
+    served: ServedProducer
+    gone: Event | None
     fenced: Frame | None = None
 
     @property
-    def there(self) -> bool:
-        return self.answer is not None and not self.waiting and self.gone is None
+    def admitted(self) -> Frame | None:
+        """Let in, before it was gone."""
+        admitted = self.served.admitted
+        return admitted if admitted is not None and not self.is_gone(admitted) else None
+
+    def is_gone(self, event: Event) -> bool:
+        return self.gone is not None and self.gone.seq < event.seq
+
+    def is_there(self, event: Event) -> bool:
+        return self.admitted is not None and self.admitted.seq < event.seq and not self.is_gone(event)
+
+    def is_there_behind(self, event: Event) -> bool:
+        there = self.admitted is not None and self.admitted.seq <= event.seq
+        return there and not (self.gone is not None and self.gone.seq <= event.seq)
+
+    def waits_behind(self, event: Event) -> bool:
+        waits, admitted = self.served.waits, self.admitted
+        waiting = waits is not None and waits.seq < event.seq and (admitted is None or admitted.seq > event.seq)
+        return waiting and (self.gone is None or self.gone.seq > event.seq)
 
     def __str__(self) -> str:
-        return f"{self.mode} producer {self.request.producer_id} of connection {self.request.conn}"
+        return f"{self.served.mode} producer {self.served.request.producer_id} of connection {self.served.request.conn}"
 
 
-class AccessModes(Check):
-    """Nobody beside one that has the topic for itself; who waits gets it when all are gone; who is fenced is out."""
+def _lives(timeline: Timeline) -> Iterator[list[_Life]]:
+    """Of each topic that is not simply shared."""
+    topics: dict[str, list[_Life]] = {}
+    for one in timeline.served_producers:
+        topics.setdefault(one.topic, []).append(_Life(one, one.first_end(one.refusal, one.replaced)))
+    for lives in topics.values():
+        if any(life.served.mode != SHARED or life.served.waits for life in lives):
+            _fence(lives)
+            yield lives
 
-    requirement = RequirementId("producer.access-modes")
-    needs = (Trait.ACCESS_MODE,)
 
-    def start(self) -> None:
-        self._producers: dict[tuple[int, int], _Producer] = {}
-        self._asked: dict[tuple[int, int], _Producer] = {}
-        self._beside: list[tuple[_Producer, _Producer]] = []
-        self._free: list[tuple[_Producer, Event]] = []
-        """Who waits for a topic, and the end of the last one there."""
+def _fence(lives: Sequence[_Life]) -> None:
+    """A producer that fences ends all others. They are ended before the broker looks whether the epoch of the one that
+    fences has moved on: so they are, too, where it is refused for that."""
+    fencing = [(answer, life) for life in lives if life.served.mode == FENCES for answer in life.served.answers]
+    for answer, life in sorted(fencing, key=lambda pair: pair[0].seq):
+        admits = answer is life.admitted
+        if admits or (answer is life.served.refusal and answer.fields.get("error") == "ProducerFenced"):
+            for other in lives:
+                if other is not life and other.is_there(answer):
+                    other.gone, other.fenced = answer, answer if admits else None
 
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        if not event.to_receiver or event.fate in FORGED_OR_DOUBLED or event.producer_id is None:
-            return
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        place = (event.conn, event.producer_id)
-        before = self._producers.get(place)
-        if before is not None and before.gone is None:
-            self._goes(before, event)
-        producer = _Producer(event, topic, str(event.fields.get("producer_access_mode", "Shared")))
-        self._producers[place] = self._asked[event.conn, event.request_id or 0] = producer
 
-    @on(Frame, "PRODUCER_SUCCESS")
-    def admitted(self, event: Frame) -> None:
-        producer = self._asked.get((event.conn, event.request_id or 0))
-        if producer is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED or producer.gone is not None:
-            return
-        if event.fields.get("producer_ready") is False:
-            producer.waiting, producer.answer = True, event
-            if self._others(producer):
-                self.exercise(event)
-            return
-        others = self._others(producer)
-        producer.waiting, producer.answer = False, event
-        self._free = [(waiting, end) for waiting, end in self._free if waiting is not producer]
-        if producer.mode == "ExclusiveWithFencing":
-            for other in others:
-                other.fenced = event
-                self._goes(other, event)
-            self.exercise(event)
-            return
-        same = event.fields.get("producer_name")
-        self._beside.extend(
-            (producer, other)
-            for other in others
-            if {producer.mode, other.mode} != {"Shared"} and other.request.fields.get("producer_name") != same
+def _is_beside(timeline: Timeline, lives: Sequence[_Life], life: _Life) -> Says:
+    served, admitted = life.served, life.admitted
+    for answer in (served.waits, admitted if served.mode == FENCES else None, served.refusal):
+        others = [other for other in lives if other is not life and answer is not None and other.is_there(answer)]
+        counts = answer is admitted or (others and (answer is served.waits or served.mode == "Exclusive"))
+        if answer is not None and counts:
+            yield Exercised(answer)
+    for other in lives if admitted is not None and served.mode != FENCES else ():
+        there = other.served.admitted
+        if admitted is None or there is None or other is life or not other.is_there(admitted):
+            continue
+        if {served.mode, other.served.mode} == {SHARED} or other.served.request.fields.get(
+            "producer_name"
+        ) == served.name:
+            continue
+        # The end of a connection may be seen a moment after a broker has acted on it.
+        if isinstance(other.gone, Closed) and other.gone.t_ns <= admitted.t_ns + IN_FLIGHT_NS:
+            continue
+        yield breach(
+            "beside-another",
+            f"{life} was admitted to {served.topic} at {ms(admitted.t_ns)}, while {other} was there since "
+            f"{ms(there.t_ns)}",
+            *(there, admitted),
         )
 
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        producer = self._asked.pop((event.conn, event.request_id or 0), None)
-        if producer is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED:
-            return
-        if producer.mode == "Exclusive" and self._others(producer):
-            self.exercise(event)
-        if producer.mode == "ExclusiveWithFencing" and event.fields.get("error") == "ProducerFenced":
-            # Others are thrown out before it is looked whether the epoch of the one that fences has moved on.
-            for other in self._others(producer):
-                self._goes(other, event)
-        self._goes(producer, event)
 
-    @on(Frame, "CLOSE_PRODUCER")
-    def closed(self, event: Frame) -> None:
-        producer = self._producers.get((event.conn, event.producer_id or 0))
-        acts = event.to_receiver if event.dir is Direction.TO_BROKER else event.from_sender
-        if producer is not None and acts and producer.gone is None:
-            self._goes(producer, event)
-
-    @on(Closed)
-    def lost(self, event: Closed) -> None:
-        for (conn, _), producer in self._producers.items():
-            if conn == event.conn and producer.gone is None:
-                self._goes(producer, event)
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipted(self, event: Frame) -> None:
-        producer = self._producers.get((event.conn, event.producer_id or 0))
-        fenced = None if producer is None else producer.fenced
-        if producer is None or fenced is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED:
-            return
-        if event.t_ns > fenced.t_ns + IN_FLIGHT_NS:
-            self.breach(
+def _sends_though_fenced(timeline: Timeline, life: _Life) -> Says:
+    fenced, next_one = life.fenced, life.served.replaced
+    for receipt in timeline.events.frames("SEND_RECEIPT") if fenced is not None else ():
+        own = (receipt.conn, receipt.producer_id) == life.served.place and receipt.from_sender
+        if fenced is None or not own or receipt.seq < fenced.seq or receipt.fate in FORGED_OR_DOUBLED:
+            continue
+        if receipt.t_ns > fenced.t_ns + IN_FLIGHT_NS and (next_one is None or receipt.seq < next_one.seq):
+            yield breach(
                 "fenced-still-sends",
-                f"{producer} was fenced out of {producer.topic} at {ms(fenced.t_ns)}, and sequence id "
-                f"{event.sequence_id} of it got a receipt at {ms(event.t_ns)}",
-                fenced,
-                event,
+                f"{life} was fenced out of {life.served.topic} at {ms(fenced.t_ns)}, and sequence id "
+                f"{receipt.sequence_id} of it got a receipt at {ms(receipt.t_ns)}",
+                *(fenced, receipt),
             )
 
-    def finish(self) -> None:
-        for producer, other in self._beside:
-            answer = producer.answer
-            # The end of a connection may be seen a moment after a broker has acted on it.
-            lost = other.gone if isinstance(other.gone, Closed) else None
-            if answer is None or (lost is not None and lost.t_ns <= answer.t_ns + IN_FLIGHT_NS):
-                continue
-            self.breach(
-                "beside-another",
-                f"{producer} was admitted to {producer.topic} at {ms(answer.t_ns)}, while {other} was there since "
-                f"{ms(other.answer.t_ns if other.answer else 0)}",
-                *([other.answer] if other.answer else []),
-                answer,
-            )
-        for waiting, end in self._free:
-            until_ns = self.tracker.end_ns if waiting.gone is None else waiting.gone.t_ns
-            timing = self.tracker.load.timing(end.t_ns, end.t_ns, until_ns, TOLERANCES["answer"])
-            if timing is Timing.LATE:
-                self.breach(
-                    "kept-waiting",
-                    f"{waiting} waited for {waiting.topic}; the last one there went at {ms(end.t_ns)}, and it had not "
-                    f"been admitted by {ms(until_ns)}",
-                    waiting.request,
-                    end,
-                )
 
-    def _others(self, producer: _Producer) -> list[_Producer]:
-        return [p for p in self._asked.values() if p is not producer and p.topic == producer.topic and p.there]
+def _freed(lives: Sequence[_Life]) -> Iterator[tuple[_Life, Event]]:
+    """The first of those that wait for the topic, and the end of the last one there."""
+    ends = {life.gone.seq: life.gone for life in lives if life.gone is not None and life.is_there(life.gone)}
+    for _, end in sorted(ends.items()):
+        waiting = next((life for life in lives if life.waits_behind(end)), None)
+        if waiting is not None and not any(life.is_there_behind(end) for life in lives):
+            yield waiting, end
 
-    def _goes(self, producer: _Producer, event: Event) -> None:
-        """It is gone; whoever waits first for a topic that nobody has any more is to get it."""
-        was_there = producer.there
-        producer.gone = event
-        waiting = [p for p in self._asked.values() if p.topic == producer.topic and p.waiting and p.gone is None]
-        if was_there and waiting and not self._others(producer):
-            self._free.append((waiting[0], event))
+
+def _gets_its_topic(timeline: Timeline, freed: tuple[_Life, Event]) -> Says:
+    waiting, end = freed
+    until_ns = timeline.bounds.until(waiting.gone)
+    if waiting.admitted is None and timeline.bounds.is_surely_overdue("answer", end.t_ns, until_ns):
+        yield breach(
+            "kept-waiting",
+            f"{waiting} waited for {waiting.served.topic}; the last one there went at {ms(end.t_ns)}, and it had not "
+            f"been admitted by {ms(until_ns)}",
+            *(waiting.served.request, end),
+        )

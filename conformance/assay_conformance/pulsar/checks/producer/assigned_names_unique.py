@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Says, ServedProducer, Timeline, breach, check, ms
 
 
-class AssignedNamesUnique(Check):
-    """Producers that come to a topic without a name are each given one of their own, whether they meet or not."""
+class _Named(NamedTuple):
+    """A producer that came without a name, an answer that names it, and those that had come before, by name."""
 
-    requirement = RequirementId("producer.assigned-names-unique")
-    skips_plain = True
+    producer: ServedProducer
+    answer: Frame
+    before: dict[str, ServedProducer]
 
-    def start(self) -> None:
-        self._nameless: dict[tuple[int, int], Frame] = {}
-        self._named: dict[tuple[str, str], Frame] = {}
 
-    @on(Frame, "PRODUCER")
-    def asks(self, event: Frame) -> None:
-        if event.to_receiver and event.request_id is not None and not event.fields.get("producer_name"):
-            self._nameless[event.conn, event.request_id] = event
+def _named(timeline: Timeline) -> Iterator[_Named]:
+    topics: dict[str, dict[str, ServedProducer]] = {}
+    nameless = (one for one in timeline.served_producers if not one.request.fields.get("producer_name"))
+    answers = ((answer, one) for one in nameless for answer in one.successes)
+    for answer, one in sorted(answers, key=lambda pair: pair[0].seq):
+        yield _Named(one, answer, topics.setdefault(one.topic, {}))
+        topics[one.topic].setdefault(one.name, one)
 
-    @on(Frame, "PRODUCER_SUCCESS")
-    def told(self, event: Frame) -> None:
-        """One that waits for its topic is told its name twice."""
-        asked = self._nameless.get((event.conn, event.request_id or 0))
-        if asked is None or not event.from_sender:
-            return
-        topic, name = str(asked.fields.get("topic", "")), str(event.fields.get("producer_name", ""))
-        if any(others != name and named_on == topic for named_on, others in self._named):
-            self.exercise(event)
-        before = self._named.setdefault((topic, name), asked)
-        if before is not asked:
-            self.breach(
-                "given-twice",
-                f"the producer that came to {topic} without a name at {ms(asked.t_ns)} was called {name}, as another "
-                f"one that had come at {ms(before.t_ns)}",
-                before,
-                event,
-            )
+
+@check("producer.assigned-names-unique", of=_named)
+def assigned_names_unique(timeline: Timeline, named: _Named) -> Says:
+    """producer.assigned-names-unique: producers that come to a topic without a name are each given one of their own,
+    whether they meet or not."""
+    one, answer, before = named
+    if before.keys() - {one.name}:
+        yield Exercised(answer)
+    other = before.get(one.name, one)
+    if other is not one:
+        yield breach(
+            "given-twice",
+            f"the producer that came to {one.topic} without a name at {ms(one.request.t_ns)} was called {one.name}, as "
+            f"another one that had come at {ms(other.request.t_ns)}",
+            *(other.request, answer),
+        )

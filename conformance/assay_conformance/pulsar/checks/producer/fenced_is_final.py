@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks._final_errors import FinalRefusal
+from assay_conformance.pulsar.checks._final_errors import Final, is_final
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class FencedIsFinal(FinalRefusal):
-    requirement = RequirementId("producer.fenced-is-final")
-    skips_plain = True
-    error = "ProducerFenced"
-    means = "another producer has the topic"
-    expected = ErrorClass.FENCED
+@check("producer.fenced-is-final")
+def fenced_is_final(timeline: Timeline) -> Says:
+    """producer.fenced-is-final: a producer that is refused as fenced does not try again, and its pending sends fail."""
+    yield from is_final(timeline, Final("ProducerFenced", "another producer has the topic", ErrorClass.FENCED))

@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, Invoke, Outcome
+from collections.abc import Iterator
+
+from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.payload import is_identified
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, UnknownError, breach, check, ms
 
 
-class FlushWaits(Check):
-    """A flush that is reported as done, while a send asked for before has neither ended nor got an answer, lied."""
+def _flushes(timeline: Timeline) -> Iterator[Completion]:
+    return (end for end in timeline.ends("flush") if end.outcome is Outcome.OK)
 
-    requirement = RequirementId("producer.flush-waits")
-    needs = ((Invoke, "flush"),)
 
-    def start(self) -> None:
-        self._flushes: dict[int, tuple[list[Operation], bool]] = {}
-        """Operation -> the sends before it, and whether one of them was under way."""
-
-    @on(Invoke, "flush")
-    def flush(self, event: Invoke) -> None:
-        sends = list(self.tracker.sends.get(event.handle or 0, ()))
-        self._flushes[event.op] = (sends, any(send.completion is None for send in sends))
-
-    @on(Completion, "flush")
-    def flushed(self, event: Completion) -> None:
-        sends, waited = self._flushes.get(event.op, ([], False))
-        if event.outcome is not Outcome.OK or not waited or event.handle in self.tracker.foresight.unsure:
+@check("producer.flush-waits", of=_flushes)
+def flush_waits(timeline: Timeline, end: Completion) -> Says:
+    """producer.flush-waits: a flush that has ended, while a send asked for before has neither ended nor got an answer,
+    did not wait. Judged where some send was under way when it was asked for."""
+    flush = timeline.call(end)
+    before = [send for send in timeline.sends_of(end.handle) if send.invoke.seq < flush.seq]
+    if all(send.completion is not None and send.completion.seq < flush.seq for send in before):
+        return
+    timeline.check_owned(end.handle)
+    for send in before:
+        if send.completion is not None and send.completion.seq < end.seq:
+            continue
+        unit = timeline.unit_with(send)
+        unit = unit if unit is not None and unit.first.seq < end.seq else None
+        if unit is None and not is_identified(send.invoke.size):
+            raise UnknownError("a message may have left among others that do not say their number")
+        if unit is None or not unit.answered_before(end.seq):
+            left = "had not left yet" if unit is None else f"left at {ms(unit.first.t_ns)} and had no answer"
+            yield breach(
+                "flushed-early",
+                f"producer {end.handle}: flush was reported as done at {ms(end.t_ns)}; message {send.invoke.number}, "
+                f"asked for before it at {ms(send.invoke.t_ns)}, {left}",
+                *(send.invoke if unit is None else unit.first, end),
+            )
             return
-        for send in sends:
-            unit = self.tracker.lines.by_message.get((event.handle or 0, send.invoke.number or 0))
-            if send.completion is None and unit is None and not is_identified(send.invoke.size):
-                # It may have left among others that do not say their number.
-                return
-            if send.completion is None and (unit is None or not unit.answered):
-                left = "had not left yet" if unit is None else f"left at {ms(unit.first.t_ns)} and had no answer"
-                self.breach(
-                    "flushed-early",
-                    f"producer {event.handle}: flush was reported as done at {ms(event.t_ns)}; message "
-                    f"{send.invoke.number}, asked for before it at {ms(send.invoke.t_ns)}, {left}",
-                    *([unit.first] if unit else [send.invoke]),
-                    event,
-                )
-                return
-        self.exercise(event)
+    yield Exercised(end)

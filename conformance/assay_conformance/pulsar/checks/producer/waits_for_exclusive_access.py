@@ -2,133 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.resend import ended_ns
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import ProducerSession
-from assay_conformance.model.event import Closed, Completion, Ended, ErrorClass, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
-
-_Part = tuple[int, str]
-"""A producer by its handle, and one of its partitions, or its topic where it has none: each waits for itself."""
+from assay_conformance.model.event import Closed, Completion, ErrorClass, Frame, Outcome
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, each, ended_ns, ms
 
 
-def _part_of(session: ProducerSession) -> _Part | None:
-    handle = None if session.line is None else session.line.handle
-    return None if handle is None else (handle, session.topic)
+@check("producer.waits-for-exclusive-access")
+def waits_for_exclusive_access(timeline: Timeline) -> Says:
+    """producer.waits-for-exclusive-access: an opening lasts as long as its producer has to wait: no time-out ends it,
+    nor anything else but the broker's answer. One whose connection ends while it waits asks again, or fails."""
+    waits = list(_waits(timeline))
+    yield from each(waits, _lasts, timeline)
+    first_of = {wait.handle: wait for wait in reversed(waits) if wait.is_opened_meanwhile}
+    yield from each(reversed(first_of.values()), _is_not_given_up, timeline)
 
 
-@dataclass(slots=True)
+class _Turn(NamedTuple):
+    """One PRODUCER of a producer that waits, what ended its wait, and the end of its connection."""
+
+    request: Frame
+    done: Frame | None
+    lost: Closed | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Wait:
-    """A producer that was told to wait, on one connection; `lost` where that ended."""
+    """A producer, or one of its partitions, that has to wait: on one session, and on those that follow where the
+    connection ended. `opened`: how its opening ended behind `told`."""
 
-    session: ProducerSession
+    handle: int
     told: Frame
-    lost: Closed | None = None
+    turns: list[_Turn]
+    opened: Completion | None
+
+    @property
+    def is_opened_meanwhile(self) -> bool:
+        """Its opening ended while it waited. One that has to wait when it comes back, while the end of its opening is
+        on its way to the bench, had been let in."""
+        done = self.turns[-1].done
+        before = self.opened is not None and (done is None or done.seq > self.opened.seq)
+        return before and self.opened is not None and self.told.t_ns <= ended_ns(self.opened)
 
 
-class WaitsForExclusiveAccess(TimedCheck):
-    """Its opening lasts as long as it waits: no time-out ends it, and nothing else than the broker's word does.
+def _waits(timeline: Timeline) -> Iterator[_Wait]:
+    ends = {end.handle: end for end in timeline.ends("open_producer")}
+    some = any(_makes_wait(frame) for frame in timeline.events.frames("PRODUCER_SUCCESS"))
+    for producer in timeline.producers if some else ():
+        wait: _Wait | None = None
+        opened = ends.get(producer.handle)
+        for session in producer.sessions if producer.handle is not None else ():
+            answers, request = timeline.answers_to(session.request), session.request
+            done = next((one for one in answers if not _makes_wait(one)), None)
+            turn = _Turn(request, done, timeline.closed(session.conn))
+            last: _Turn | None = None if wait is None else wait.turns[-1]
+            over = last is None or last.done is not None or (opened is not None and opened.seq < request.seq)
+            if wait is not None and last is not None and not over:
+                if last.lost is not None and last.lost.seq < request.seq:
+                    wait.turns.append(turn)
+            elif answers and _makes_wait(answers[0]):
+                behind = opened if opened is not None and opened.seq > answers[0].seq else None
+                wait = _Wait(producer.handle or 0, answers[0], [turn], behind)
+                yield wait
 
-    One whose connection ends while it waits asks again, or tells the application that it failed.
-    """
 
-    requirement = RequirementId("producer.waits-for-exclusive-access")
-    skips_plain = True
+def _makes_wait(answer: Frame) -> bool:
+    return answer.command == "PRODUCER_SUCCESS" and answer.fields.get("producer_ready") is False
 
-    def start(self) -> None:
-        self._waits: dict[_Part, _Wait] = {}
-        self._answered: set[int] = set()
-        """Sessions whose PRODUCER was answered, be it that they wait."""
 
-    @on(Frame, "PRODUCER_SUCCESS", "ERROR")
-    def answered(self, event: Frame) -> None:
-        if not to_client(event):
-            return
-        session = next((each for each in self._sessions() if self._is_for(each, event)), None)
-        if session is not None:
-            self._answered.add(session.request.seq)
-        part = next((part for part, wait in self._waits.items() if self._is_for(wait.session, event)), None)
-        if event.command == "ERROR":
-            self._let_go(part)
-        elif event.fields.get("producer_ready") is not False:
-            wait = self._let_go(part)
-            timeout_ms = int(self.view.client_setting(part[0], "operation_timeout_ms") or 0) if part else 0
-            if wait is not None and event.t_ns - wait.told.t_ns > timeout_ms * MS:
-                self.exercise(event)
-        elif session is not None and (part := _part_of(session)) is not None:
-            self._waits.setdefault(part, _Wait(session, event))
+def _lasts(timeline: Timeline, wait: _Wait) -> Says:
+    opened, told, (_, done, lost) = wait.opened, wait.told, wait.turns[-1]
+    for turn in wait.turns[1:]:
+        yield Exercised(turn.request)
+    if opened is not None and (done is None or done.seq > opened.seq):
+        return
+    timeout_ms = int(timeline.view.client_setting(wait.handle, "operation_timeout_ms") or 0)
+    until_ns = timeline.bounds.until(timeline.closing(wait.handle))
+    if done is not None:
+        if done.command == "PRODUCER_SUCCESS" and done.t_ns - told.t_ns > timeout_ms * MS:
+            yield Exercised(done)
+    elif lost is not None and timeline.bounds.is_missing("reconnect", lost.t_ns, until_ns, what="a PRODUCER"):
+        yield breach(
+            "not-asked-again",
+            f"producer {wait.handle} waited for its topic when its connection ended at {ms(lost.t_ns)}; it had neither "
+            f"asked again nor failed by {ms(until_ns)}",
+            *(told, lost),
+        )
 
-    def _let_go(self, part: _Part | None) -> _Wait | None:
-        return None if part is None else self._waits.pop(part, None)
 
-    @on(Frame, "PRODUCER")
-    def asked(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        part = None if session is None else _part_of(session)
-        wait = None if part is None else self._waits.get(part)
-        if wait is not None and session is not None and wait.lost is not None and from_client(event):
-            self.exercise(event)
-            wait.session, wait.lost = session, None
+def _is_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
+    end, told, lost = wait.opened, wait.told, wait.turns[-1].lost
+    if end is None:
+        return
+    lost_before = lost is not None and lost.seq < end.seq
+    if end.outcome is Outcome.OK:
+        yield breach(
+            "opened-unadmitted",
+            f"producer {wait.handle} had to wait from {ms(told.t_ns)} on, and had not been let in when its opening "
+            f"succeeded at {ms(end.t_ns)}",
+            *(told, end),
+        )
+    elif end.error is ErrorClass.TIMEOUT and not lost_before and not _has_unanswered(timeline, wait.handle, end):
+        yield breach(
+            "gave-up",
+            f"producer {wait.handle} had to wait from {ms(told.t_ns)} on; that may take as long as others have the "
+            f"topic, and it timed out at {ms(end.t_ns)}",
+            *(told, end),
+        )
 
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        for wait in self._waits.values():
-            if wait.session.conn == event.conn:
-                wait.lost = event
 
-    @on(Completion, "open_producer")
-    def opened(self, event: Completion) -> None:
-        waits = [self._waits.pop(part) for part in list(self._waits) if part[0] == event.handle]
-        # One that is told to wait when it comes back, while the word of its opening is on its way, had been let in.
-        waits = [wait for wait in waits if wait.told.t_ns <= ended_ns(event)]
-        if not waits:
-            return
-        wait = waits[0]
-        if event.outcome is Outcome.OK:
-            self.breach(
-                "opened-unadmitted",
-                f"producer {event.handle} was told to wait at {ms(wait.told.t_ns)}, and had not been let in when its "
-                f"opening succeeded at {ms(event.t_ns)}",
-                wait.told,
-                event,
-            )
-        elif wait.lost is None and event.error is ErrorClass.TIMEOUT and not self._has_unanswered(event.handle):
-            self.breach(
-                "gave-up",
-                f"producer {event.handle} was told to wait at {ms(wait.told.t_ns)}; it may take as long as others have "
-                f"the topic, and timed out at {ms(event.t_ns)}",
-                wait.told,
-                event,
-            )
-
-    def _has_unanswered(self, handle: int | None) -> bool:
-        """Another partition of it waits for any answer at all, and its time may be over."""
-        asking = (one for one in self._sessions() if one.line is not None and one.line.handle == handle)
-        return any(one.request.seq not in self._answered for one in asking)
-
-    @on(Ended)
-    def over(self, event: Ended) -> None:
-        for (handle, _), wait in self._waits.items():
-            closing = self.tracker.lines.closings.get(handle)
-            until_ns = event.t_ns if closing is None else closing.t_ns
-            if wait.lost is not None and late("reconnect", wait.lost.t_ns, until_ns):
-                self.overdue(
-                    "reconnect",
-                    wait.lost.t_ns,
-                    until_ns,
-                    "not-asked-again",
-                    f"producer {handle} waited for its topic when its connection ended at {ms(wait.lost.t_ns)}; it had "
-                    f"neither asked again nor failed by {ms(until_ns)}",
-                    wait.told,
-                    wait.lost,
-                )
-
-    def _sessions(self) -> list[ProducerSession]:
-        return list(self.tracker.producers.values())
-
-    def _is_for(self, session: ProducerSession, event: Frame) -> bool:
-        return (session.conn, session.request.request_id) == (event.conn, event.request_id)
+def _has_unanswered(timeline: Timeline, handle: int, end: Completion) -> bool:
+    """Another partition of it waits for any answer at all, and its time may be over."""
+    asking = (one for one in timeline.registrations if one.producer is not None and one.producer.handle == handle)
+    asked = (one for one in asking if one.frame.seq < end.seq)
+    return any(one.answer is None or one.answer.seq > end.seq for one in asked)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks._final_errors import FinalRefusal
+from assay_conformance.pulsar.checks._final_errors import Final, is_final
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class TopicNotFoundIsFinal(FinalRefusal):
-    requirement = RequirementId("topics.topic-not-found-is-final")
-    skips_plain = True
-    error = "TopicNotFound"
-    means = "the topic does not exist"
-    ends_openings = True
+@check("topics.topic-not-found-is-final")
+def topic_not_found_is_final(timeline: Timeline) -> Says:
+    """topics.topic-not-found-is-final: a producer or consumer whose topic does not exist does not try again."""
+    yield from is_final(timeline, Final("TopicNotFound", "the topic does not exist", ends_openings=True))
