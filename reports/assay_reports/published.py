@@ -1,7 +1,8 @@
 """What of a judged run may be shown to everybody: all but what a listed security deviation explains.
 
-verdicts.json holds everything. Page, JUnit, certificate and terminal are made from this view, unless the deviation was
-asked for by its id. A verdict stays what it is; only what would tell how the failure is brought about is left out.
+verdicts.json and exploration.json hold everything. Page, JUnit, certificate and terminal are made from this view,
+unless the deviation was asked for by its id. A verdict stays what it is; only what would tell how the failure is
+brought about is left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import msgspec
 
 from assay_conformance.model.verdict import Finding, RequirementVerdict
 from assay_reports.expectation_matching import Cell, Entry, EntryState
+from assay_reports.exploration import Exploration
 from assay_reports.outcome import Reason, entry_sentence
 from assay_reports.verdicts import Verdicts
 
@@ -68,6 +70,23 @@ def published(document: Verdicts, disclosed: Collection[str] = ()) -> Verdicts:
 def count_withheld(document: Verdicts, disclosed: Collection[str] = ()) -> int:
     """How many deviations `published` leaves out."""
     return sum(bool(one.security) and one.id not in disclosed for one in document.deviations)
+
+
+def published_exploration(told: Exploration, disclosed: Collection[str] = ()) -> tuple[Exploration, int]:
+    """An exploration without what security deviations explain, except for those whose ids are `disclosed`, and how many
+    deviations that leaves out. exploration.json holds everything."""
+    hidden = [one for one in told.listed if one.security and one.deviation not in disclosed]
+    words = {f"{one.requirement}: {one.code}" for one in hidden}
+    shown = msgspec.structs.replace(
+        told,
+        listed=tuple(one for one in told.listed if one not in hidden),
+        found=tuple(
+            msgspec.structs.replace(one, also=tuple(breach for breach in one.also if breach not in words))
+            for one in told.found
+            if words.isdisjoint(one.known_by)
+        ),
+    )
+    return shown, len({one.deviation for one in hidden})
 
 
 def _row(row: RequirementVerdict, withheld: _Withheld) -> RequirementVerdict:

@@ -10,7 +10,17 @@ import pytest
 from rich.console import Console
 
 from assay_conformance.machines.areas import Area
-from assay_reports.exploration import Exploration, Figures, Found, Once, goals, open_sentences, print_exploration
+from assay_reports.exploration import (
+    Exploration,
+    Figures,
+    Found,
+    Listed,
+    Once,
+    goals,
+    open_sentences,
+)
+from assay_reports.exploration_text import print_exploration
+from assay_reports.published import published_exploration
 
 
 def _document(
@@ -20,6 +30,7 @@ def _document(
     once: tuple[Once, ...] = (),
     wall_s: float = 3.0,
     areas: tuple[str, ...] = (),
+    listed: tuple[Listed, ...] = (),
 ) -> Exploration:
     nothing: dict[str, Any] = dict.fromkeys(Figures.__struct_fields__, 0)
     figures = Figures(**{**nothing, "cases": cases, "wall_s": wall_s, "touched": 0.667})
@@ -31,7 +42,8 @@ def _document(
             "agent": "a",
             "version": "1",
             "seed": 7,
-            **dict.fromkeys(("listed", "unexercised"), ()),
+            "unexercised": (),
+            "listed": msgspec.to_builtins(listed),
             "areas": areas,
             "once": msgspec.to_builtins(once),
             "found": msgspec.to_builtins(found),
@@ -135,3 +147,43 @@ def test_cases_that_say_nothing_of_the_client_are_told(ended: int, said: bool) -
 def test_what_was_found_too_late_to_be_run_again_says_so() -> None:
     once = msgspec.structs.replace(_once(open=True), confirmed=0, tries=0)
     assert "open    a.b: c, found too late to be run again; in 1 Case; runs/1" in _told(1, False, once=(once,))
+
+
+# --- what is not public -----------------------------------------------------------------------------------------------
+
+SECRET = Listed(
+    requirement="ack.one", code="dies", listed_in="ack/one", seen=3, deviation="reads-behind", security=True
+)
+PUBLIC = Listed(requirement="ack.two", code="late", listed_in="ack/two", seen=2, deviation="acks-late")
+
+
+def _published(*disclosed: str, **told: Any) -> str:
+    out = io.StringIO()
+    document, withheld = published_exploration(_document(listed=(SECRET, PUBLIC), **told), disclosed)
+    print_exploration(document, "runs/1", Console(file=out, width=300), withheld)
+    return out.getvalue()
+
+
+def test_security_deviation_that_showed_is_counted_and_not_named() -> None:
+    text = _published()
+    assert "ack.one" not in text
+    assert "known   ack.two: late, in 2 Cases; listed for ack/two\n" in text
+    assert "known   1 deviation with consequences for security not shown: --disclose ID\n" in text
+
+
+def test_security_deviation_is_named_when_its_id_is_given() -> None:
+    text = _published("reads-behind")
+    assert "known   ack.one: dies, in 3 Cases; listed for ack/one\n" in text
+    assert "not shown" not in text
+
+
+def test_cause_that_comes_and_goes_with_a_security_deviation_is_not_shown() -> None:
+    beside = _found(sentence="what tells how", known_by=("ack.one: dies",))
+    assert "what tells how" not in _published(found=(beside,))
+    assert "what tells how" in _published("reads-behind", found=(beside,))
+
+
+def test_news_beside_a_security_deviation_is_shown_without_it() -> None:
+    text = _published(found=(_found(sentence="news", also=("ack.one: dies", "ack.three: lost")),))
+    assert "news" in text
+    assert "breaks as well: ack.three: lost\n" in text

@@ -1,0 +1,110 @@
+"""An exploration in words, for the terminal: while it goes on, and when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from assay_reports.exploration import GOALS_FROM_S, SHARE, SLOW_S, Exploration, Figures, Found, Goal
+from assay_reports.text import clean, counted, one_line
+
+
+def progress_line(figures: Figures, found: int, listed: int) -> str:
+    """What an exploration says of itself while it goes on."""
+    return (
+        f"{counted(figures.cases, 'Case')}, {figures.cases_per_s:.0f}/s, faults in {figures.touched:.0%}, "
+        f"{figures.clauses} of {counted(figures.clauses_there, 'clause')}, {counted(figures.pairs, 'state x fault')}, "
+        f"{counted(found, 'finding')}, {listed} known"
+    )
+
+
+def print_exploration(told: Exploration, folder: str, console: Console, withheld: int = 0) -> None:
+    """Causes first, the figures last, since the end is what stays on the screen. `withheld`: how many security
+    deviations `told` is without."""
+    for found in told.found:
+        for text in _of_cause(found, folder):
+            console.print(text)
+    if withheld:
+        console.print(
+            f"known   {counted(withheld, 'deviation')} with consequences for security not shown: --disclose ID"
+        )
+    for line in _lines(told, folder):
+        console.print(Text(clean(line)))
+
+
+def _of_cause(found: Found, folder: str) -> Iterator[Text]:
+    word = "known" if found.known_by else found.verdict
+    style = {"known": "dim", "fail": "bold red"}.get(word, "yellow")
+    yield Text.assemble((f"{word}  ", style), (f"{found.requirement}: {found.code}", "bold"))
+    yield Text(f"  {one_line(found.sentence)}")
+    size = f"{counted(found.steps, 'step')} and {counted(found.faults, 'fault')}"
+    left = "nothing can be taken away" if found.minimal else "not reduced to the end"
+    others = f" (and other shapes: {found.other_shapes} of them)" if found.other_shapes else ""
+    yield Text(
+        f"  in {counted(found.seen, 'Case')}{others}; again in {found.confirmed} of {found.tries} fresh runs; "
+        f"{size}, {left} ({found.took_s:.0f} s)"
+    )
+    if found.also:
+        yield Text(f"  breaks as well: {', '.join(found.also)}")
+    if found.known_by:
+        together = counted(found.together, "run")
+        yield Text(f"  came and went with what is listed, in {together}: {', '.join(found.known_by)}")
+    yield Text(f"  assay replay {folder}/{found.replay}\n")
+
+
+def _lines(told: Exploration, folder: str) -> Iterator[str]:
+    for listed in told.listed:
+        seen = counted(listed.seen, "Case")
+        yield f"known   {listed.requirement}: {listed.code}, in {seen}; listed for {listed.listed_in}"
+    for once in sorted(told.once, key=lambda one: one.open):
+        kept = f"{folder}/{once.replay}" if once.replay else "what was seen could not be written"
+        word = "open  " if once.open else "once  "
+        yield f"{word}  {once.requirement}: {once.code}, {once.told}; {kept}"
+    if any(once.open for once in told.once):
+        yield (
+            "open    is what broke once, or beside other Cases only, and what nothing explains: a race of this client, "
+            "or a mistake of the bench; no verdict, exit code 3 where nothing fails"
+        )
+    figures = told.figures
+    yield (
+        f"ran     {counted(figures.cases, 'Case')} in {figures.wall_s:.0f} s, and {figures.more_runs} to confirm and "
+        f"reduce, with {counted(figures.agents, 'agent process', 'agent processes')}; seed {told.seed}, "
+        f"{in_words(told.areas)}"
+    )
+    if round(figures.wall_s) >= GOALS_FROM_S:
+        yield "goals   on two idle cores: " + "; ".join(_of_goals(told.goals))
+    yield (
+        f"covered {figures.clauses} of {counted(figures.clauses_there, 'clause')}, "
+        f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
+        f"slower than {SLOW_S:g} s {figures.slow:.0%}"
+    )
+    if figures.harness_errors:
+        yield (
+            f"bench   {counted(figures.harness_errors, 'Case')} ended in trouble of assay's own, or of its brokers, "
+            "and nothing is said of the client by them: exit code 4, or 3 where it was the brokers' alone; report.html "
+            "has examples"
+        )
+    for area in told.gave_nothing:
+        yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"
+    if not (figures.cases or told.interrupted or told.broke_off or told.gave_nothing):
+        yield f"nothing that was drawn had run when {figures.wall_s:.0f} s were over; expected a longer --for"
+    if told.interrupted:
+        yield "interrupted: what was known by then is kept"
+    if told.broke_off:
+        yield f"broken off: what was known by then is kept; {told.broke_off}"
+    yield f"run     {folder}"
+
+
+def _of_goals(reached: Sequence[Goal]) -> Iterator[str]:
+    for goal in reached:
+        form = ".0%" if goal.name.startswith(SHARE) else "g"
+        least = f"{'at least' if goal.met else 'MISSED:'} {goal.least:{form}}"
+        yield f"{goal.measured:{form}} {goal.name.removeprefix(SHARE)} ({least})"
+
+
+def in_words(areas: Sequence[str]) -> str:
+    from assay_conformance.machines.areas import Area
+
+    return "all areas" if set(areas) == set(Area) else ", ".join(areas)
