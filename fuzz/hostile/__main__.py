@@ -140,7 +140,7 @@ def _on_command(
     if keep is None:
         target.forget(sandbox)
     else:
-        print("assay " + " ".join(order.arguments) + f"\n-> {outcome.code} {outcome.err[-2_000:]}")
+        print(f"assay {' '.join(order.arguments)!a}\n-> {outcome.code} {outcome.err[-2_000:]}")
     return Tried(door, number, what, breaches, refused=outcome.code in REFUSALS)
 
 

@@ -42,6 +42,7 @@ GRACE_S = 3.0
 MEMORY_CAP_KIB = 1_600 << 10
 """Where a command is killed, so that an attack on memory does not reach the machine."""
 POLL_S = 0.02
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _PR_SET_CHILD_SUBREAPER = 36
 
 Order = dict[str, Any]
@@ -77,6 +78,9 @@ def supervised(order: Order) -> dict[str, Any]:
     """Run the order in a child; its result once nothing of it is left."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     began = time.monotonic()
+    # A signal that comes while the fork is not the command yet waits until it is: a process that was started the usual
+    # way listens from its first line on.
+    signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
     if (target := os.fork()) == 0:
         become(order)
     killed_for, peak_kib, status = "", 0, None
@@ -125,12 +129,16 @@ def become(order: Order) -> None:
             # Only a process that starts this way shows what the start makes of it.
             for number in closed:
                 os.close(number)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
             os.execv(sys.executable, [sys.executable, "-c", _COMMAND, *order["arguments"]])
         sys.argv = ["assay", *order["arguments"]]
         sys.stdin = os.fdopen(0, "r", encoding="utf-8", errors="backslashreplace", closefd=False)
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        with contextlib.suppress(ImportError, AttributeError):
+            importlib.import_module("assay_fixtures.entry")._listen()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
         sys.modules["assay_fixtures.cli"].main(order["arguments"])
     except SystemExit as error:
         # What comes from here on meets this file, and no longer the command.

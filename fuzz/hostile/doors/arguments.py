@@ -7,9 +7,13 @@ import signal
 from random import Random
 from typing import Final
 
+from fuzz.hostile import places
 from fuzz.hostile.attack import INTERRUPTED, REFUSALS, VERDICT_CODES, Drawn, Order, Sandbox, Signalled, Stream
 from fuzz.hostile.corpus import CASE, Corpus
 
+_FULL: Final = "/dev/full"
+_PLACE: Final = "odd-place"
+"""What lies there is no regular file."""
 WORDS: Final = (
     "",
     " ",
@@ -20,7 +24,7 @@ WORDS: Final = (
     "nan",
     "../../neighbour",
     "/proc/x",
-    "/dev/full",
+    _FULL,
     "x" * 5_000,
     "a\nb",
     "\x1b[31mred",
@@ -34,6 +38,14 @@ WORDS: Final = (
     "{",
     "%s",
     "*",
+    "inf",
+    "9" * 20,
+    "C:",
+    "file:x",
+    "a\udcffb",
+    _PLACE,
+    _PLACE,
+    _PLACE,
 )
 
 _OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
@@ -61,7 +73,28 @@ _OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("explore", "reference", "--for", "1s"): ("--for", "--seed", "--jobs", "--max-disk", "--area"),
     ("tune", "--partitions", "8", "--message-size", "100"): ("--partitions", "--message-size", "--rate"),
     ("ledger", "show"): ("",),
-    ("ledger", "synth", "big", "--messages", "100"): ("--messages", "--seed"),
+    ("ledger", "audit"): ("",),
+    ("ledger", "ingest"): ("", "--out"),
+    ("ledger", "run"): ("", "--out"),
+    ("ledger", "map", "logs/orders.toml"): ("",),
+    ("soak", "nobody"): (
+        *(
+            "--rate",
+            "--producers",
+            "--partitions",
+            "--size",
+            "--keys",
+            "--nack-share",
+            "--seed",
+            "--faults",
+            "--ledger",
+        ),
+        *("--most-leak", "--most-descriptors", "--warm-up"),
+    ),
+    ("watch", "nowhere", "--wait", "0"): ("--wait", "--memory"),
+    ("reconcile",): ("",),
+    ("reconcile", "nowhere"): ("--report", "--spill", "--memory", "--master"),
+    ("ledger", "synth", "big", "--messages", "100"): ("--messages", "--seed", "--parts", "--jobs", "--anomalies"),
     ("broker", "--port", "0", "--http-port", "0"): ("--host", "--port", "--name", "--conf", "--log"),
     ("agent", "check"): ("", "--wheel"),
     ("expectations", "update"): ("", "--file"),
@@ -92,8 +125,13 @@ def arguments(rng: Random, _: Corpus) -> Drawn:
     codes = VERDICT_CODES if descriptors is None else VERDICT_CODES | {4}
     if command[0] == "broker":
         codes |= {INTERRUPTED}
+    if word == _FULL:
+        # A disk without room, where it is written to.
+        codes |= {4}
 
-    def lay(_: Sandbox) -> Order:
+    def lay(sandbox: Sandbox) -> Order:
+        if word == _PLACE:
+            places.put(rng, sandbox.work / _PLACE)
         return Order(
             words,
             codes=codes,
