@@ -25,6 +25,10 @@ MOST_FILE_BYTES: Final = 64 << 20
 MOST_TOML_BYTES: Final = 2 << 20
 """Of a file that people write. Ours has 150 kB."""
 
+MOST_SMALL_CELLS: Final = 10_000_000
+"""Rows times columns of a small table of a ledger, such as its topics or keys: every reader holds all of them, and a
+few bytes of Parquet can say any number."""
+
 # --- exported scripts -------------------------------------------------------------------------------------------------
 
 SCRIPT_WAITS_S: Final = 10.0

@@ -36,6 +36,7 @@ from assay_conformance.ledger.tables import (
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import CURRENT, FileKind, write_document
 from assay_reports import within
+from assay_reports.bounds import MOST_SMALL_CELLS
 from assay_reports.files import writing
 
 INFO = "ledger.json"
@@ -90,11 +91,18 @@ def write_file(ledger: Path, name: str, data: bytes) -> None:
 def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
     """One of the small tables, whole; what was there is replaced."""
     columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)
+    see_size(table, len(columns[0]), f"{ledger / small_name(table)}")
     described = schema(table)
     arrays = [pa.array(list(values), field.type) for values, field in zip(columns, described, strict=True)]
     content = pa.Table.from_arrays(arrays, schema=described)
     pq.write_table(content, data := io.BytesIO(), write_page_checksum=True)
     write_file(ledger, small_name(table), data.getvalue())
+
+
+def see_size(table: Table, rows: int, where: str) -> None:
+    """UsageError where a small table has more rows than readers hold."""
+    if rows > (most := MOST_SMALL_CELLS // len(table.columns)):
+        raise UsageError(f"{where}: has {rows} rows; expected at most {most}")
 
 
 def write_smalls(ledger: Path, rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:

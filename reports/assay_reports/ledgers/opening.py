@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from pyarrow import fs
 
 from assay_conformance.ledger import rows as row_types
@@ -18,7 +19,7 @@ from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.info import LedgerInfo, read_info
 from assay_conformance.ledger.tables import PARTS, SMALL, Table
 from assay_conformance.model.errors import UsageError
-from assay_reports.ledgers.layout import INFO, VERSION_KEY, schema, small_name
+from assay_reports.ledgers.layout import INFO, VERSION_KEY, schema, see_size, small_name
 from assay_reports.ledgers.parquet import UNREADABLE, checked_footer, damage, read_table, said
 from assay_reports.ledgers.places import is_file, names, place, small_file
 
@@ -153,8 +154,19 @@ def smalls(ledger: Ledger) -> Small:
 def as_rows(table: Table, content: Any) -> Iterator[Any]:
     """Rows of an Arrow table that has the table's columns, in any order."""
     row = row_type(table)
-    columns = [content.column(column.name).to_pylist() for column in table.columns]
+    columns = [_values(content.column(column.name)) for column in table.columns]
     return (row(*values) for values in zip(*columns, strict=True))
+
+
+def _values(column: Any) -> list[Any]:
+    if not pa.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    # A text once, however many rows name it.
+    found: list[Any] = []
+    for chunk in column.chunks:
+        texts = chunk.dictionary.to_pylist()
+        found += [None if index is None else texts[index] for index in chunk.indices.to_pylist()]
+    return found
 
 
 def row_type(table: Table) -> Any:
@@ -186,9 +198,11 @@ def _small(files: Any, root: str, table: Table, where: str, info: LedgerInfo) ->
     if not is_file(files, f"{root}/{file}"):
         raise UsageError(f"{where}: the table {table.name} is missing; expected {file}")
     try:
-        content = read_table(f"{root}/{file}", files)
-        _agree(table, content.schema, f"{where}/{file}", info)
-        return tuple(as_rows(table, content))
+        with files.open_input_file(f"{root}/{file}") as stream:
+            metadata = checked_footer(stream)
+        _agree(table, metadata.schema.to_arrow_schema(), f"{where}/{file}", info)
+        see_size(table, metadata.num_rows, f"{where}/{file}")
+        return tuple(as_rows(table, read_table(f"{root}/{file}", files, text_once=True)))
     except UNREADABLE as error:
         raise UsageError(f"{where}: {file} cannot be read, and nothing means anything without it: {said(error)}") from (
             error

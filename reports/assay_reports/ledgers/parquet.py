@@ -61,11 +61,15 @@ def _bytes(stream: Any, at: int, length: int) -> bytes:
     return bytes(stream.read(length))
 
 
-def read_table(path: str, files: Any, schema: Any = None, where: Any = None) -> Any:
-    """The rows of a file of a ledger in the filesystem `files`, those `where` an expression holds."""
+def read_table(path: str, files: Any, schema: Any = None, where: Any = None, *, text_once: bool = False) -> Any:
+    """The rows of a file of a ledger in the filesystem `files`, those `where` an expression holds; with `text_once`,
+    text as dictionaries, which a few bytes may repeat in every row."""
     with files.open_input_file(path) as stream:
         check_sizes(stream)
-    return pq.read_table(path, schema=schema, filters=where, filesystem=files, page_checksum_verification=True)
+        texts = [field.name for field in pq.read_schema(stream) if pa.types.is_string(field.type)] if text_once else []
+    return pq.read_table(
+        path, schema=schema, filters=where, filesystem=files, page_checksum_verification=True, read_dictionary=texts
+    )
 
 
 def batches(paths: Sequence[str], files: Any, schema: Any, columns: Sequence[str], where: Any) -> Iterator[Any]:

@@ -7,15 +7,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from assay_conformance.ledger.rows import Topic
 from assay_conformance.ledger.script import some_info
-from assay_conformance.ledger.tables import STORED
+from assay_conformance.ledger.tables import STORED, TOPIC
 from assay_conformance.model.errors import UsageError
-from assay_reports.bounds import MOST_FILE_BYTES
+from assay_reports.bounds import MOST_FILE_BYTES, MOST_SMALL_CELLS
 from assay_reports.ledgers.ingest.reading import SegmentFile
 from assay_reports.ledgers.ingest.unnamed import info_beside
-from assay_reports.ledgers.layout import INFO, create, write_smalls
+from assay_reports.ledgers.layout import INFO, create, schema, write_small, write_smalls
 from assay_reports.ledgers.mapping.logs import batches
 from assay_reports.ledgers.opening import is_begun, open_ledger
 from assay_reports.ledgers.places import place
@@ -125,3 +129,20 @@ def test_a_name_that_looks_like_a_uri_is_a_folder_here(
 def test_a_place_that_cannot_be_named_is_refused(where: str) -> None:
     with pytest.raises(UsageError, match="cannot be reached: "):
         place(where)
+
+
+def test_a_small_table_of_a_few_bytes_and_many_rows_is_refused(ledger: Path) -> None:
+    rows = MOST_SMALL_CELLS // len(TOPIC.columns) + 1
+    columns = [pa.array(["a"] if field.name == "name" else [0]).cast(field.type) for field in schema(TOPIC)]
+    table = pa.Table.from_arrays(columns, schema=schema(TOPIC)).take(np.zeros(rows, np.int32))
+    pq.write_table(table, ledger / "topic.parquet")
+    assert (ledger / "topic.parquet").stat().st_size < 1 << 20
+    with pytest.raises(UsageError, match=f"has {rows} rows; expected at most {rows - 1}"):
+        open_ledger(str(ledger))
+
+
+def test_a_text_in_many_rows_is_held_once(ledger: Path) -> None:
+    write_small(ledger, TOPIC, [Topic(number, "a" * 1_000) for number in range(1_000)])
+    topics = open_ledger(str(ledger)).small["topic"]
+    assert {topic.name for topic in topics} == {"a" * 1_000}
+    assert len({id(topic.name) for topic in topics}) == 1
