@@ -43,7 +43,7 @@ def takes_several(view: View, consumer: OpenedConsumer) -> bool:
     return by_pattern or len(consumer.topics) != 1 or retry_letter_topic(view, consumer) is not None
 
 
-def asked_nobody(end: Completion) -> bool:
-    """The client refused the call by itself, or ended it as the application closed what it is about: no answer of a
-    broker is the reason."""
+def ended_by_client(end: Completion) -> bool:
+    """Whether the client ended the call by itself, and not because of a broker's answer: it rejected the configuration,
+    or the application closed the producer or consumer."""
     return end.error in (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)

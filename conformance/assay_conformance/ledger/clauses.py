@@ -273,7 +273,7 @@ def scope(
         whole=subscription.whole,
         nack_delay=subscription.nack_delay,
         max_redeliv=subscription.max_redeliv,
-        acks=int(acks and info.each_ack_told),
+        acks=int(acks and info.each_ack_recorded),
         dedup=topic.dedup,
         read_back=topic.read_back,
         ordered=int(kind in ORDERED_TYPES and info.order is Order.PARTITION),

@@ -128,7 +128,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     gates: tuple[Gate, ...] = ()
 
     @property
-    def each_ack_told(self) -> bool:
+    def each_ack_recorded(self) -> bool:
         """Whether every message that was acknowledged has a row that says so. In somebody's logs a cumulative
         acknowledgment stands at its own message only; of our own runs there is a row for each that it covers."""
         return self.origin is not Origin.MAPPED or self.acking.mode not in (Acks.CUMULATIVE, Acks.BOTH)

@@ -59,7 +59,7 @@ def all_rules(evidence: Evidence, kinds: Iterable[type[Rule]] = RULES) -> tuple[
 
 
 def _verdict(requirement: Requirement, rule: Rule, evidence: Evidence, beyond: int) -> RequirementVerdict:
-    verdict, reason = _decision(requirement, rule, beyond, evidence.unread_told)
+    verdict, reason = _decision(requirement, rule, beyond, evidence.unread_reason)
     return RequirementVerdict(
         requirement=requirement.id,
         verdict=verdict,

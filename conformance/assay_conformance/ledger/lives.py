@@ -242,7 +242,7 @@ class Evidence:
         return not writers or not self._unread.isdisjoint(writers)
 
     @property
-    def unread_told(self) -> str:
+    def unread_reason(self) -> str:
         """Whose rows these are, for a sentence; "" where all could be read."""
         if not self._unread:
             return ""

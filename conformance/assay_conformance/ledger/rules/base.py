@@ -90,7 +90,7 @@ class Rule:
     ) -> None:
         """`shown`: by rows that are there, whatever others would say. Else it is none where some cannot be read."""
         if not shown and self.evidence.unread(life, sub):
-            self.undecided(f"{self.evidence.unread_told}, and may explain it: {sentence}")
+            self.undecided(f"{self.evidence.unread_reason}, and may explain it: {sentence}")
             return
         stream, seq = (life.stream, life.seq) if life else (NONE, NONE)
         self.count += 1

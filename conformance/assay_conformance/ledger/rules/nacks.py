@@ -66,7 +66,7 @@ class RedeliveredInWindow(_WaitingRule):
         for sub in life.said:
             nacks = life.nacks(sub)
             if nacks and not life.acks(sub) and self._never_came(life, sub, nacks[-1]):
-                if not self.info.each_ack_told:
+                if not self.info.each_ack_recorded:
                     self.undecided("a cumulative acknowledgment may have ended what was refused, and no row says so")
                     continue
                 self.breach(

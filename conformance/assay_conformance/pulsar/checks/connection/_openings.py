@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.checks.parts import asked_nobody, retry_letter_topic
+from assay_conformance.checks.parts import ended_by_client, retry_letter_topic
 from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Opened, Outcome
@@ -147,7 +147,7 @@ class Openings(Check):
     @on(Completion, "open_producer", "open_consumer")
     def ended(self, event: Completion) -> None:
         opening = None if event.handle is None else self._openings.pop(event.handle, None)
-        if opening is None or event.handle is None or asked_nobody(event):
+        if opening is None or event.handle is None or ended_by_client(event):
             return
         if opening.setback is not None and opening.setback.t_ns > ended_ns(event):
             opening.setback = None  # It came after the open call had ended, and before the bench recorded that.

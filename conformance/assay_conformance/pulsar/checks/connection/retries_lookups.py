@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import CAME, ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, to_client
-from assay_conformance.checks.parts import asked_nobody, topics_of
+from assay_conformance.checks.parts import ended_by_client, topics_of
 from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Closed, Completion, Frame, Invoke, Outcome
@@ -131,7 +131,7 @@ class RetriesLookups(TimedCheck):
         opening = self._openings.pop(event.op, None)
         if opening is not None and event.outcome is Outcome.OK:
             self._open_topics |= opening.topics
-        if opening is None or not (opening.failures or opening.final) or asked_nobody(event):
+        if opening is None or not (opening.failures or opening.final) or ended_by_client(event):
             return
         its_own = (answer for topic, answer in opening.last.items() if not self._may_be_for_open_topic(topic, answer))
         last = max((one for one in its_own if one.t_ns <= ended_ns(event)), key=lambda one: one.seq, default=None)

@@ -82,8 +82,8 @@ class MarkersAreExempt(Check):
             self._breach("compared", text, sent, event)
         elif name.marker is not None and not self._may_be_loaded_as_message(name.marker, event):
             text = (
-                f"a message with sequence id {sent.sequence_id}, which only a marker ({name.marker.sequence_id}) was "
-                "above"
+                f"a message with sequence id {sent.sequence_id}, higher than any message's and lower than a marker's "
+                f"({name.marker.sequence_id}),"
             )
             self._breach("remembered", text, name.marker, sent, event)
 

@@ -49,8 +49,8 @@ class ReceiptsInSendOrder(Check):
             self.breach(
                 "receipt-out-of-order",
                 f"the broker answered sequence id {event.sequence_id} on connection {event.conn} at {ms(event.t_ns)}; "
-                f"expected this before sequence id {arrived.furthest_receipt.sequence_id}, whose SEND arrived later; "
-                "it came after it",
+                f"expected its answer before that to sequence id {arrived.furthest_receipt.sequence_id}, whose SEND "
+                f"arrived later and was answered at {ms(arrived.furthest_receipt.t_ns)}",
                 arrived.furthest_receipt,
                 event,
             )

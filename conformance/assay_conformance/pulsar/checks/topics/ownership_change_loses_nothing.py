@@ -144,8 +144,8 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
             self.breach(
                 "reordered",
                 f"consumer {event.handle} received message {identity.number} of producer {identity.handle} at "
-                f"{ms(event.t_ns)} for the first time, after message {earlier.identity.number} at {ms(earlier.t_ns)}, "
-                "although the producer sent it first; the topic's owner changed or its broker ended in between",
+                f"{ms(event.t_ns)} for the first time; expected it before message {earlier.identity.number}, which "
+                f"came at {ms(earlier.t_ns)}; the topic's owner changed or its broker ended in between",
                 earlier,
                 event,
             )
