@@ -152,9 +152,9 @@ class FrameLink:
         killed = conn in self._dying and by is ClosedBy.CLIENT
         if killed and connection is not None and not connection.to_broker.swallowed:
             by = ClosedBy.FAULT
-        told = connection is None or connection.ended(by, reset)
+        reported = connection is None or connection.ended(by, reset)
         self._progress(now_ns)
-        return told
+        return reported
 
     def client_dies(self, dies: bool) -> None:
         """A fault is about to end the client's process, until another one is to start: that its connections end is not

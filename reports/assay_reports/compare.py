@@ -61,9 +61,9 @@ _NOT = "no finding"
 def _cells(document: Verdicts) -> Mapping[tuple[str, str], str]:
     # A requirement that a Case was not made for may be exercised in one run and not in another, by timing alone.
     return {
-        (cell.requirement, cell.case): told
+        (cell.requirement, cell.case): description
         for cell in document.cells
-        if (told := _describe(cell)) != Verdict.PASS.value
+        if (description := _describe(cell)) != Verdict.PASS.value
     }
 
 

@@ -231,9 +231,9 @@ def _profiles(report: Report) -> list[Text]:
     if not report.claims:
         return []
     claimed = [claim.profile for claim in report.claims if claim.claimed]
-    told = f"profiles claimed, {len(claimed)} of {len(report.claims)}: {_some(claimed) or 'none'}"
+    line = f"profiles claimed, {len(claimed)} of {len(report.claims)}: {_some(claimed) or 'none'}"
     why = "; certificate.json says why not the others" if len(claimed) < len(report.claims) else ""
-    return [Text(clean(told + why))]
+    return [Text(clean(line + why))]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -246,12 +246,12 @@ def _some(names: Sequence[str]) -> str:
 
 def _counted(report: Report) -> str:
     document = report.verdicts
-    told = _list(counts(document.requirements, report.catalogue.requirements)) or "no requirement judged"
+    line = _list(counts(document.requirements, report.catalogue.requirements)) or "no requirement judged"
     # As many as were announced: of a Case whose every requirement is unsupported nothing was run.
     cases = len({cell.case for cell in document.cells if cell.verdict is not Verdict.UNSUPPORTED})
     ended = report.run.ended_unix_ms
     took = f" in {(ended - report.run.started_unix_ms) / 1000:.1f} s" if ended else ""
-    return f"{told} · {counted(cases, 'Case')}{took}"
+    return f"{line} · {counted(cases, 'Case')}{took}"
 
 
 def _list(found: dict[str, int]) -> str:

@@ -254,8 +254,8 @@ def _target(target: out.Target) -> str:
 
 
 def _shape(shape: out.Shape) -> str:
-    told = [(name, getattr(shape, name)) for name in shape.__struct_fields__ if name != "direction"]
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told if value) or "nothing changed"
+    values = [(name, getattr(shape, name)) for name in shape.__struct_fields__ if name != "direction"]
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in values if value) or "nothing changed"
 
 
 def _trigger(trigger: fl.Trigger) -> str:
@@ -272,8 +272,8 @@ def _trigger(trigger: fl.Trigger) -> str:
 
 def _scope(scope: fl.Scope) -> str:
     named = [(name, getattr(scope, name)) for name in scope.__struct_fields__]
-    told = [f"{name.replace('_', ' ')} {value}" for name, value in named if value is not None]
-    return f", on {', '.join(told)}" if told else ""
+    values = [f"{name.replace('_', ' ')} {value}" for name, value in named if value is not None]
+    return f", on {', '.join(values)}" if values else ""
 
 
 def _ordinal(number: int) -> str:

@@ -39,7 +39,7 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
     """One listed failure: finding `code` of `requirement` in `case`. It is a place where a deviation is seen, with what
     holds there: the unit that a run is compared with.
 
-    `leads_to` is what else its cause may bring about beside it: an exploration, whose Cases nobody can list one by
+    `leads_to` is what else its cause may bring about beside it: an exploration, whose Cases cannot be listed one by
     one, takes that for known where the failure itself shows. With `stands_still` that is everything.
     """
 
@@ -92,7 +92,7 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
 
 class Expectations(msgspec.Struct, frozen=True, kw_only=True):
     """The content of one file, of a client (`agent`) or of a broker (`broker`, its name). `tested` is the range of
-    versions somebody ran the suite against."""
+    versions that were tested."""
 
     agent: str = ""
     broker: str = ""

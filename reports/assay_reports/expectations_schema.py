@@ -185,7 +185,7 @@ _DEVIATION: Mapping[str, Reader] = {
     "link": _text("text"),
     "expires": _day,
     "stands_still": _flag,
-    "security": _text("who is to be told first, such as an address"),
+    "security": _text("the contact to report it to first, such as an address"),
 }
 
 _SEEN: Mapping[str, Reader] = {

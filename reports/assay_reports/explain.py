@@ -104,29 +104,29 @@ def _tested(requirement: RequirementId, cases: Iterable[Case]) -> Iterator[Teste
             yield Tested(case=case.id, title=case.title, tier=case.tier.value, faults=faults)
 
 
-def sections(told: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
+def sections(explained: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(heading, its lines), in the order in which a person asks."""
-    yield "Clause", (told.clause, f"{told.level}, the {told.side} side's duty, {told.status}")
-    if told.covers:
-        yield "It covers", tuple(f"{statement.name}: {statement.words}" for statement in told.covers)
-    yield "Sources", tuple(f"{source.name}  {source.link}".rstrip() for source in told.sources)
-    if told.why:
-        yield "Why it matters", (told.why,)
-    yield "A failure means", tuple(line for line in (told.broken, told.counts) if line)
-    if told.reason:
-        yield f"Why it is {told.disposition}", (told.reason,)
-    if told.lever:
-        yield "The lever that was tried", (told.lever,)
-    if told.disposition != Disposition.NOT_TESTABLE:
-        yield "How it is tested", tuple(_lines(told))
-    if told.capabilities:
-        yield "Asked of clients that declare", (", ".join(told.capabilities),)
-    if told.profiles:
-        yield "Profiles", (", ".join(told.profiles),)
+    yield "Clause", (explained.clause, f"{explained.level}, the {explained.side} side's duty, {explained.status}")
+    if explained.covers:
+        yield "It covers", tuple(f"{statement.name}: {statement.words}" for statement in explained.covers)
+    yield "Sources", tuple(f"{source.name}  {source.link}".rstrip() for source in explained.sources)
+    if explained.why:
+        yield "Why it matters", (explained.why,)
+    yield "A failure means", tuple(line for line in (explained.broken, explained.counts) if line)
+    if explained.reason:
+        yield f"Why it is {explained.disposition}", (explained.reason,)
+    if explained.lever:
+        yield "The lever that was tried", (explained.lever,)
+    if explained.disposition != Disposition.NOT_TESTABLE:
+        yield "How it is tested", tuple(_lines(explained))
+    if explained.capabilities:
+        yield "Asked of clients that declare", (", ".join(explained.capabilities),)
+    if explained.profiles:
+        yield "Profiles", (", ".join(explained.profiles),)
 
 
-def _lines(told: Explanation) -> Iterator[str]:
-    for case in told.tested:
+def _lines(explained: Explanation) -> Iterator[str]:
+    for case in explained.tested:
         yield f"{case.case}: {case.title}" + (" (tier full)" if case.tier == "full" else "")
         yield from (f"    {fault}" for fault in case.faults)
-    yield f"Its check, {told.check}, also reads the history of every other Case, wherever the precondition occurs."
+    yield f"Its check, {explained.check}, also reads the history of every other Case, wherever the precondition occurs."

@@ -160,9 +160,9 @@ def read_exploration(data: bytes, where: str) -> Exploration:
     return read_document(data, FileKind.EXPLORATION, Exploration, where)
 
 
-def open_sentences(told: Exploration) -> tuple[str, ...]:
+def open_sentences(explored: Exploration) -> tuple[str, ...]:
     """Why there is no verdict on an exploration, as far as it left something open."""
-    return tuple(f"{once.requirement}: {once.code}, {once.told}" for once in told.once if once.open)
+    return tuple(f"{once.requirement}: {once.code}, {once.told}" for once in explored.once if once.open)
 
 
 def head() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Opening a file that somebody else may have written: only a regular one, and no more of it than is expected; and what
+"""Open a file that may come from elsewhere: only a regular one, and no more of it than is expected; and what
 it means that one cannot be read or written.
 
 A FIFO would keep us waiting for ever, a device has no end. Whatever is wrong with a file is a UsageError that names it

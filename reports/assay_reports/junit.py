@@ -59,9 +59,9 @@ def result(cell: Cell, strict: bool) -> Result:
 
 def junit(report: Report, strict: bool = False) -> bytes:
     """The document; `strict` as for the exit code: a warning is a failure."""
-    told: dict[tuple[str, str], list[Told]] = {}
+    shown: dict[tuple[str, str], list[Told]] = {}
     for failure in report.failures:
-        told.setdefault((failure.cell.requirement, failure.cell.case), []).append(failure)
+        shown.setdefault((failure.cell.requirement, failure.cell.case), []).append(failure)
     document = JUnitXml(clean(f"assay {report.verdicts.subject.client} {report.verdicts.subject.version}"))
     for title, rows in report.chapters():
         wanted = {row.requirement for row in rows}
@@ -69,7 +69,7 @@ def junit(report: Report, strict: bool = False) -> bytes:
         # Together: the library counts all of a suite for each one that comes alone.
         suite.add_testcases(
             [
-                _testcase(cell, told.get((cell.requirement, cell.case), []), strict, report.wall_s(cell))
+                _testcase(cell, shown.get((cell.requirement, cell.case), []), strict, report.wall_s(cell))
                 for cell in report.verdicts.cells
                 if cell.requirement in wanted
             ]
@@ -84,22 +84,22 @@ def junit(report: Report, strict: bool = False) -> bytes:
     return out.getvalue()
 
 
-def _testcase(cell: Cell, told: list[Told], strict: bool, wall_s: float) -> TestCase:
+def _testcase(cell: Cell, shown: list[Told], strict: bool, wall_s: float) -> TestCase:
     testcase = TestCase(name=clean(cell.case), classname=clean(cell.requirement), time=wall_s)
     kind = result(cell, strict)
     if kind is not Result.PASSED:
-        testcase.result = [_result(kind, cell, told)]
+        testcase.result = [_result(kind, cell, shown)]
     elif cell.verdict is not Verdict.PASS:
         testcase.system_out = clean(f"{cell.verdict.value}: {cell.reason}")
     return testcase
 
 
-def _result(kind: Result, cell: Cell, told: list[Told]) -> Skipped | Failure | Error:
+def _result(kind: Result, cell: Cell, shown: list[Told]) -> Skipped | Failure | Error:
     message = one_line(_message(cell))
     if kind is Result.SKIPPED:
         return Skipped(message)
     made = (Failure if kind is Result.FAILURE else Error)(message, type_=_type(cell))
-    made.text = clean("\n\n".join(_story(failure) for failure in told))
+    made.text = clean("\n\n".join(_story(failure) for failure in shown))
     return made
 
 

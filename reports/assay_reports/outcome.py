@@ -158,12 +158,12 @@ def _of_stated(entry: Entry) -> Reason | None:
 def entry_sentence(entry: Entry) -> str:
     """Why an entry that is stale or expired fails the run."""
     listed = entry.expectation
-    told = (
+    description = (
         "is listed as a failure and passes; take the entry out"
         if entry.state is EntryState.STALE
         else f"is listed until {listed.expires}; look again, then move the date or take the entry out"
     )
-    return f"{listed.requirement} in {listed.case}: {listed.code} {told}"
+    return f"{listed.requirement} in {listed.case}: {listed.code} {description}"
 
 
 def _nothing(standing: Matching, selected: int, explored: bool) -> list[Reason]:

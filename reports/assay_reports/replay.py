@@ -57,8 +57,8 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def replay_of(run: RunInfo, case: Case, findings: Iterable[Finding], requirements: Mapping[str, Requirement]) -> Replay:
-    """The replay file of a Case with `findings`; each (requirement, code) is told once, by its first finding. What the
-    Case is about stands first."""
+    """The replay file of a Case with `findings`; each (requirement, code) is listed once, by its first finding. What
+    the Case is about stands first."""
     first: dict[tuple[str, str], Finding] = {}
     for finding in sorted(findings, key=lambda finding: finding.requirement not in case.requirements):
         first.setdefault((finding.requirement, finding.code), finding)
@@ -100,10 +100,10 @@ def read_replay(data: bytes, where: str) -> Replay:
 def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
     """What running the Case again came to.
 
-    STILL FAILS when any listed breach shows again; of several it is told how many do, and which requirements are kept
-    now. FIXED only when every listed requirement was judged and kept: one that could not be judged, or broke in another
-    way, leaves the question open, and open is ERROR. A Case in which nothing broke, as in most that an exploration
-    draws, PASSES when nothing does now, and else it is ERROR.
+    STILL FAILS when any listed breach shows again; of several the sentence says how many do, and which requirements are
+    kept now. FIXED only when every listed requirement was judged and kept: one that could not be judged, or broke in
+    another way, leaves the question open, and open is ERROR. A Case in which nothing broke, as in most that an
+    exploration draws, PASSES when nothing does now, and else it is ERROR.
     """
     current = [judgement for judgement in judgements if not judgement.superseded]
     found = {(finding.requirement, finding.code): finding for j in current for finding in j.findings}

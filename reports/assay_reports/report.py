@@ -1,4 +1,4 @@
-"""What every writer (terminal, JUnit, page) is given: a judged run, and the failures in it told in full once."""
+"""What every writer (terminal, JUnit, page) is given: a judged run, and each of its failures in full, once."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _of_this_schema(text: str, listed: Expectations) -> str:
 
 
 def _edited(text: str, where: str, listed: Expectations, kept: Mapping[str, Deviation | None]) -> str:
-    """The text with each deviation that changed written anew, below the comments that it had."""
+    """The text with each deviation that changed rewritten, below the comments that it had."""
     head, blocks = _split(text)
     if len(blocks) != len(listed.deviations):
         raise UsageError(f"{where}: cannot be edited safely; expected each cause under a [[deviation]] of its own")

@@ -36,7 +36,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 class Met(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A listed deviation that is in force for the version of the run, and in how many Cases of the run it showed.
 
-    `security` names who is to be told first: such a deviation is no matter for everybody. `broker`: whose it is, where
+    `security` names the contact to report it to first: such a deviation is not published. `broker`: whose it is, where
     it is not the client's.
     """
 

@@ -125,8 +125,8 @@ def _statements(text: str) -> dict[str, Statement]:
     """By section and name; one that is only a sentence is covered by some requirement."""
     found: dict[str, Statement] = {}
     for section, table in _tables(_STATEMENTS, text).items():
-        for name, told in table.items():
-            fields = told if isinstance(told, dict) else {"words": told}
+        for name, stated in table.items():
+            fields = stated if isinstance(stated, dict) else {"words": stated}
             if name != "title":
                 fields = {**fields, "name": f"{section}/{name}", "title": table.get("title", section)}
                 found[fields["name"]] = _converted(_STATEMENTS, fields["name"], fields, Statement)

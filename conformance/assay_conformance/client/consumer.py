@@ -155,19 +155,21 @@ class Consumer(Handler):
     def _flush_before_seek(self) -> None:
         self._acks.flush()
 
-    def has_more(self, told: Callable[[bool | Failed], None]) -> None:
+    def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
         """Whether the topic holds a message behind the place where this reader is."""
         reading = self._reading
         if reading is None or not self.ready:
             text = "the consumer is not connected" if reading is not None else "this is told of readers only"
-            told(Failed(ErrorClass.TRANSPORT if reading is not None else ErrorClass.INVALID_CONFIG, text, certain=True))
+            on_answer(
+                Failed(ErrorClass.TRANSPORT if reading is not None else ErrorClass.INVALID_CONFIG, text, certain=True)
+            )
             return
         if self.version < LAST_ID_SINCE:
-            told(Failed(ErrorClass.OTHER, "the broker is too old to be asked for its last message", certain=True))
+            on_answer(Failed(ErrorClass.OTHER, "the broker is too old to be asked for its last message", certain=True))
             return
 
         def answered(answer: Frame | Refusal) -> None:
-            told(answer.failed() if isinstance(answer, Refusal) else reading.has_more(answer.body))
+            on_answer(answer.failed() if isinstance(answer, Refusal) else reading.has_more(answer.body))
 
         self.ask(
             lambda request_id: command(

@@ -71,19 +71,19 @@ class Letters:
     def retry(self, letter: Outgoing, delay_ms: int, posted: Callable[[Result], None]) -> None:
         """To the retry letter topic, to come again after `delay_ms`, or once too often to the dead letter topic."""
         times = 1 + _number(letter.properties, RECONSUME_TIMES)
-        told = {RECONSUME_TIMES: str(times), DELAY_TIME: str(delay_ms)}
+        own_properties = {RECONSUME_TIMES: str(times), DELAY_TIME: str(delay_ms)}
         if 0 < self._settings.max_redeliver_count < times:
             self.move_to_dead_letter(letter, posted)
             return
-        self._post(self._retry_topic, self._retry_letter(letter, told, delay_ms), posted)
+        self._post(self._retry_topic, self._retry_letter(letter, own_properties, delay_ms), posted)
 
     def close(self) -> None:
         for producer in self._producers.values():
             producer.close(ignore)
 
-    def _retry_letter(self, letter: Outgoing, told: Mapping[str, str], delay_ms: int) -> Outgoing:
+    def _retry_letter(self, letter: Outgoing, own_properties: Mapping[str, str], delay_ms: int) -> Outgoing:
         due_ms = self._shared.unix_ms() + delay_ms
-        return replace(letter, properties={**letter.properties, **told}, deliver_at_ms=due_ms)
+        return replace(letter, properties={**letter.properties, **own_properties}, deliver_at_ms=due_ms)
 
     def _post(self, topic: str, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         producer = self._producers.get(topic)

@@ -117,7 +117,7 @@ class Publisher:
             for name, partition in parts
         ]
 
-    def _widen(self, partitions: range, told: Callable[[bool], None]) -> None:
+    def _widen(self, partitions: range, on_done: Callable[[bool], None]) -> None:
         def opened(result: Result) -> None:
             wanted = isinstance(result, Done) and not self._closed
             if wanted:
@@ -125,7 +125,7 @@ class Publisher:
             else:
                 for producer in added:
                     producer.close(_ignore)
-            told(wanted)
+            on_done(wanted)
 
         added = self._new(partitions, opened)
         for producer in added:

@@ -1,4 +1,4 @@
-"""Certificates: what a row says about the rows before it, so that nobody has to look back to judge it.
+"""Certificates: what a row says about the rows before it, so that judging it needs no earlier row.
 
 The ingest computes them, vectorised, from the rows of one writer in their order; this is the exact reference that the
 audit and the tests compare it with. Each takes the rows of one consumer (or of one stream) and gives one value a row.
@@ -18,7 +18,7 @@ _NACK = AckKind.NACK
 LEAST_GAP = -(1 << 31)
 MOST_GAP = (1 << 31) - 1
 NOT_STORED = -1
-"""As the ledger of a message id: the receipt of a duplicate, or an agent that was told no id."""
+"""As the ledger of a message id: the receipt of a duplicate, or an agent that got no id."""
 
 Line = TypeVar("Line", int, tuple[int, int])
 
@@ -68,7 +68,7 @@ def of_consumer(
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
-    """`ord` of each outcome of one stream, as they were heard, first attempts that were told an id among themselves:
+    """`ord` of each outcome of one stream, as they were heard, first attempts that got an id among themselves:
     1 where the message lies behind everything heard before, -1 where only its number does, 0 where neither does."""
     furthest = (NONE, NONE, NONE)
     greatest = -1

@@ -111,7 +111,7 @@ class Second(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Of the messages that were asked for in an epoch: how they fared. `lost`: pairs of a message told ok and a whole
+    """Of the messages that were asked for in an epoch: how they fared. `lost`: pairs of a confirmed message and a whole
     subscription that never got it; `again`: deliveries beyond the first of a subscription. Latencies are from the first
     attempt to the first delivery of each subscription, -1 where there is none."""
 
@@ -248,14 +248,14 @@ def windows(rows: Rows, small: Small, drawn: bool = True) -> tuple[Window, ...]:
 
 
 def _lost(rows: Rows, small: Small) -> Mapping[Message, int]:
-    """Of messages that were told ok: how many subscriptions that are owed them never got them."""
+    """Of confirmed messages: how many subscriptions that are owed them never got them."""
     ok = Result.OK
-    told = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
+    confirmed = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
     lost: Counter[Message] = Counter()
     for subscription in small.subscriptions.values():
         if subscription.whole:
             got = {(row.stream, row.seq) for row in rows.deliveries if row.sub == subscription.sub}
-            missing = (one for one in told - got if covers(subscription, small.streams[one[0]].topic))
+            missing = (one for one in confirmed - got if covers(subscription, small.streams[one[0]].topic))
             lost.update(missing)
     return lost
 

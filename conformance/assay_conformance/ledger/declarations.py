@@ -36,7 +36,7 @@ class SegmentOpened(_Declaration, frozen=True, tag="segment"):
 class StreamDeclared(_Declaration, frozen=True, tag="stream"):
     """`stream` is the handle, `case` the case of its payloads' identities, `seed` that of their blocks.
 
-    Without a seed nobody can say whether a payload is as it was sent but by comparing both ends.
+    Without a seed, whether a payload is unchanged can only be judged by comparing both ends.
     """
 
     stream: int

@@ -94,7 +94,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
 
     `order` holds for every subscription whose type can keep it. `acking` is how applications acknowledged: its `mode`
     is `individual`, `cumulative`, `both`, `none` or `unknown`; `batch_index`, whether messages of a batch were
-    acknowledged one by one; `receipts`, whether a call ended when the broker had confirmed it; null, where nobody knows
+    acknowledged one by one; `receipts`, whether a call ended when the broker had confirmed it; null if unknown
     or it was not the same throughout. `self_checking`: payloads say what they should be, so `delivery.ok` is never 2.
     `checksums`: `crc` stands in every row of `attempt` and `delivery`; without it payloads that do not say what they
     should be are not compared. Times of the tables are µs since `started_unix_ms`. `grace_us` after the last send a
@@ -134,9 +134,9 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
         return self.origin is not Origin.MAPPED or self.acking.mode not in (Acks.CUMULATIVE, Acks.BOTH)
 
 
-def versions(told: Mapping[Part, str]) -> dict[str, str]:
-    """For `LedgerInfo.versions`, without what nobody could tell."""
-    return {part.value: version for part, version in told.items() if version}
+def versions(reported: Mapping[Part, str]) -> dict[str, str]:
+    """For `LedgerInfo.versions`, without unknown ones."""
+    return {part.value: version for part, version in reported.items() if version}
 
 
 def acks(*, individual: bool, cumulative: bool) -> Acks:

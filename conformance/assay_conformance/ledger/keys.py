@@ -1,9 +1,9 @@
 """Whose a key was, and in which order several consumers of a Key_Shared subscription got it.
 
 A key may be handed on for a while after somebody came: what its former consumer has in its queue is handed over late,
-and the next one gets it only then. So one turn behind the other proves nothing; while nobody came or went and no fault
-acted, turns that overlap do. And whoever comes or goes, nobody gets a message of a key before another one has got all
-that was sent before it: a certificate tells that of one consumer, and here it is told across them.
+and the next one gets it only then. So one turn behind the other proves nothing; while no consumer attached or left and
+no fault acted, turns that overlap do. And whoever comes or goes, no consumer gets a message of a key before another one
+has got all that was sent before it: a certificate shows that of one consumer, and here it is judged across them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEYED_TYPE = "Key_Shared"
 MOST_MOVED = 1_000
-"""Keys that are told of, and messages that were overtaken; a ledger with more of them has said enough."""
+"""Keys that are reported, and messages that were overtaken; a ledger with more of them has said enough."""
 
 _LEAST_US, _MOST_US = -(1 << 62), 1 << 62
 

@@ -43,7 +43,7 @@ class Life:
 
     @property
     def told_at(self) -> int | None:
-        """When it was told to be stored, for the first time."""
+        """When it was first reported as stored."""
         if len(self.outcomes) == 1:
             only = self.outcomes[0]
             return only.t if only.code == _OK else None
@@ -51,7 +51,7 @@ class Life:
 
     @property
     def surely_failed(self) -> bool:
-        """Every attempt was told to have failed. One that has no end, or an unknown one, may be stored."""
+        """Every attempt was reported as failed. One that has no end, or an unknown one, may be stored."""
         for row in self.outcomes:
             if row.code != _FAIL:
                 return False
@@ -145,7 +145,7 @@ class Evidence:
     # --- clocks ---
 
     def clock_error(self, *, stream: int | None = None, consumers: tuple[int, ...] = ()) -> int | None:
-        """How far the clocks of these writers may be apart, in µs; None when nobody knows."""
+        """How far the clocks of these writers may be apart, in µs; None if unknown."""
         numbers = {self.small.consumers[number].writer for number in consumers}
         if stream is not None:
             numbers.add(self.small.streams[stream].writer)
@@ -221,7 +221,7 @@ class Evidence:
 
     def rows_lost(self, sub: int, since_us: int) -> bool:
         """Whether a consumer that was there at `since_us` or later, up to the grace, was killed with rows in its hands:
-        it may have got, and acknowledged, what nobody else saw."""
+        it may have got, and acknowledged, what no other consumer saw."""
         return any(self.killed_with_rows(consumer, since_us) for consumer in self.consumers_of(sub))
 
     def has_holes(self, writer: int) -> bool:
@@ -232,7 +232,7 @@ class Evidence:
         )
 
     def unread(self, life: Life | None = None, sub: int = NONE) -> bool:
-        """Whether any row of a message, or of a subscription's consumers, may stand where nobody can read it; of
+        """Whether any row of a message, or of a subscription's consumers, may be in an unreadable part; of
         neither, any row at all."""
         if not self._unread or NONE in self._unread:
             return bool(self._unread)

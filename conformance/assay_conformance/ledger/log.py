@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay_conformance.ledger.collection import Small
 
 MOST_BEHIND = 1_000
-"""Messages that are told of; a ledger with more of them has said enough."""
+"""Messages that are reported; a ledger with more of them has said enough."""
 
 
 class Behind(NamedTuple):

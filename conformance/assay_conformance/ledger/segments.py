@@ -108,7 +108,7 @@ _CONSUMER = Field("consumer", "i", "the consumer, as declared")
 _KEY = Field("key", "i", "the key, as declared; -1: none")
 _SIZE = Field("size", "I", "bytes of the payload")
 _CRC = Field("crc", "I", "CRC-32 (zlib) of the uncompressed payload")
-_LEDGER = Field("ledger", "q", "ledger of the message id; -1: none was told")
+_LEDGER = Field("ledger", "q", "ledger of the message id; -1: none was reported")
 _ENTRY = Field("entry", "q", "entry of the message id")
 _BATCH = Field("batch", "i", "index inside its batch; -1: alone in its entry")
 _ATTEMPT = Field("attempt", "H", "0: first call for this message; then 1, 2, ...")
@@ -206,7 +206,7 @@ class Damage(NamedTuple):
 
     @property
     def rows(self) -> int | None:
-        """How many records were in it; None where nobody knows."""
+        """How many records were in it; None if unknown."""
         record = None if self.kind is None else RECORDS.get(self.kind)
         return None if record is None else (self.skipped - HEAD_BYTES) // record.size
 

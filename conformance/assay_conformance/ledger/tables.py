@@ -120,7 +120,7 @@ _CRC = Column("crc", Kind.I32, "CRC-32 (zlib) of the uncompressed payload, as a 
 _SUB = Column("sub", Kind.I16, "row of `subscription`; below 2047", below=2047)
 _CONSUMER = Column("consumer", Kind.I32, "row of `consumer`")
 _PLACE = (
-    Column("ledger", Kind.I64, "ledger of the message id; -1: none was told", Layout.DELTA),
+    Column("ledger", Kind.I64, "ledger of the message id; -1: none was reported", Layout.DELTA),
     Column("entry", Kind.I64, "entry of the message id", Layout.DELTA),
     Column("batch", Kind.I32, "index inside its batch; -1: alone in its entry"),
 )
@@ -157,7 +157,7 @@ OUTCOME = Table(
         Column(
             "ord",
             Kind.I8,
-            "among first attempts that were told an id: 1: seq and id lie behind those heard before in the stream; -1: "
+            "among first attempts that got an id: 1: seq and id lie behind those heard before in the stream; -1: "
             "seq does, id does not; 0: seq does not; of all other outcomes 1",
             ours=True,
         ),
@@ -305,10 +305,10 @@ WRITER = Table(
     "writer",
     "one process that wrote rows: its clock, and how its file ends",
     (
-        Column("writer", Kind.I32, "number; -1: nobody knows whose rows are missing, they may be anybody's"),
+        Column("writer", Kind.I32, "number; -1: unknown; rows of any stream may be missing"),
         Column("name", Kind.TEXT, "what it is called in file names"),
         Column("clock_offset", Kind.I64, "µs that were taken from its clock to get the run's"),
-        Column("clock_error", Kind.I64, "µs that this may be wrong by; -1: nobody knows"),
+        Column("clock_error", Kind.I64, "µs that this may be wrong by; -1: unknown"),
         Column(
             "dropped",
             Kind.I64,
@@ -332,7 +332,7 @@ EPOCH = Table(
         Column("target", Kind.TEXT, "to what: `broker 0`, `client`, ..."),
         Column("t_from", Kind.I64, "when it began"),
         Column("t_to", Kind.I64, "when it was healed; null: never", nullable=True),
-        Column("restart", Kind.I8, "0: nobody died; 1: a broker or store was killed; 2: stopped gracefully"),
+        Column("restart", Kind.I8, "0: no process ended; 1: a broker or store was killed; 2: stopped gracefully"),
         Column("sub", Kind.I16, "the subscription concerned, -1: all"),
         Column("in_flight", Kind.I32, "sends in flight when it began; -1: not counted"),
     ),

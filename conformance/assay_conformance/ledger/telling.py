@@ -40,9 +40,9 @@ def _events(life: Life, evidence: Evidence) -> Iterator[tuple[int, str]]:
             sent.t,
             f"{at(sent.t)} sent{f' again ({sent.attempt})' if sent.attempt else ''}: {sent.size} bytes{named}{due}",
         )
-    for told in life.outcomes:
-        where = f" as {id_of(told)}" if told.ledger != NONE else ""
-        yield told.t, f"{at(told.t)} told: {_RESULTS[Result(told.code)]}{where}"
+    for outcome in life.outcomes:
+        where = f" as {id_of(outcome)}" if outcome.ledger != NONE else ""
+        yield outcome.t, f"{at(outcome.t)} told: {_RESULTS[Result(outcome.code)]}{where}"
     for sub, copies in life.given.items():
         for row in copies:
             who = f"{small.consumers[row.consumer].name} of {small.subscriptions[sub].name}"
@@ -65,6 +65,8 @@ def _overlaps(epoch: Epoch, from_us: int, to_us: int) -> bool:
 
 
 def _in_short(life: Life) -> str:
-    told = [f"{_RESULTS[Result(row.code)]}{f' as {id_of(row)}' if row.ledger != NONE else ''}" for row in life.outcomes]
+    outcome = [
+        f"{_RESULTS[Result(row.code)]}{f' as {id_of(row)}' if row.ledger != NONE else ''}" for row in life.outcomes
+    ]
     copies = sum(len(rows) for rows in life.given.values())
-    return ", ".join([*(told or ["no outcome"]), f"delivered {copies} times" if copies != 1 else "delivered once"])
+    return ", ".join([*(outcome or ["no outcome"]), f"delivered {copies} times" if copies != 1 else "delivered once"])

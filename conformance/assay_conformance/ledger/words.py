@@ -151,8 +151,8 @@ _ACKED = "kind in (0, 2)"
 WORDS: tuple[Folded, ...] = (
     _mask("sb", _A, ALL, _always, "asked for"),
     Folded("sx", _A, Merge.XOR, SQL_CRC, "attempt = 0", lambda r: None if r.attempt else _crc(r), "their payloads"),
-    _mask("rb", _O, "code = 0", lambda r: r.code == _OK, "told to be stored"),
-    _mask("xb", _O, "code = 1", lambda r: r.code == _FAIL, "told not to be stored"),
+    _mask("rb", _O, "code = 0", lambda r: r.code == _OK, "reported as stored"),
+    _mask("xb", _O, "code = 1", lambda r: r.code == _FAIL, "reported as failed"),
     _count("badord", _O, "code = 0 and ord < 1", lambda r: r.code == _OK and r.ord < 1, "ids out of order"),
     _mask("db", _D, ALL, _always, "delivered", ALL),
     _mask("fb", _D, "redeliv = 0", lambda r: r.redeliv == 0, "delivered with a redelivery count of 0", ALL),

@@ -377,7 +377,7 @@ class Undecodable(_Event, frozen=True, tag="undecodable"):
 class Stored(_Event, frozen=True, tag="stored"):
     """An entry was appended to `topic` (the local name of the topology, with `-partition-N` where partitioned).
 
-    `late`: nobody saw it appended. It was delivered, or read in the end, and is there since some moment before.
+    `late`: its append was not observed. It was delivered, or read in the end, and is there since some moment before.
     `described` is what its metadata says, None where it cannot be decoded: a broker stores such an entry all the same.
     """
 
@@ -495,7 +495,7 @@ class AgentEnded(_Event, frozen=True, tag="agent-ended"):
 
 
 class Garbled(_Event, frozen=True, tag="garbled"):
-    """The agent contradicted its protocol (a second answer, one nobody asked for); what it said then was ignored."""
+    """The agent contradicted its protocol (a second answer, an unsolicited one); what it said then was ignored."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""What a Case needs of its broker, read off the Case itself: nobody has to declare it, and nobody can forget to.
+"""What a Case needs of its broker, read off the Case itself: so it needs no declaration that could be forgotten.
 
 A need is a word: a broker verb (`step:hold_store`), a setting of broker.conf that it changes
 (`setting:expiry_check_ms`), a constant of the protocol (`announces:keep_alive_ms`), several brokers, a process of a

@@ -122,7 +122,8 @@ class Stop(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, tag="stop"
 
 
 class Disconnect(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, tag="disconnect", tag_field="do"):
-    """Off its network, and no connection is told; healed by putting it back. Containers have one of their own."""
+    """Detached from its network, without closing connections; healed by attaching it again. Containers have their own
+    network."""
 
 
 class FillDisk(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, tag="fill-disk", tag_field="do"):

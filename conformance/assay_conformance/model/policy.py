@@ -85,7 +85,7 @@ class SubscribeRate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
 
 class AutoCreation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Whether a topic nobody created becomes one when it is first used, and with how many partitions (0 = none)."""
+    """Whether a topic is created when it is first used, and with how many partitions (0 = none)."""
 
     enabled: bool = True
     partitions: int = 0

@@ -32,8 +32,8 @@ class Status(StrEnum):
 
 
 class Disposition(StrEnum):
-    """What becomes of an entry. TESTED: a breach counts as its level says. OBSERVED: what a client does is told, and
-    counts neither way. NOT_TESTABLE: no lever brings its precondition about, so nothing judges it."""
+    """What becomes of an entry. TESTED: a breach counts as its level says. OBSERVED: what a client does is reported,
+    and counts neither way. NOT_TESTABLE: no lever brings its precondition about, so nothing judges it."""
 
     TESTED = "tested"
     OBSERVED = "observed"
@@ -114,7 +114,7 @@ class Profile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     narrow: bool = False
 
     def takes(self, requirement: Requirement) -> bool:
-        """Broker-side requirements are nobody's to claim, and what nothing judges is not claimed."""
+        """No client can claim a broker-side requirement, and what is not judged is not claimed."""
         if requirement.disposition is Disposition.NOT_TESTABLE:
             return False
         needs = set(requirement.capabilities)

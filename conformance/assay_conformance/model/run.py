@@ -52,7 +52,7 @@ UnixMs = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000)]
 class RunInfo(Header, frozen=True, kw_only=True):
     """`facts.client_version` is the version asked for, `announced` what the library said in its `hello`, empty before.
 
-    `build` is a digest of what was installed as the client, empty when nobody could tell.
+    `build` is a digest of what was installed as the client, empty if unknown.
     `options` are those of the command, by name, as far as they can change a verdict; `seed` is that of the generated
     part of the plan. Times are milliseconds since 1970.
     """

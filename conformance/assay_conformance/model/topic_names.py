@@ -1,7 +1,7 @@
 """What the partitions of a topic are called, in full names and in a topology's own alike: `TOPIC-partition-N`.
 
 A name that ends otherwise is that of a topic which is no partition: a letter topic of a partition, or a number that
-nobody would write so, as in `-partition-01` (TopicName.getPartitionIndex).
+no client writes it so, as in `-partition-01` (TopicName.getPartitionIndex).
 """
 
 from __future__ import annotations

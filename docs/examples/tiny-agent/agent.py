@@ -33,16 +33,16 @@ def send(c, message):
     return {"message_id": place(OPEN[c["producer"]].send(data))}
 
 def receive(c):
-    told, end = DELIVERED[c["consumer"]], time.monotonic() + c["timeout_ms"] / 1000
-    before = len(told)
+    got, end = DELIVERED[c["consumer"]], time.monotonic() + c["timeout_ms"] / 1000
+    before = len(got)
     with contextlib.suppress(pulsar.Timeout):
-        while len(told) < before + c["count"]:
-            told.append(OPEN[c["consumer"]].receive(max(1, int((end - time.monotonic()) * 1000))))
-            data = told[-1].data()
-            say("received", consumer=c["consumer"], delivery=len(told), message_id=place(told[-1].message_id()),
+        while len(got) < before + c["count"]:
+            got.append(OPEN[c["consumer"]].receive(max(1, int((end - time.monotonic()) * 1000))))
+            data = got[-1].data()
+            say("received", consumer=c["consumer"], delivery=len(got), message_id=place(got[-1].message_id()),
                 size=len(data), digest=zlib.crc32(data), data=base64.b64encode(data).decode(),
                 identity=struct.unpack(">IIQ", data[:16]) if len(data) >= 16 else None)
-    return {"count": len(told) - before}
+    return {"count": len(got) - before}
 
 def acknowledge(c):
     for message in [DELIVERED[c["consumer"]][number - 1] for number in c["messages"]]:

@@ -272,11 +272,11 @@ class Pair:
         self._pass_rest(sender)
         if error is not None and sender is self.broker:
             self._proxy.failed(self.client.broker, error)
-        told = self._reports_end(sender, reset=error is not None)
+        reported = self._reports_end(sender, reset=error is not None)
         sender.gone = True
         if sender.other.gone:
             self._proxy.over(self)
-        elif told and not self._cut:
+        elif reported and not self._cut:
             if error is not None:
                 sender.other.reset(abrupt=False)
             else:
@@ -310,8 +310,8 @@ class Pair:
         """Whether the other side may know that this one has ended the connection."""
         if not self.known:
             return True
-        told = self._link.ended(self.number, sender.by, reset, self._proxy.now_ns())
+        reported = self._link.ended(self.number, sender.by, reset, self._proxy.now_ns())
         # The link may have cut it meanwhile.
-        self.known = self.known and not told
+        self.known = self.known and not reported
         self._proxy.wake()
-        return told
+        return reported

@@ -87,8 +87,8 @@ class Api:
 
     def create(self, name: str, upstream: str) -> Proxy:
         """A proxy on a port of the kernel's choice."""
-        told = {"name": name, "upstream": upstream, "listen": f"{_OWN_HOST}:0", "enabled": True}
-        return self._answer(Proxy, "post", "/proxies", told)
+        request = {"name": name, "upstream": upstream, "listen": f"{_OWN_HOST}:0", "enabled": True}
+        return self._answer(Proxy, "post", "/proxies", request)
 
     def destroy(self, name: str) -> None:
         """The proxy and its connections end."""
@@ -119,18 +119,18 @@ class Api:
         """By name; those of others as well."""
         return self._answer(dict[str, Proxy], "get", "/proxies")
 
-    def _compare(self, told: Toxic, taken: Toxic) -> None:
-        if taken != told:
-            raise PeerError(f"{self._who()}: was told {told} and took {taken}; is it toxiproxy 2.x?")
+    def _compare(self, request: Toxic, taken: Toxic) -> None:
+        if taken != request:
+            raise PeerError(f"{self._who()}: was told {request} and took {taken}; is it toxiproxy 2.x?")
 
-    def _answer(self, type: type[T], method: str, path: str, told: object = None) -> T:
-        content = self._ask(method, path, told)
+    def _answer(self, type: type[T], method: str, path: str, request: object = None) -> T:
+        content = self._ask(method, path, request)
         try:
             return decode_json(content, msgspec.json.Decoder(type))
         except MalformedError as error:
             raise PeerError(f"{self._who()}: {method} {path}: unexpected answer: {error}") from error
 
-    def _ask(self, method: str, path: str, told: object = None) -> bytes:
+    def _ask(self, method: str, path: str, request: object = None) -> bytes:
         import requests
 
         library = _library()
@@ -138,8 +138,8 @@ class Api:
         how: dict[str, Any] = {"timeout": TOXIPROXY_ANSWER_S, "proxies": {"http": None, "all": None}}
         # Whoever reads it finds what was read here.
         how |= {"stream": True, "hooks": {"response": _bounded}}
-        if told is not None:
-            how["json"] = told
+        if request is not None:
+            how["json"] = request
         try:
             response = getattr(self._consumer, method)(path, **how)
         except (library.ProxyExists, library.NotFound, library.InvalidToxic) as refusal:

@@ -39,8 +39,8 @@ def needed(names: Iterable[str]) -> list[Piece]:
         if name not in found:
             found.update(known[name].names)
             left += [used for used in known[name].uses if used in known]
-    told = [piece for name, piece in known.items() if name == piece.names[0] and name in found]
-    return sorted(told, key=lambda piece: (MODULES.index(piece.folder), not piece.is_constant))
+    by_module = [piece for name, piece in known.items() if name == piece.names[0] and name in found]
+    return sorted(by_module, key=lambda piece: (MODULES.index(piece.folder), not piece.is_constant))
 
 
 def used(source: str) -> frozenset[str]:
@@ -72,12 +72,12 @@ def pieces() -> Mapping[str, Piece]:
 def imports(source: str) -> list[str]:
     """The import statements of what a text uses."""
     wanted = used(source)
-    told: dict[str, list[str]] = {}
+    by_module: dict[str, list[str]] = {}
     for name, module in sorted(_imported().items()):
         if name in wanted:
-            told.setdefault(module, []).append(name)
-    plain = [f"import {name}" for name in told.pop("", ())]
-    return plain + [f"from {module} import {', '.join(names)}" for module, names in sorted(told.items())]
+            by_module.setdefault(module, []).append(name)
+    plain = [f"import {name}" for name in by_module.pop("", ())]
+    return plain + [f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items())]
 
 
 @cache

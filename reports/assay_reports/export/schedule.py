@@ -1,4 +1,4 @@
-"""The lines of a script's schedule: what its calls return is called by a name where somebody asks for it again."""
+"""The lines of a script's schedule: the result of a call gets a name if a later call needs it."""
 
 from __future__ import annotations
 

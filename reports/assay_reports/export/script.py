@@ -78,7 +78,7 @@ def _head(replay: Replay, shown: list[Breach], name: str, handles: Handles) -> s
         f"    assay broker --faults {name}.faults.json",
         f"    python {name}.py pulsar://127.0.0.1:6650 http://127.0.0.1:8080",
         "",
-        "Exit code 0: as expected; 1: the deviation shows; 2: nothing can be told. Start the broker afresh each time.",
+        "Exit code 0: as expected; 1: the deviation shows; 2: no result. Restart the broker for each run.",
     ]
     return f'#!/usr/bin/env python3\n"""{_inside_quotes(lines)}\n"""'
 
@@ -110,14 +110,14 @@ def _inside_quotes(lines: Iterable[str]) -> str:
 
 
 def _imports(text: str) -> str:
-    told = imports(text)
-    return "\n".join(["from __future__ import annotations", "", *told, "", _CLIENT])
+    import_lines = imports(text)
+    return "\n".join(["from __future__ import annotations", "", *import_lines, "", _CLIENT])
 
 
 _CLIENT: Final = f"""try:
     import pulsar
 except ImportError as error:
-    print(f"{CLIENT} is not there to be tried, and nothing can be told: {{error}}; python -m pip install {CLIENT}")
+    print(f"{CLIENT} is not installed, so there is no result: {{error}}; python -m pip install {CLIENT}")
     sys.exit(2)"""
 
 

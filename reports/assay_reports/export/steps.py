@@ -94,8 +94,8 @@ class Calls:
             if now(fault.trigger):
                 self.faults[index] = len(self.faults)
                 at_once = AtTime(at_ms=0) if isinstance(fault.trigger, AfterStep) else fault.trigger
-                told = msgspec.to_builtins(msgspec.structs.replace(stand_alone(fault), trigger=at_once))
-                yield called("begin_fault", self.faults[index], told)
+                arguments = msgspec.to_builtins(msgspec.structs.replace(stand_alone(fault), trigger=at_once))
+                yield called("begin_fault", self.faults[index], arguments)
 
     def _fault(self, index: int) -> int:
         if index not in self.faults:
@@ -137,10 +137,12 @@ class Calls:
         calls = []
         for message in step.args.get("messages") or [{}]:
             fields = {**step.args, **message}
-            told = {option: self.longs.out_of(fields[key]) for key, option in MESSAGE_OPTIONS.items() if key in fields}
+            arguments = {
+                option: self.longs.out_of(fields[key]) for key, option in MESSAGE_OPTIONS.items() if key in fields
+            }
             if after_ms := fields.get("deliver_after_ms"):
-                told["deliver_after"] = Text(called("timedelta", milliseconds=after_ms))
-            calls.append(called(verb, producer, size=fields.get("size", DEFAULT_BYTES), **told))
+                arguments["deliver_after"] = Text(called("timedelta", milliseconds=after_ms))
+            calls.append(called(verb, producer, size=fields.get("size", DEFAULT_BYTES), **arguments))
         yield Made(tuple(calls), "sending", times)
 
     def flush(self, step: Step) -> Iterator[Line]:
@@ -151,8 +153,8 @@ class Calls:
 
     def receive(self, step: Step) -> Iterator[Line]:
         timeout_ms = step.args.get("timeout_ms", self._case.limits.operation_ms * 8 // 10)
-        told = {"count": step.args.get("count", 1), "timeout_ms": timeout_ms}
-        yield Made((called("receive", self._handle(step, "consumer"), **told),), "receiving")
+        arguments = {"count": step.args.get("count", 1), "timeout_ms": timeout_ms}
+        yield Made((called("receive", self._handle(step, "consumer"), **arguments),), "receiving")
 
     def ack(self, step: Step) -> Iterator[Line]:
         if "of" in step.args:
@@ -201,10 +203,10 @@ class Calls:
 
     def wait_frame(self, step: Step) -> Iterator[Line]:
         verb, fields = "wait_for_frame", step.args.get("where")
-        told = [step.args["command"], step.args["direction"]]
+        arguments = [step.args["command"], step.args["direction"]]
         if fields:
-            verb, told = "wait_for_frame_with", [fields, *told]
-        yield called(verb, *told, count=step.args.get("count", 1), **self._timeout(step))
+            verb, arguments = "wait_for_frame_with", [fields, *arguments]
+        yield called(verb, *arguments, count=step.args.get("count", 1), **self._timeout(step))
 
     def wait_fired(self, step: Step) -> Iterator[Line]:
         yield called("wait_for_fault", self._fault(step.args["fault"]), **self._timeout(step))
@@ -224,8 +226,8 @@ class Calls:
 def _choice(step: Step) -> Text:
     """Which messages: by their places, by their numbers, or all that are left."""
     for key, choice in (("messages", "received"), ("numbers", "numbered")):
-        if (told := step.args.get(key)) is not None:
-            return Text(called(choice, *told))
+        if (arguments := step.args.get(key)) is not None:
+            return Text(called(choice, *arguments))
     return Text("unacknowledged()")
 
 

@@ -21,7 +21,7 @@ WIDTH: Final = 108
 INDENT: Final = 4
 
 NEVER_SET: Final = {"durable", "max_redeliver_count", "dead_letter_subscription"}
-"""What is not told as it is: a reader is none, and the two others make one policy."""
+"""What is written differently: a reader is none, and the two others make one policy."""
 NO_FORM: Final = {"router": "an application's own router", "tls_trust_certs": "TLS"}
 READERS: Final = {
     "start_inclusive": "start_message_id_inclusive",
@@ -84,18 +84,18 @@ def called(function: str, *arguments: Any, **named: Any) -> str:
     """One call, over lines where it is long. UsageError for an argument whose name is none."""
     if wrong := [name for name in named if not name.isidentifier() or keyword.iskeyword(name)]:
         raise UsageError(f"expected arguments with names such as topic, came {_shown(wrong[0])}")
-    told = [*(("", one) for one in arguments), *((f"{name}=", one) for name, one in named.items())]
-    short = f"{function}({', '.join(label + flat(one) for label, one in told)})"
-    return short if len(short) <= WIDTH else _over_lines(f"{function}(", told, ")", 0)
+    parts = [*(("", one) for one in arguments), *((f"{name}=", one) for name, one in named.items())]
+    short = f"{function}({', '.join(label + flat(one) for label, one in parts)})"
+    return short if len(short) <= WIDTH else _over_lines(f"{function}(", parts, ")", 0)
 
 
-def _over_lines(begin: str, told: list[tuple[str, Any]], end: str, indent: int) -> str:
+def _over_lines(begin: str, parts: list[tuple[str, Any]], end: str, indent: int) -> str:
     """Short values one behind the other, as far as there is room; long ones each on a line."""
     pad = " " * (indent + INDENT)
-    if any(isinstance(one, list | tuple | dict) for _, one in told):
-        lines = [label + literal(one, indent + INDENT) for label, one in told]
+    if any(isinstance(one, list | tuple | dict) for _, one in parts):
+        lines = [label + literal(one, indent + INDENT) for label, one in parts]
     else:
-        lines = _filled([label + flat(one) for label, one in told], WIDTH - len(pad))
+        lines = _filled([label + flat(one) for label, one in parts], WIDTH - len(pad))
     return "\n".join([begin, *(f"{pad}{line}," for line in lines), " " * indent + end])
 
 
@@ -126,8 +126,8 @@ def flat(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """In double quotes, where these need no escape."""
-    told = repr(text)
-    return f'"{told[1:-1]}"' if told[0] == "'" and '"' not in told else told
+    parts = repr(text)
+    return f'"{parts[1:-1]}"' if parts[0] == "'" and '"' not in parts else parts
 
 
 def option_value(key: str, option: str, value: Any) -> Any:
@@ -149,7 +149,7 @@ def chosen_options(config: Mapping[str, Any], known: Mapping[str, str]) -> dict[
     """The client's keyword arguments for what a Case configures; UsageError for what no script can set."""
     if unknown := [words for key, words in NO_FORM.items() if key in config]:
         raise UsageError(f"{unknown[0]} has no stand-alone form; expected a Case that reduces without it")
-    told = {
+    parts = {
         known[key]: option_value(key, known[key], value)
         for key, value in config.items()
         if key in known and key not in NEVER_SET
@@ -157,8 +157,8 @@ def chosen_options(config: Mapping[str, Any], known: Mapping[str, str]) -> dict[
     if count := config.get("max_redeliver_count"):
         named = {"initial_subscription_name": config.get("dead_letter_subscription")}
         policy = called("pulsar.ConsumerDeadLetterPolicy", count, **{k: v for k, v in named.items() if v})
-        told[known["max_redeliver_count"]] = Text(policy)
-    return told
+        parts[known["max_redeliver_count"]] = Text(policy)
+    return parts
 
 
 def reader_options(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,13 +44,13 @@ def tables(ledger: Ledger) -> list[TableSummary]:
 
 
 def as_json(ledger: Ledger) -> str:
-    told = {
+    document = {
         "ledger": ledger.where,
         "info": ledger.info,
         "tables": [one._asdict() for one in tables(ledger)],
         "bad": [one._asdict() for one in ledger.bad],
     }
-    return msgspec.json.format(msgspec.json.encode(told), indent=1).decode()
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 
 
 def print_ledger(console: Console, ledger: Ledger) -> None:

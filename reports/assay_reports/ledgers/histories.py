@@ -61,11 +61,11 @@ def _write(attempts: Iterable[Transcript], ledger: Path, info: LedgerInfo) -> di
             shifted = [_shifted(row, firsts, began_us, ended_us) for row in found]
             parts[table.name].add(_columns(table, shifted))
         for name, field in _SMALL_FIELDS.items():
-            told = [
+            events = [
                 _shifted(row, firsts, began_us, ended_us, _used(attempt, "topic"))
                 for row in getattr(attempt.small, field).values()
             ]
-            small[name] += told if name != "writer" else told[: not small[name]]
+            small[name] += events if name != "writer" else events[: not small[name]]
         info = _both(info, attempt.info)
         ackings.add(attempt.info.acking)
         firsts = {name: firsts[name] + _used(attempt, name) for name in firsts}

@@ -246,7 +246,7 @@ def _take(pieces: list[Columns], length: int) -> Columns:
 
 
 def _see_bounds(table: Table, columns: Columns) -> None:
-    """UsageError where a number cannot stand in its column; nobody would judge its part."""
+    """UsageError where a number cannot stand in its column; its part could not be judged."""
     for column in table.columns:
         if column.below is None:
             continue

@@ -265,5 +265,5 @@ def _agree(table: Table, found: Any, where: str, info: LedgerInfo) -> None:
     if unknown := [name for name in types if name not in expected]:
         raise UsageError(f"{where}: unknown column {', '.join(unknown)}; the table {table.name} has none of that name")
     if wrong := [name for name, kind in expected.items() if types[name] != kind]:
-        told = ", ".join(f"{name} is {types[name]}, expected {expected[name]}" for name in wrong)
-        raise UsageError(f"{where}: {told}")
+        differences = ", ".join(f"{name} is {types[name]}, expected {expected[name]}" for name in wrong)
+        raise UsageError(f"{where}: {differences}")

@@ -54,7 +54,7 @@ STATE_WORDS: dict[Expected, str] = {
 EXIT_TONE = {0: "good", 1: "bad", 2: "bad", 3: "open", 4: "open", 130: "open"}
 
 MOST_UNFOLDED = 8
-"""Unexpected failures, and reasons of the exit code, that are told at once; what is beyond opens on demand."""
+"""Unexpected failures, and reasons of the exit code, that are shown at once; the others open on demand."""
 
 
 def page(report: Report) -> str:
@@ -104,8 +104,8 @@ def _article(failure: Failure) -> Markup:
     """A failure with its timeline."""
     drawn = chart.chart(failure.story)
     story = _environment().get_template("story.html.j2").module
-    told: Markup = story.told(failure, drawn, axis.story(failure.story, drawn))  # type: ignore[attr-defined]
-    return told
+    markup: Markup = story.told(failure, drawn, axis.story(failure.story, drawn))  # type: ignore[attr-defined]
+    return markup
 
 
 @cache

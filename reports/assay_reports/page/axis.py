@@ -16,7 +16,7 @@ def story(timeline: Timeline, drawing: Chart) -> str:
         return ""
     # The chart shows every event of the finding, and numbers and labels are its own.
     numbers = {drawn.row.seq: drawn.number for drawn in drawing.rows if drawn.number}
-    told = {
+    values = {
         "points": [
             [_ms(row.t_ns), row.lane.value, clean(row.text), row.seq, numbers.get(row.seq, 0)]
             for row in timeline.points
@@ -26,7 +26,7 @@ def story(timeline: Timeline, drawing: Chart) -> str:
             for drawn in drawing.bands
         ],
     }
-    return json.dumps(told, separators=(",", ":"))
+    return json.dumps(values, separators=(",", ":"))
 
 
 def _ms(t_ns: int | None) -> float | None:

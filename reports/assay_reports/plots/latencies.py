@@ -69,13 +69,13 @@ def _y_decades(ms: float, decades: tuple[int, int]) -> float:
 
 def latencies_of_windows(sums: Sums, small: Small, scale: Scale, bands: tuple[Band, ...]) -> Plot | None:
     """Quantiles of what was sent in each fault window, over the window."""
-    told = [window for window in sums.windows if window.p50_us >= 0]
-    if not told:
+    judged = [window for window in sums.windows if window.p50_us >= 0]
+    if not judged:
         return None
-    top = top_of(max(window.most_us for window in told) / 1000)
+    top = top_of(max(window.most_us for window in judged) / 1000)
     lines = []
     for number, (name, of) in enumerate(_QUANTILES):
-        for window in told:
+        for window in judged:
             epoch = small.epochs[window.epoch]
             ends = (epoch.t_from, sums.end_us if epoch.t_to is None else epoch.t_to)
             y = y_of(getattr(window, of) / 1000, top)
@@ -88,5 +88,5 @@ def latencies_of_windows(sums: Sums, small: Small, scale: Scale, bands: tuple[Ba
         x_ticks(scale),
         y_ticks(top),
         bands,
-        f"half, 99 % and all messages of {len(told)} fault windows; the slowest took {short(top)} ms at most",
+        f"half, 99 % and all messages of {len(judged)} fault windows; the slowest took {short(top)} ms at most",
     )

@@ -49,7 +49,7 @@ _MISSING: Final = ("lost", "never_again", "left")
 OF_WHAT_IS_NOT_THERE: Final = frozenset(
     {clauses.LOST, clauses.INVENTED, clauses.WINDOW, clauses.KEEPS, clauses.CONTRACT, clauses.FLOWS}
 )
-"""What a row that nobody can read would seem to break."""
+"""What an unreadable row would seem to break."""
 _READ_BACK: Final = "what is stored: it is read back then"
 AT_THE_END: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -58,7 +58,7 @@ AT_THE_END: Final[Mapping[str, str]] = {
     ),
     clauses.ORDER: "the order of the log, where no subscription shows it",
     clauses.KEY_ORDER: "the order of a key across its consumers: it takes all of the key's messages",
-    clauses.KEEPS_KEYS: "whose a key is: when nobody came or went is known behind it",
+    clauses.KEEPS_KEYS: "owner of a key: the times without attach or detach are known afterwards",
     clauses.WINDOWS: "how messages fared: numbers, which every message changes",
     clauses.DISPATCH: "a stretch of more than 40 minutes",
     clauses.PUBLISH: "a stretch of more than 40 minutes",
@@ -100,13 +100,13 @@ class Alarm(NamedTuple):
 
 
 def live_clauses(info: LedgerInfo) -> dict[str, tuple[Clause, float]]:
-    """Name -> clause, and for how long it has to hold before somebody looks."""
+    """Name -> clause, and for how long it has to hold before it is judged."""
     waits = {**_IN_TIME, **dict.fromkeys(_MISSING, info.grace_us / 1e6)}
     return {name: (CLAUSES[name], wait_s) for name, wait_s in waits.items()}
 
 
 def live_waits(requirement: str) -> list[float | None]:
-    """How long it takes until somebody looks for this requirement, shortest first; None is the ledger's grace."""
+    """How long it takes until this requirement is judged, shortest first; None is the ledger's grace."""
     known = {_IN_TIME.get(name) for name in (*_IN_TIME, *_MISSING) if CLAUSES[name].requirement == requirement}
     return sorted(known, key=lambda wait: float("inf") if wait is None else wait)
 
@@ -140,7 +140,7 @@ class Watching:
 
     def name(self, scopes: Mapping[tuple[int, int], Scope], now_s: float = 0.0) -> None:
         """The run's streams and subscriptions, as far as they are known: `Small.scopes`. Where anything else holds now,
-        because somebody left or a broker ended, what is in mind is weighed again."""
+        because a consumer left or a broker ended, what is in mind is weighed again."""
         changed = {pair[1] for pair, scope in scopes.items() if self._scopes.get(pair, scope) != scope}
         self._scopes, self._subs = scopes, {}
         for sub, stream in scopes:

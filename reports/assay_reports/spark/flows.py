@@ -19,10 +19,10 @@ from assay_conformance.ledger.lives import Evidence
 from assay_reports.spark.alarms import TOLD_LATER_S, WRITTEN_LATER_S, Alarm
 
 COUNTING: Final = (DISPATCH, PUBLISH, FLOWS)
-"""Requirements that are told of here."""
+"""Requirements that are reported here."""
 
 KEPT_S: Final = 40 * 60
-"""A stretch that is longer is told of at the end."""
+"""A longer stretch is reported at the end."""
 
 
 class Heard(NamedTuple):

@@ -44,7 +44,7 @@ _SOURCE = "part"
 _FAILED_FILE = re.compile(r"(?:reading file|read file|Could not read footer for file:?)[:\s]+(\S+?\.parquet)")
 
 Told = Callable[[str, int, int], None]
-"""(table, rows folded, rows to fold): told after each batch."""
+"""(table, rows folded, rows to fold): called after each batch."""
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class Folded:
 
 
 def without(ledger: Ledger) -> frozenset[str]:
-    """Words that nobody will read in this ledger."""
+    """Words that are not read in this ledger."""
     nobody_stopped = not any(epoch.restart for epoch in ledger.small[EPOCH.name])
     return frozenset().union(
         screen.FOR_LOOKALIKES if ledger.info.self_checking else (),
@@ -89,7 +89,7 @@ def without(ledger: Ledger) -> frozenset[str]:
 
 
 def fold_parts(
-    session: Any, ledger: Ledger, small: Small, told: Told = lambda *_: None, aside: Path | None = None
+    session: Any, ledger: Ledger, small: Small, on_batch: Told = lambda *_: None, aside: Path | None = None
 ) -> Folded:
     """Fold what is not folded yet, and say where all folds are.
 
@@ -99,11 +99,11 @@ def fold_parts(
     views.show_streams(session, small)
     result = Folded()
     for table in PARTS:
-        _of_table(session, ledger, table.name, result, told, aside)
+        _of_table(session, ledger, table.name, result, on_batch, aside)
     return result
 
 
-def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, told: Told, aside: Path | None) -> None:
+def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, on_batch: Told, aside: Path | None) -> None:
     folder = _Folder(ledger.files, ledger.root, ledger.where, table)
     made = _digest(table, without(ledger))
     stamps = _stamps(ledger, table)
@@ -127,7 +127,7 @@ def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, told: To
         places += [folder.place(one.name) for one in written]
         result.bad += [*damaged.values(), *bad]
         behind += sum(part.rows for part in batch)
-        told(table, behind, rows)
+        on_batch(table, behind, rows)
     result.rows += rows
     result.places[table] = places
 

@@ -28,7 +28,7 @@ UNFIT = (18, 19, 20)
 """Between two releases with long support Spark is not tested."""
 
 _UNSAFE_IS_ASKED_FOR = 24
-"""From here on Java refuses what Arrow does with memory unless it is told to allow it."""
+"""From here on Java refuses what Arrow does with memory unless this option allows it."""
 
 
 _OPENED = (
@@ -101,8 +101,8 @@ def find_java(programs: Programs, environment: Mapping[str, str] = os.environ) -
 
 
 def _homes(environment: Mapping[str, str]) -> Iterator[Path]:
-    if told := environment.get("JAVA_HOME"):
-        yield Path(told)
+    if report_file := environment.get("JAVA_HOME"):
+        yield Path(report_file)
     if found := shutil.which("java", path=environment.get("PATH", "")):
         yield Path(found).resolve().parent.parent
     with contextlib.suppress(ImportError):
@@ -126,7 +126,7 @@ def start(programs: Programs, java: Java, memory: str, folder: Path, settings: M
 
     HarnessError with its last words when it ends or does not answer.
     """
-    told, log, properties = folder / "gateway", folder / "jvm.log", folder / "spark.properties"
+    report_file, log, properties = folder / "gateway", folder / "jvm.log", folder / "spark.properties"
     # In a file, not on the command line, where everybody can read the keys of an object store.
     properties.touch(mode=0o600)
     properties.write_text("".join(f"{_escaped(name)} {_escaped(value)}\n" for name, value in settings.items()))
@@ -135,10 +135,10 @@ def start(programs: Programs, java: Java, memory: str, folder: Path, settings: M
         with log.open("wb") as output:
             # In a session of its own: Ctrl-C is for us. We cancel the jobs, and the JVM has to live for that.
             process = programs.start(
-                _command(java, memory, properties), _environment(java, told), theirs, output.fileno()
+                _command(java, memory, properties), _environment(java, report_file), theirs, output.fileno()
             )
         try:
-            return Gateway(process, stdin, *_answer(process, told, log), log)
+            return Gateway(process, stdin, *_answer(process, report_file, log), log)
         except BaseException:
             _kill(process)
             raise
@@ -188,12 +188,12 @@ def _options(java: Java) -> tuple[str, ...]:
     return (*_OPTIONS, "--sun-misc-unsafe-memory-access=allow") if java.major >= _UNSAFE_IS_ASKED_FOR else _OPTIONS
 
 
-def _environment(java: Java, told: Path) -> dict[str, str]:
+def _environment(java: Java, report_file: Path) -> dict[str, str]:
     return {
         **daemon_environment(java),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_ENV_LOADED": "1",
-        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(report_file),
     }
 
 
@@ -207,11 +207,11 @@ def _spark() -> Path:
     return Path(pyspark.__file__).parent
 
 
-def _answer(process: Program, told: Path, log: Path) -> tuple[int, str]:
+def _answer(process: Program, report_file: Path, log: Path) -> tuple[int, str]:
     """Port and secret, once the JVM has written both."""
     end = time.monotonic() + JVM_STARTS_S
     while (status := process.poll()) is None and time.monotonic() < end:
-        if told.exists() and (found := _read(told.read_bytes())):
+        if report_file.exists() and (found := _read(report_file.read_bytes())):
             return found
         time.sleep(0.02)
     how = f"said nothing in {JVM_STARTS_S:.0f} s" if status is None else f"ended with {status}"

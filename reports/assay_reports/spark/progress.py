@@ -48,8 +48,8 @@ class Progress:
             self._write("", end=True)
         took_s = time.monotonic() - self._began
         if took_s > EVERY_S:
-            told = f"{counted(rows, 'row')} in {took_s:.1f} s, {_many(rows / took_s)} rows/s"
-            self._write(f"{name}: {told if rows else f'{took_s:.1f} s'}\n")
+            sentence = f"{counted(rows, 'row')} in {took_s:.1f} s, {_many(rows / took_s)} rows/s"
+            self._write(f"{name}: {sentence if rows else f'{took_s:.1f} s'}\n")
 
     def expect(self, rows: int) -> None:
         """The rows of the piece that begins now, behind those that are done."""

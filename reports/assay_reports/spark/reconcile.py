@@ -74,8 +74,8 @@ def reconcile(
     With `recount` the screen reads all rows again, and the folds have to say the same. HarnessError when they do not:
     then one of them is ours to mend.
     """
-    told = progress or Progress(session=session)
-    judged = partial(_reconcile, session, catalogue, recount, told, most_rows, tuple(clauses), aside)
+    reporting = progress or Progress(session=session)
+    judged = partial(_reconcile, session, catalogue, recount, reporting, most_rows, tuple(clauses), aside)
     try:
         return judged(ledger)
     except AssayError:
@@ -92,7 +92,7 @@ def _reconcile(
     session: Any,
     catalogue: Catalogue,
     recount: bool,
-    told: Progress,
+    reporting: Progress,
     most_rows: int,
     clauses: tuple[Clause, ...],
     aside: Path | None,
@@ -102,21 +102,21 @@ def _reconcile(
     see_names(ledger.where, small)
     if session.sparkContext.getConf().get(_PARTITIONS) is None:
         session.conf.set(_PARTITIONS, str(_partitions(ledger)))
-    with told.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
-        folded = folds.fold_parts(session, ledger, small, _to(told), aside)
+    with reporting.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
+        folded = folds.fold_parts(session, ledger, small, _to(reporting), aside)
     bad = (*ledger.bad, *folded.bad)
     stack = stack_of(session, folded)
     if recount:
-        with told.stage("recount", sum(ledger.rows(table.name) for table in PARTS)):
+        with reporting.stage("recount", sum(ledger.rows(table.name) for table in PARTS)):
             _agree(session, ledger, folded, stack)
-    with told.stage("screen"):
+    with reporting.stage("screen"):
         series = _series(session, folded)
         views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
         result = _screened(session, folded, stack, clauses, most_rows)
         sums = _sums(session, ledger, small, folded, series, result.exercised)
         streams = {*sums.last_seq, *(stream for _, stream in sums.last_given)}
         see_names(ledger.where, small, streams=streams, subs={sub for sub, _ in sums.last_given})
-    with told.stage("judge"):
+    with reporting.stage("judge"):
         singled_out = set(_singled_out(sums))
         result, picked = _picked(ledger, result, singled_out, most_rows, bad)
         bad = (*bad, *picked.bad)
@@ -160,12 +160,12 @@ def _partitions(ledger: Ledger) -> int:
     return min(400, max(2, sum(ledger.rows(table.name) for table in PARTS) // ROWS_A_TASK))
 
 
-def _to(told: Progress) -> folds.Told:
+def _to(reporting: Progress) -> folds.Told:
     behind: Counter[str] = Counter()
 
     def batch(table: str, rows: int, _all: int) -> None:
         behind[table] = rows
-        told.done(behind.total())
+        reporting.done(behind.total())
 
     return batch
 
@@ -353,7 +353,7 @@ def end_us(ledger: Ledger) -> int:
 
 
 def _doubted(verdicts: tuple[RequirementVerdict, ...], bad: tuple[BadPart, ...]) -> tuple[RequirementVerdict, ...]:
-    """Without some of the rows nothing is proven: what seems lost may stand where nobody can read it."""
+    """Without some of the rows nothing is proven: what seems lost may be in the unreadable rows."""
     if not bad:
         return verdicts
     named = "; ".join(str(part) for part in bad[:3]) + (f"; and {len(bad) - 3} more" if len(bad) > 3 else "")

@@ -138,11 +138,11 @@ _OF_GATE = {GateStanding.BROKEN: Cause.UNEXPECTED_FAILURE, GateStanding.INVALID:
 def _outcome(standing: Matching, bad: tuple[str, ...], gates: tuple[Gate, ...]) -> Outcome:
     untested = [cell for cell in standing.cells if cell.verdict is Verdict.UNTESTABLE]
     others = tuple(cell for cell in standing.cells if cell.verdict is not Verdict.UNTESTABLE)
-    told = outcome(msgspec.structs.replace(standing, cells=others), selected=1)
+    result = outcome(msgspec.structs.replace(standing, cells=others), selected=1)
     reasons = (
         *(Reason(Cause.INCONCLUSIVE, sentence) for sentence in bad),
         *(Reason(_OF_GATE[gate.standing], f"{gate.name}: {gate.text}") for gate in gates if gate.standing in _OF_GATE),
-        *told.reasons,
+        *result.reasons,
         *(Reason(Cause.NOTHING_EXERCISED, f"{cell.requirement}: {cell.reason}") for cell in untested),
     )
     return Outcome(exit_code=exit_code(reason.cause for reason in reasons), reasons=reasons)

@@ -110,10 +110,10 @@ def _with_java_message(folder: Path) -> Iterator[None]:
     try:
         yield
     except (CapturedException, Py4JJavaError) as error:
-        told = str(error)
-        if _NO_SPACE in told:
+        message = str(error)
+        if _NO_SPACE in message:
             raise HarnessError(_no_space(folder)) from None
-        raise HarnessError(f"Spark failed: {' '.join(told.splitlines()[:2])}") from None
+        raise HarnessError(f"Spark failed: {' '.join(message.splitlines()[:2])}") from None
 
 
 @contextlib.contextmanager

@@ -54,7 +54,7 @@ CONF: Final = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.metricsEnabled": "false",
 }
-"""What the session of a watcher has to be told."""
+"""Spark settings of a watcher's session."""
 
 Said = Callable[[Alarm], None]
 
@@ -171,7 +171,7 @@ class Watch:
             series, landed_us = self._flows.series(small), end_us(self._shelf.ledger)
         looks, rows = self._picked(looks)
         now_us = _now_us(self._shelf.ledger)
-        # The run goes on: somebody has just sent something, so nothing is missing that nobody has overtaken.
+        # The run goes on and sends are in flight: only what was overtaken is missing.
         going_on = tuple(Second(Counted.SENT, topic, now_us // 1_000_000, 1) for topic in small.topics)
         sums = Sums({}, series=(*series, *going_on), end_us=now_us, last_given=given)
         # What has not come again may have, as long as no later rows have landed.
@@ -213,7 +213,7 @@ class Watch:
         for part in self._shelf.bad:
             if part.file not in self._noted:
                 self._noted.add(part.file)
-                self._note(f"{part}; what seems to be missing since is not told until the end")
+                self._note(f"{part}; what seems missing since is not reported until the end")
 
 
 def _now_us(ledger: Ledger) -> int:
@@ -247,8 +247,8 @@ def _append(folder: Path, alarm: Alarm) -> None:
         file.write(msgspec.json.encode(alarm) + b"\n")
 
 
-def await_ledger(where: str, within_s: float, told: Callable[[str], None]) -> Ledger:
-    """The ledger, once somebody has begun it; UsageError when nobody does. `told` hears once why there is none yet."""
+def await_ledger(where: str, within_s: float, report: Callable[[str], None]) -> Ledger:
+    """The ledger, once it exists; UsageError if it does not appear in time. `told` hears once why there is none yet."""
     until_s = time.monotonic() + within_s
     said = begun = False
     while True:
@@ -261,6 +261,6 @@ def await_ledger(where: str, within_s: float, told: Callable[[str], None]) -> Le
             if time.monotonic() > until_s:
                 raise
             if not said:
-                told(str(error))
+                report(str(error))
                 said = True
             time.sleep(TICK_S)

@@ -90,11 +90,13 @@ def _messages() -> str:
         f"select /*+ broadcast(i) */ sub, d.stream, seq, min(t) t, count(*) n from raw_delivery d {_of_these('d')} "
         "group by sub, d.stream, seq"
     )
-    told = f"select /*+ broadcast(i) */ distinct o.stream, seq, 1 told from raw_outcome o {_of_these('o')} and code = 0"
+    confirmed = (
+        f"select /*+ broadcast(i) */ distinct o.stream, seq, 1 told from raw_outcome o {_of_these('o')} and code = 0"
+    )
     return (
         "select s.epoch, s.stream, s.seq, coalesce(o.told, 0) told, g.t - s.t latency, coalesce(g.n - 1, 0) again, "
         f"coalesce(w.whole, 0) whole from {_SENT} s "
-        f"left join ({told}) o on o.stream = s.stream and o.seq = s.seq "
+        f"left join ({confirmed}) o on o.stream = s.stream and o.seq = s.seq "
         f"left join ({got}) g on g.stream = s.stream and g.seq = s.seq left join whole_subs w on w.sub = g.sub"
     )
 

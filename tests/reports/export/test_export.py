@@ -310,7 +310,7 @@ def test_command_says_which_further_findings_no_script_can_see(
     file = tmp_path / "failure.json"
     file.write_bytes(msgspec.json.encode(_of_two(KNOWN, UNSEEN)))
     assert _run(["export", str(file), "-o", str(tmp_path)]) == 0
-    told = "assay: the Case broke more, which no script can tell without the suite: "
+    told = "assay: the Case also broke what no script can show without assay: "
     assert capsys.readouterr().err == f"{told}{': '.join(UNSEEN)}\n"
 
 

@@ -144,7 +144,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "missing versions": (HEAD + cause(versions=None), "'versions' is missing", "expected a version range"),
     "unknown impact": (HEAD + cause(impact='"bad"'), "'impact' is 'bad'", 'expected "lost", "corrupted", '),
     "word for a standstill": (HEAD + cause(stands_still='"yes"'), "'stands_still' is 'yes'", "true or false"),
-    "flag for who is to be told": (HEAD + cause(security="true"), "'security' is True", "who is to be told first"),
+    "flag for the contact": (HEAD + cause(security="true"), "'security' is True", "the contact to report it to first"),
     "quoted date": (HEAD + cause(expires='"2027-01-31"'), "'expires' is '2027-01-31'", "expected a date"),
     "date and time": (HEAD + cause(expires="2027-01-31T00:00:00"), "'expires'", "expected a date"),
     "cause without a place": (HEAD + table("deviation", {**CAUSE}), "deviation hash-order", "[[deviation.seen]]"),

@@ -392,9 +392,12 @@ def test_what_cannot_be_read_is_said_and_nobody_is_accused_and_nothing_is_proven
 @pytest.mark.parametrize(
     ("spoil", "note"),
     [
-        (empty, "nothing in it, and nobody says that its writer was killed: rows of anybody may be missing"),
+        (empty, "it is empty, and its writer is not recorded as killed: rows of any stream may be missing"),
         (torn_in_its_header, "half a block at its end, 40 bytes dropped"),
-        (garbage, "the block at byte 0 cannot be read, 1024 bytes dropped; nobody knows how many rows, and whose,"),
+        (
+            garbage,
+            "the block at byte 0 cannot be read, 1024 bytes dropped; it is unknown how many rows it held, and whose",
+        ),
         (FIRST, "the block at byte 0 cannot be read, "),
         (INNER, "there were 1 deliveries in it"),
     ],
@@ -458,7 +461,7 @@ def test_streams_that_nobody_names_are_said_and_doubt_everything(run: Run) -> No
     run.got(4, 0, S + 500, 1)
     run.close()
     ledger, told = ingested(run.folder)
-    assert told.notes == ["there are rows of streams that nobody has declared: 4"]
+    assert told.notes == ["there are rows of undeclared streams: 4"]
     assert {*verdicts(ledger).values()} == {Verdict.INCONCLUSIVE}
 
 

@@ -3,7 +3,7 @@
 The rows are what producers' and consumers' applications asked for and heard, what was stored, and when something was
 done to the run; all by the bench's clock. What rows cannot say is left out, so that no rule can be wrong about it:
 
-* bursts (their single messages are not in a history), non-persistent topics, payloads that nobody can tell apart;
+* bursts (their single messages are not in a history), non-persistent topics, payloads that cannot be distinguished;
 * messages that a fault forged, changed, or took out of the middle of a stream; outcomes where answers were forged;
 * messages in chunks that a consumer may give up, as its settings say, and settle unread;
 * subscriptions that seek, read what is compacted, send letters, or leave: of these only the content is judged;

@@ -25,7 +25,7 @@ _NS_PER_MS = 1_000_000
 _EARLY_NS = 50 * _NS_PER_MS
 """By so much sooner a client may take a message for expired: clocks of two processes, one of them the wall clock."""
 _KEPT_BY_DEFAULT = 10
-"""Incomplete messages, where nobody says how many."""
+"""Limit of incomplete messages if none is configured."""
 
 Chunked = tuple[str, str]
 """Topic or partition, and uuid."""
@@ -83,10 +83,10 @@ def _terms(events: Sorted, case: Case, facts: ClientFacts) -> dict[str, _Terms]:
 
 
 def _terms_of(opening: Invoke, case: Case, facts: ClientFacts, *, cumulative: bool) -> _Terms:
-    told = setting(case, facts, opening, "max_pending_chunked_messages")
+    limit = setting(case, facts, opening, "max_pending_chunked_messages")
     expiry_ms = setting_number(case, facts, opening, "expire_incomplete_chunked_ms") or 0
     settled = cumulative or bool(setting(case, facts, opening, "auto_ack_oldest_chunked"))
-    most = _KEPT_BY_DEFAULT if told is None else int(told) if isinstance(told, int | float) else 0
+    most = _KEPT_BY_DEFAULT if limit is None else int(limit) if isinstance(limit, int | float) else 0
     return _Terms(most, expiry_ms * _NS_PER_MS, settled, cumulative)
 
 

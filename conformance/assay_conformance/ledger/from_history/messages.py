@@ -1,7 +1,7 @@
 """Messages: what was asked for, what came of it, and where it is stored.
 
 A message of a producer is known by its identity, one that the bench put into the store by its place. A stream is one
-of them on one partition; where a message that nobody stored was to go is not known, and it stands in a stream of its
+of them on one partition; the partition of a message that is not stored is unknown, and it stands in a stream of its
 producer without a partition.
 """
 
@@ -169,8 +169,8 @@ def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer])
         if producer is None or not producer.judged or (end is not None and not is_known(end.outcome)):
             continue
         identity = Identity(case_number, invoke.handle, invoke.number)
-        told: list[Event] = [invoke] if end is None else [invoke, end]
-        message = Message(producer.owner, invoke.number, invoke, end, events=told)
+        evidence: list[Event] = [invoke] if end is None else [invoke, end]
+        message = Message(producer.owner, invoke.number, invoke, end, events=evidence)
         message.left_out = (invoke.size or 0) < SMALLEST_KNOWN or (bool(touched) and identity in touched)
         found.all.append(message)
         found.by_identity[identity] = message
@@ -369,8 +369,8 @@ def _written(message: Message, events: Sorted) -> int:
 
 
 def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bool:
-    """Told to be stored where nobody can read what is; or, by an application that chooses the ids of its messages
-    itself, taken for what the broker knew, or told by the receipt of another one of its id."""
+    """Reported as stored on a topic that cannot be read back; or, by an application that chooses the ids of its
+    messages itself, taken for what the broker knew, or completed by the receipt of another one with its id."""
     id = end.message_id
     if message.copies or id is None or message.invoke is None:
         return False
@@ -413,7 +413,7 @@ def stored(found: Messages) -> list[Stored]:
                         signed(member.digest),
                     )
                 )
-    # What is told of twice, or is a chunk of several messages, stands there once.
+    # What is recorded twice, or is a chunk of several messages, stands there once.
     return [row for row, _ in groupby(sorted(rows))]
 
 

@@ -73,7 +73,7 @@ class Sorted:
     torn_uuids: set[str] = field(default_factory=set)
     """Likewise, of those that no witness has seen whole."""
     touched: set[Identity] = field(default_factory=set)
-    """Messages in frames that were made up, or changed so that nobody can tell."""
+    """Messages in frames that were made up, or changed beyond recognition."""
     touched_positions: set[Position] = field(default_factory=set)
     damaged_positions: set[Position] = field(default_factory=set)
     """Of entries whose frame was lost or damaged on its way to a consumer, which may settle them for that; and of those

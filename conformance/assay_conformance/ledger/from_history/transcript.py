@@ -87,12 +87,12 @@ def transcribe(
         {epoch.epoch: epoch for epoch in _epochs(known, case)},
     )
     full = _info(info, known, case, facts, unix_ms, _order(sent, known, case, facts))
-    told = {(message.stream, message.seq): message.events for message in sent.all if not message.left_out}
-    told |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
+    sends = {(message.stream, message.seq): message.events for message in sent.all if not message.left_out}
+    sends |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
     spans = subscribers.attention(subs, known)
     limited = subscribers.limited(subs, case)
     known_sums = _with_refusals(sums(rows, small, full, UNIT_US, asked, drawn=False), subs)
-    return Transcript(rows, small, full, known_sums, told, spans, limited)
+    return Transcript(rows, small, full, known_sums, sends, spans, limited)
 
 
 def _with_refusals(known: Sums, subs: Subscribers) -> Sums:
@@ -203,7 +203,7 @@ def _restart(faults: tuple[Fault, ...], number: int) -> int:
 
 
 def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[Stream]]:
-    """Deliveries from where nothing is stored: each in a stream that nobody sent to."""
+    """Deliveries from where nothing is stored: each in a stream without a sender."""
     rows, streams = [], []
     first = len(sent.streams)
     for number, (event, one) in enumerate(subs.phantoms):

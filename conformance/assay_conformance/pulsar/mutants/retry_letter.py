@@ -16,8 +16,8 @@ class RetryLetterLosesKeys(Letters):
     breaks = "retry-letter.copy-is-complete"
     stands_for = "pulsar-client-go#1400: keys of the original are not copied"
 
-    def _retry_letter(self, letter: Outgoing, told: Mapping[str, str], delay_ms: int) -> Outgoing:
-        return replace(super()._retry_letter(letter, told, delay_ms), key=None, ordering_key=None)
+    def _retry_letter(self, letter: Outgoing, own_properties: Mapping[str, str], delay_ms: int) -> Outgoing:
+        return replace(super()._retry_letter(letter, own_properties, delay_ms), key=None, ordering_key=None)
 
 
 class RetryLetterWithoutDelay(Letters):
@@ -26,8 +26,8 @@ class RetryLetterWithoutDelay(Letters):
     breaks = "retry-letter.copy-is-complete"
     stands_for = "a delay that is written down only"
 
-    def _retry_letter(self, letter: Outgoing, told: Mapping[str, str], delay_ms: int) -> Outgoing:
-        return super()._retry_letter(letter, told, 0)
+    def _retry_letter(self, letter: Outgoing, own_properties: Mapping[str, str], delay_ms: int) -> Outgoing:
+        return super()._retry_letter(letter, own_properties, 0)
 
 
 class RetryLetterAcksOriginalEarly(Letters):

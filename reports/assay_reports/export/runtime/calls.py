@@ -42,10 +42,10 @@ class Call:
         self.ended.set()
 
     def __str__(self) -> str:
-        told = " ".join([self.what, *(f"{name}={value!r}" for name, value in self.details.items())])
+        described = " ".join([self.what, *(f"{name}={value!r}" for name, value in self.details.items())])
         if self.over is None:
-            return f"{told}: has not ended"
-        return f"{told}: {self.error or 'ok'} after {(self.over - self.called) * 1000:.0f} ms"
+            return f"{described}: has not ended"
+        return f"{described}: {self.error or 'ok'} after {(self.over - self.called) * 1000:.0f} ms"
 
 
 class Handle:

@@ -39,21 +39,21 @@ def judged(schedule: Callable[[], None], symptoms: list[Callable[[], str]], plan
     before = ask("events")
     schedule()
     time.sleep(1)
-    saw = [told for symptom in symptoms if (told := symptom())]
+    saw = [sentence for symptom in symptoms if (sentence := symptom())]
     for made in CALLS[:100]:
         tell(f"  {made}")
     unusable = [one.opening for one in HANDLES if one.opening.error.startswith("TypeError")]
     reason = f"this client does not take what it was asked: {unusable[0]}" if unusable else ""
     if reason := reason or ("" if saw else nothing_to_tell(before, plan, must_act)):
-        tell(f"nothing can be told: {reason}")
+        tell(f"no result: {reason}")
         return NOTHING_TO_TELL
-    for told in dict.fromkeys(saw or ["nothing else"]):
-        tell(f"saw       {told}")
+    for sentence in dict.fromkeys(saw or ["nothing else"]):
+        tell(f"saw       {sentence}")
     return DEVIATION if saw else AS_EXPECTED
 
 
 def main(expected: str, *asked: Any, **plan: Any) -> None:
-    """In a process of its own, so that a client that takes it down is told of as well."""
+    """Run in a process of its own, so that a client that kills it is reported as well."""
     if "EXPORTED_SCRIPT" not in os.environ:
         tell(f"pulsar-client {pulsar.__version__}\nexpected{expected}")
         inside = {**os.environ, "EXPORTED_SCRIPT": "inside", "PYTHONIOENCODING": ":backslashreplace"}

@@ -103,13 +103,13 @@ def connection_answers_ping__no_pong() -> str:
 def topics_follows_migration__never_came() -> str:
     def missing() -> list[str]:
         broker = {one["conn"]: one.get("broker", 0) for one in ask("events") if one["kind"] == "opened"}
-        told = {
+        assigned = {
             (one["fields"]["resource_type"], one["fields"]["resource_id"]): broker[one["conn"]]
             for one in frames("TOPIC_MIGRATED", "b2c")
         }
         came = {("Producer", one["producer_id"]): broker[one["conn"]] for one in frames("PRODUCER")}
         came |= {("Consumer", one["consumer_id"]): broker[one["conn"]] for one in frames("SUBSCRIBE")}
-        return [f"{kind.lower()} id {id}" for (kind, id), old in told.items() if came[kind, id] == old]
+        return [f"{kind.lower()} id {id}" for (kind, id), old in assigned.items() if came[kind, id] == old]
 
     until(lambda: not missing(), 5.0)
-    return f"told to go to another cluster, and never came there: {', '.join(missing())}" if missing() else ""
+    return f"redirected to another cluster, and never connected there: {', '.join(missing())}" if missing() else ""

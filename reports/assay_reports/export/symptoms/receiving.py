@@ -30,7 +30,7 @@ def chunking_restarts_at_first_chunk__old_not_acked() -> str:
     acked = [id[:2] for one in frames("ACK") for id in one.get("ids", ())]
     old = [one["ids"][0][:2] for one in chunks if one["seq"] < anew["seq"]]
     kept = [id for id in old if id not in acked]
-    return f"the message began anew at {anew['ids'][0][:2]}, and no ACK of the older {kept}" if kept else ""
+    return f"the message started again at {anew['ids'][0][:2]}, and no ACK of the older {kept}" if kept else ""
 
 
 def chunking_assembles_by_uuid__not_delivered() -> str:

@@ -70,8 +70,8 @@ def dedup_reconnect_keeps_numbering__took_the_brokers() -> str:
 def dedup_old_and_new_ids_in_separate_batches__mixed() -> str:
     last = -1
     for one in _as_they_left():
-        told = [inside.get("sequence_id") for inside in one.get("members", ())]
-        ids = [one["sequence_id"], *(id for id in told if id is not None)]
+        seen = [inside.get("sequence_id") for inside in one.get("members", ())]
+        ids = [one["sequence_id"], *(id for id in seen if id is not None)]
         if min(ids) <= last < max(ids):
             return f"sequence ids up to {last} had left; a batch then holds {min(ids)} to {max(ids)}, old beside new"
         last = max(last, *ids)
@@ -96,10 +96,10 @@ def resend_terminated_fails_all__comes_back() -> str:
 
 
 def resend_terminated_fails_all__wrong_error() -> str:
-    told = {one["fields"].get("error") for one in frames("SEND_ERROR", "b2c")}
+    seen = {one["fields"].get("error") for one in frames("SEND_ERROR", "b2c")}
     terminated = str(pulsar.Result.TopicTerminated)
     other = [one for one in CALLS if one.what == "send_async" and one.error and one.error != terminated]
-    return f"the topic was said to be terminated, and {other[0]}" if "TopicTerminatedError" in told and other else ""
+    return f"the topic was said to be terminated, and {other[0]}" if "TopicTerminatedError" in seen and other else ""
 
 
 def batching_closes_at_first_limit__too_late() -> str:
@@ -140,11 +140,11 @@ def batching_key_based_highest_sequence_id__other_highest() -> str:
 
 
 def batching_key_based_order__id_told_before() -> str:
-    told = -1
+    seen = -1
     for one in _as_they_left():
-        if one["sequence_id"] <= told:
-            return f"SEND by sequence_id {one['sequence_id']}, and {told} was told before"
-        told = max(one["sequence_id"], one.get("highest_sequence_id") or 0)
+        if one["sequence_id"] <= seen:
+            return f"SEND by sequence_id {one['sequence_id']}, and {seen} was sent before"
+        seen = max(one["sequence_id"], one.get("highest_sequence_id") or 0)
     return ""
 
 
@@ -162,9 +162,9 @@ def batching_succeeds_or_fails_as_one__wrong_entry() -> str:
     stored = [one for one in ask("events") if one["kind"] == "stored"]
     at = {member["digest"]: one["id"][:2] for one in stored for member in one.get("members", ())}
     for one in [one for handle in HANDLES for one in handle.sends if is_ok(one)]:
-        told, place = [one.result.ledger_id(), one.result.entry_id()], at.get(zlib.crc32(one.data))
-        if place and told != place:
-            return f"{one}, as {told}; its message is stored as {place}"
+        seen, place = [one.result.ledger_id(), one.result.entry_id()], at.get(zlib.crc32(one.data))
+        if place and seen != place:
+            return f"{one}, as {seen}; its message is stored as {place}"
     return ""
 
 
@@ -226,10 +226,10 @@ def chunking_survives_reconnect__chunk_skipped() -> str:
     sent = [one for one in left if "uuid" in one.get("meta", {})]
     answers = sorted(frames("SEND_RECEIPT", "b2c") + frames("SEND_ERROR", "b2c"), key=lambda answer: answer["seq"])
     for at, (before, one) in enumerate(pairwise(sent), start=1):
-        told = [answer["command"] for answer in answers if answer["seq"] < one["seq"]]
+        seen = [answer["command"] for answer in answers if answer["seq"] < one["seq"]]
         once = sum(not other["meta"].get("chunk_id") for other in sent[:at]) == 1
-        refused = once and told[:1] == ["SEND_ERROR"]
-        if one["conn"] != before["conn"] and one["meta"].get("chunk_id") and (refused or "SEND_RECEIPT" not in told):
+        refused = once and seen[:1] == ["SEND_ERROR"]
+        if one["conn"] != before["conn"] and one["meta"].get("chunk_id") and (refused or "SEND_RECEIPT" not in seen):
             return f"SEND goes on with chunk {one['meta']['chunk_id']} on another connection; the first had no receipt"
     return ""
 

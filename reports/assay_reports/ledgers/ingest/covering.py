@@ -56,7 +56,7 @@ class Covering:
         its = np.isin(rows["stream"], [one for one in np.unique(rows["stream"]).tolist() if self._topics(one) == topic])
         its &= _not_behind(rows, ack) & (rows["t"] <= ack["t"])
         if ack["t_done"] == NULL:
-            # It failed, or nobody knows: what it would have covered is still open.
+            # It failed, or its outcome is unknown: what it would have covered is still open.
             its &= (rows["stream"] == ack["stream"]) & (rows["seq"] == ack["seq"])
         else:
             self._open[consumer] = _rows(rows, ~its)
@@ -71,8 +71,8 @@ class Covering:
             return
         latest = dict(zip(_messages(acks), acks["t"].tolist(), strict=True))
         rows = self._of(consumer)
-        told = zip(_messages(rows), rows["t"].tolist(), strict=True)
-        still: Any = np.array([t > latest.get(message, t - 1) for message, t in told], bool)
+        times = zip(_messages(rows), rows["t"].tolist(), strict=True)
+        still: Any = np.array([t > latest.get(message, t - 1) for message, t in times], bool)
         self._open[consumer] = _rows(rows, still)
 
     def _of(self, consumer: int) -> Columns:

@@ -157,7 +157,7 @@ class Ingest:
             self._deliver(source.writer, self._own(source, deliveries), self._own(source, acks))
 
     def _has_clock(self, source: Source, *tables: Columns) -> bool:
-        """Without any sample of its writer's clock nobody can say when its rows were."""
+        """Without any sample of its writer's clock the times of its rows are unknown."""
         if source.writer.name in self._names.clocks:
             return True
         source.pass_over(sum(len(rows["seq"]) for rows in tables))

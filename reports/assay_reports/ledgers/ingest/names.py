@@ -22,7 +22,7 @@ from assay_conformance.ledger.tables import ANY_HELD, NONE
 
 
 class Clock:
-    """A writer's clock. What the bench measured counts; else the wall's clock, whose error nobody knows."""
+    """A writer's clock. What the bench measured counts; else the wall's clock, whose error is unknown."""
 
     def __init__(self, offset_us: int, error_us: int) -> None:
         self.offset_us = offset_us
@@ -31,7 +31,7 @@ class Clock:
 
 class WriterState(NamedTuple):
     """Of the files of a writer: bytes dropped, whether it ended them, whether blocks inside were broken, and whether
-    nobody knows whose rows were in those."""
+    it is unknown whose rows were in those."""
 
     dropped: int = 0
     closed: bool = True
@@ -40,7 +40,7 @@ class WriterState(NamedTuple):
 
 
 UNKNOWN = "unknown"
-"""Producer and topic of a stream that nobody has named."""
+"""Producer and topic of an undeclared stream."""
 
 
 class Names:
@@ -128,13 +128,13 @@ class Names:
         self._spoken_of.update(streams)
 
     def unnamed(self) -> list[int]:
-        """Streams with rows, which nobody has declared."""
+        """Streams that have rows and no declaration."""
         return sorted(self._spoken_of - self.streams.keys())
 
     def unnamed_told(self) -> list[str]:
         streams = self.unnamed()
-        told = ", ".join(map(str, streams[:5])) + (f" and {len(streams) - 5} more" if len(streams) > 5 else "")
-        return [f"there are rows of streams that nobody has declared: {told}"] if streams else []
+        named = ", ".join(map(str, streams[:5])) + (f" and {len(streams) - 5} more" if len(streams) > 5 else "")
+        return [f"there are rows of undeclared streams: {named}"] if streams else []
 
     def topic(self, name: str) -> int:
         return self._topics.setdefault(name, len(self._topics))

@@ -22,7 +22,7 @@ _KEPT = 4096
 
 
 def checks(stream: StreamDeclared | None, seqs: Any, sizes: Any, crcs: Any) -> Any:
-    """`delivery.ok` of deliveries of one stream. UNKNOWN where nobody has declared what it sends."""
+    """`delivery.ok` of deliveries of one stream. UNKNOWN if its payloads are not declared."""
     found: Any = np.full(len(seqs), Integrity.UNKNOWN, np.int8)
     if stream is None or stream.seed is None:
         return found

@@ -29,7 +29,7 @@ from assay_reports.files import open_regular
 
 WINDOW = 4 * MOST_BYTES
 KEPT = 5
-"""Broken blocks of a file that are told one by one."""
+"""Broken blocks of a file that are reported one by one."""
 
 _CODES = {"q": "<i8", "i": "<i4", "I": "<u4", "H": "<u2", "B": "u1"}
 DTYPES = {
@@ -48,7 +48,7 @@ class SegmentFile:
     """One file. `begun`: there is a good block in it. `dropped`: bytes that could not be read, and torn ones; `notes`:
     sentences about them.
 
-    `broken`: rows of any time may have been in them; `nameless`: whose these are nobody knows, for declarations may
+    `broken`: rows of any time may have been in them; `nameless`: it is unknown whose these are, for declarations may
     have been in them too.
     """
 
@@ -104,7 +104,7 @@ class SegmentFile:
                 yield list(found.blocks)
 
     def doubt(self) -> None:
-        """Rows that nobody can name are missing."""
+        """Rows of an unknown writer are missing."""
         self.broken = self.nameless = True
 
     @property
@@ -177,7 +177,7 @@ def _sentence(damage: Damage) -> str:
     if damage.kind in _WITHOUT_ROWS:
         return f"{where}; there were no rows in it"
     if damage.rows is None:
-        return f"{where}; nobody knows how many rows, and whose, were in it"
+        return f"{where}; it is unknown how many rows it held, and whose"
     assert damage.kind is not None
     return f"{where}; there were {damage.rows} {damage.kind.name.lower()} in it"
 

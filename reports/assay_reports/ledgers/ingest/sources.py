@@ -32,7 +32,7 @@ class Writer:
 
     def see_ends(self, killed: bool, owns: bool) -> None:
         """Nobody writes any more. Half a block is normal at the end of the last file, and nothing at all in that of a
-        writer that was `killed`: it had not sent or got anything yet. What is stored has to be told to the end."""
+        writer that was `killed`: it had not sent or got anything yet. What is stored has to be recorded to the end."""
         self.sources.sort(key=lambda source: source.file.path.name)
         closed = self.state.closed
         for source in self.sources:
@@ -76,6 +76,6 @@ class Source:
         if not file.begun and not file.broken:
             yield f"{name}: nothing was written yet when its writer was killed"
         elif not file.begun and file.dropped == file.torn:
-            yield f"{name}: nothing in it, and nobody says that its writer was killed: rows of anybody may be missing"
+            yield f"{name}: it is empty, and its writer is not recorded as killed: rows of any stream may be missing"
         if self.passed_over:
             yield f"{name}: {self.passed_over} rows dropped, for what says whose or when they were cannot be read"

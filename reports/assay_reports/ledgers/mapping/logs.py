@@ -76,8 +76,8 @@ def has(path: Path, names: Collection[str], columns: Mapping[str, str]) -> None:
 
 def _listed(names: Collection[str]) -> str:
     """Of a file that is none of ours there may be many, and of any length."""
-    told = ", ".join(name if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}..." for name in list(names)[:_MOST_NAMES])
-    return f"{told} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else told
+    listed = ", ".join(name if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}..." for name in list(names)[:_MOST_NAMES])
+    return f"{listed} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else listed
 
 
 def _of_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:

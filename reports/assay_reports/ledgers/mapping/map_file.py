@@ -50,7 +50,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 class Run(_Part, frozen=True):
     """`started` is the zero of the run's clock, UTC unless it says otherwise; `clock_error_ms` how much clocks of
-    producers and consumers may differ, left out: nobody knows, and bounds of time are not judged. `acks`: what an
+    producers and consumers may differ, left out: unknown, and time bounds are not judged. `acks`: what an
     `acked_at` is of; where nothing says so, of its message. `versions`: what else had a part in it, by name."""
 
     name: str

@@ -159,12 +159,12 @@ class _Mapping:
         self._attempts[stream, seq] = self._attempts.get((stream, seq), 0) + 1
         return self._attempts[stream, seq]
 
-    def _code(self, told: str) -> Result:
+    def _code(self, word: str) -> Result:
         codes = self._map.sent.codes
         for result, words in ((Result.OK, codes.ok), (Result.FAIL, codes.failed), (Result.UNKNOWN, codes.unknown)):
-            if told in words:
+            if word in words:
                 return result
-        raise BadRowError(f"{self._map.sent.outcome} is {shown(told)}, which sent.codes does not name")
+        raise BadRowError(f"{self._map.sent.outcome} is {shown(word)}, which sent.codes does not name")
 
     # --- consumers ---
 
@@ -181,7 +181,7 @@ class _Mapping:
         self._early_us = max([self._early_us, *(early for _, early in self._first_sends.early_us(deliveries))])
         if self._waiting is not None:
             acks = {name: np.concatenate([self._waiting[name], acks[name]]) for name in acks}
-        # What takes effect behind this batch is told with the next one.
+        # What takes effect after this batch is reported with the next one.
         effect = np.where(acks["kind"] == AckKind.NACK, acks["t"], acks["t_done"])
         now = effect <= deliveries["t"].max()
         self._waiting = {name: values[~now] for name, values in acks.items()}
@@ -273,8 +273,8 @@ class _Mapping:
             self._without_crc += 1
             return 0
         value = row[names.crc]
-        told = str(value)
-        number = int(told) if told.isdecimal() and len(told) <= _MOST_DIGITS else zlib.crc32(told.encode())
+        word = str(value)
+        number = int(word) if word.isdecimal() and len(word) <= _MOST_DIGITS else zlib.crc32(word.encode())
         return int(np.uint32(number & 0xFFFF_FFFF).astype(np.int32))
 
     def _message(self, names: Sent | Received, row: Row) -> tuple[int, int]:
@@ -325,7 +325,7 @@ class _Mapping:
         if self._without_crc:
             info = msgspec.structs.replace(info, checksums=False)
             self.told.notes.append(
-                f"{self._without_crc} rows have no crc: whether payloads changed is told only where all rows of both "
+                f"{self._without_crc} rows have no crc: whether payloads changed is judged only if all rows of both "
                 "logs have one"
             )
         write_info(self._ledger, info)

@@ -78,7 +78,7 @@ def _of_refusal(requirements: tuple[str, ...], meaning: str, count: Count, edit:
 KINDS: Mapping[str, Kind] = {
     "lost": Kind(
         (clauses.LOST,),
-        "told to be stored, and never delivered",
+        "reported as stored, and never delivered",
         changes.lost,
         changes.goes,
         FAILOVER,
@@ -87,7 +87,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "lost-in-fault": Kind(
         (clauses.LOST, clauses.WINDOWS),
-        "sent while a fault acted, told to be stored, and never delivered",
+        "sent while a fault acted, reported as stored, and never delivered",
         changes.lost,
         changes.goes,
         FAILOVER,
@@ -95,7 +95,7 @@ KINDS: Mapping[str, Kind] = {
         rounds=rooms.rounds_in_faults,
     ),
     "phantom": Kind((clauses.INVENTED,), "delivered, and never sent", changes.phantom, plain=True),
-    "failed": Kind((clauses.FAILED,), "told not to be stored, and delivered", changes.failed, plain=True),
+    "failed": Kind((clauses.FAILED,), "reported as failed, and delivered", changes.failed, plain=True),
     "corrupt": Kind((clauses.AS_SENT,), "delivered with other bytes", changes.corrupt, sub=FAILOVER, plain=True),
     "duplicate": Kind(
         (clauses.CONTRACT,),
@@ -108,7 +108,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "disorder": Kind((clauses.ORDER,), "delivered behind its successor", changes.disorder, sub=FAILOVER, plain=True),
     "ids-out-of-order": Kind(
-        (clauses.ORDER,), "told to be stored before a message that was sent earlier", changes.ids_out_of_order
+        (clauses.ORDER,), "reported as stored before a message that was sent earlier", changes.ids_out_of_order
     ),
     "key-moved": Kind(
         (clauses.KEEPS_KEYS,),
@@ -121,7 +121,7 @@ KINDS: Mapping[str, Kind] = {
         rooms.moving_rounds,
         apart=lambda world, s, q: ("key", s % TOPICS, q % KEYS, rooms.calm(world, q)),
     ),
-    "unstored": Kind((clauses.STORED_OK,), "told to be stored, and not there when read back", changes.unstored),
+    "unstored": Kind((clauses.STORED_OK,), "reported as stored, and missing when read back", changes.unstored),
     "stored-twice": Kind(
         (clauses.DEDUP,),
         "stored twice on a topic with deduplication",

@@ -74,7 +74,7 @@ def rounds_in_faults(world: World) -> Iterable[int]:
 
 
 def outside_faults(world: World, q: int) -> bool:
-    """What is lost of those that were sent in a fault is told of the fault as well."""
+    """What is lost of those that were sent in a fault is attributed to the fault as well."""
     from_us, to_us = (turn * STREAMS * world.spacing_us for turn in (q, q + 1))
     return all(from_us > t_to or to_us < t_from for t_from, t_to in EPOCHS_US)
 

@@ -115,14 +115,18 @@ class Block:
     def _outcomes(self) -> Iterator[Columns]:
         names = ("stream", "seq", "ledger", "entry", "batch")
         special = self.special
-        told = self.world.told_at(self.s, self.q, self.noise)
+        confirmed_at = self.world.told_at(self.s, self.q, self.noise)
         unsure = (special == Special.UNKNOWN_LOST) | (special == Special.UNKNOWN_STORED) | (special == Special.RESENT)
         code = np.where(unsure, Result.UNKNOWN, np.where(special == Special.FAILED, Result.FAIL, Result.OK))
         base = {name: self.common[name] for name in names}
         if self.world.mix:
             for name in ("ledger", "entry", "batch"):
                 base[name] = np.where(code == Result.OK, base[name], -1)
-        base |= {"t": np.where(unsure, told + 25_000, told), "code": code, "attempt": np.zeros(len(code), np.int16)}
+        base |= {
+            "t": np.where(unsure, confirmed_at + 25_000, confirmed_at),
+            "code": code,
+            "attempt": np.zeros(len(code), np.int16),
+        }
         base["ord"] = np.ones(len(code), np.int8)
         yield self._edited(OUTCOME.name, -1, base)
         again = special == Special.RESENT

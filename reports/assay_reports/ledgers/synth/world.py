@@ -113,7 +113,7 @@ class World:
 
     @property
     def takeover(self) -> int:
-        """The first round of the second consumer; far behind the last one where nobody takes over."""
+        """The first round of the second consumer; long after the last one if no consumer takes over."""
         return (self.rounds // 2 // PERIOD * PERIOD if self.mix else 0) or 1 << 32
 
     @property
