@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import SessionKey, entry_on, of_earlier_epoch, session_key, to_client
-from assay_conformance.checks.resend import ended_ns
+from assay_conformance.checks.consumption import of_earlier_epoch
 from assay_conformance.checks.settled import Settled
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import FORGED, Event, Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import FORGED, Frame
 from assay_conformance.pulsar.checks.subscription._readers import is_reader
+from assay_conformance.pulsar.timeline import (
+    REDELIVER,
+    TOLERANCES,
+    Consumer,
+    ConsumerSession,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ended_ns,
+    ms,
+)
+from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
 
 
 @dataclass(slots=True)
@@ -25,109 +34,95 @@ class _Epoch:
     """
 
     request: Frame
-    number: int
+    stale: dict[Entry, Frame]
     due: list[Entry] = field(default_factory=list)
     fresh: set[Entry] = field(default_factory=set)
     unsure: set[Entry] = field(default_factory=set)
-    stale: dict[Entry, Frame] = field(default_factory=dict)
     received_last: Entry | None = None
     """The entry that was last received in its turn: the other messages of a batch follow it."""
 
-
-class OldConsumerEpochDropped(RequestCheck):
-    """After a request with a new epoch only what was sent in it, or in a later one, is received.
-
-    What the application received at the time of the request may have been on its way to it.
-    """
-
-    requirement = RequirementId("ordering.old-consumer-epoch-dropped")
-    needs = ((Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES"),)
-
-    def start(self) -> None:
-        self._epochs: dict[SessionKey, _Epoch] = {}
-        self._queued: dict[SessionKey, dict[Entry, Frame]] = {}
-        self._settled = Settled()
-
-    def asked(self, call: Call) -> None:
-        if call.invoke.verb == "ack":
-            # It stays due: an acknowledged entry may be dropped when it comes, or received all the same.
-            self._settled.asked(call)
-
-    def redeliver(self, request: Request) -> None:
-        event = request.frame
-        number = event.fields.get("consumer_epoch")
-        if not event.ids and number is not None:
-            key = session_key(request.session)
-            self._epochs[key] = _Epoch(event, int(number), stale=dict(self._queued.get(key, {})))
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event):
+    def came(self, message: Frame, entry: Entry) -> None:
+        """Take a MESSAGE."""
+        if of_earlier_epoch(message, self.request):
+            self.stale[entry] = message
             return
-        key, entry = session_key(session), entry_on(session, event.ids[0])
-        epoch = self._epochs.get(key)
-        if epoch is None:
-            self._queued.setdefault(key, {})[entry] = event
-        elif not of_earlier_epoch(event, epoch.request):
-            if not _is_part(event):
-                epoch.due.append(entry)
-            epoch.fresh.add(entry)
-            if _may_be_dropped(event):
-                epoch.unsure.add(entry)
-        else:
-            epoch.stale[entry] = event
+        if not _is_part(message):
+            self.due.append(entry)
+        self.fresh.add(entry)
+        if _may_be_dropped(message):
+            self.unsure.add(entry)
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.tracker.entries.get(event.seq)
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        session = consumer.live_on(entry.topic) if consumer is not None and entry is not None else None
-        if session is None or entry is None:
-            return
-        key = session_key(session)
-        self._queued.get(key, {}).pop(entry, None)
-        epoch = self._epochs.get(key)
-        if epoch is None:
-            return
-        if entry == epoch.received_last:
-            # Or it came twice, and this is the second one.
-            epoch.due = epoch.due[1:] if epoch.due[:1] == [entry] else epoch.due
-            return
-        stale = epoch.stale.get(entry)
-        place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
-        skipped = [due for due in epoch.due[:place] if due not in epoch.unsure and self._is_due(session, due)]
-        if place < len(epoch.due) and (not skipped or stale is None):
-            del epoch.due[: place + 1]
-            epoch.received_last = entry
-            if epoch.stale:
-                self.exercise(event)
-        elif stale is not None and (skipped or entry not in epoch.fresh) and self._surely_behind(event, epoch):
-            self.breach(
-                "stale-delivery",
-                f"consumer {event.handle} requested redelivery of everything at {ms(epoch.request.t_ns)}, with epoch "
-                f"{epoch.number}; {entry} came at {ms(stale.t_ns)} with an earlier epoch; expected it to be dropped; "
-                f"it was received at {ms(event.t_ns)}, before it had come again",
-                epoch.request,
-                stale,
-                event,
-            )
 
-    def _is_due(self, session: ConsumerSession, entry: Entry) -> bool:
-        """Whether it has to be received: it is neither acknowledged, nor the target of a seek (a seek may go on after
-        it), nor on a reader, which may have read it."""
-        consumer = session.consumer
-        if consumer is None or is_reader(session) or (entry.ledger, entry.entry) in consumer.sought:
-            return False
-        return not self._settled.holds(consumer.handle, entry)
+def _asking(timeline: Timeline) -> list[Consumer]:
+    """Consumers that requested redelivery."""
+    sessions = timeline.consumer_sessions
+    return [one for one in timeline.consumers if any(sessions.frames(each, REDELIVER) for each in one.sessions)]
 
-    def _surely_behind(self, event: Received, epoch: _Epoch) -> bool:
-        return ended_ns(event) > epoch.request.t_ns + TOLERANCES["crossing"].slack_ns
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        del event
-        self._epochs.pop(session_key(session), None)
-        self._queued.pop(session_key(session), None)
+@check("ordering.old-consumer-epoch-dropped", of=_asking)
+def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
+    """ordering.old-consumer-epoch-dropped: after a request with a new epoch only what was sent in it, or in a later
+    one, is received. What the application received at the time of the request may have been on its way to it."""
+    epochs: dict[int, _Epoch] = {}
+    queued: dict[int, dict[Entry, Frame]] = {}
+    settled = Settled()
+    for moment in timeline.course(consumer):
+        match moment:
+            case Asked() if not moment.is_nack:
+                # It stays due: an acknowledged entry may be dropped when it comes, or received all the same.
+                settled.asked(moment.call)
+            case Redelivery(event, session, named) if not named and event.fields.get("consumer_epoch") is not None:
+                epochs[session.request.seq] = _Epoch(event, stale=dict(queued.get(session.request.seq, {})))
+            case Sent(event, session, entry) if event.to_receiver:
+                if session.request.seq in epochs:
+                    epochs[session.request.seq].came(event, entry)
+                else:
+                    queued.setdefault(session.request.seq, {})[entry] = event
+            case Handed(event, entry):
+                there = timeline.session_at(consumer, entry.topic, event)
+                if there is not None:
+                    queued.get(there.request.seq, {}).pop(entry, None)
+                    if there.request.seq in epochs:
+                        yield from _handed(epochs[there.request.seq], there, settled, moment)
+            case Over():
+                epochs.pop(moment.session.request.seq, None)
+                queued.pop(moment.session.request.seq, None)
+
+
+def _handed(epoch: _Epoch, session: ConsumerSession, settled: Settled, handed: Handed) -> Says:
+    event, entry = handed
+    if entry == epoch.received_last:
+        # Or it came twice, and this is the second one.
+        epoch.due = epoch.due[1:] if epoch.due[:1] == [entry] else epoch.due
+        return
+    stale, request = epoch.stale.get(entry), epoch.request
+    place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
+    skipped = [due for due in epoch.due[:place] if due not in epoch.unsure and _is_due(session, settled, due)]
+    surely_behind = ended_ns(event) > request.t_ns + TOLERANCES["crossing"].slack_ns
+    if place < len(epoch.due) and (not skipped or stale is None):
+        del epoch.due[: place + 1]
+        epoch.received_last = entry
+        if epoch.stale:
+            yield Exercised(event)
+    elif stale is not None and (skipped or entry not in epoch.fresh) and surely_behind:
+        yield breach(
+            "stale-delivery",
+            f"consumer {event.handle} requested redelivery of everything at {ms(request.t_ns)}, with epoch "
+            f"{request.fields['consumer_epoch']}; {entry} came at {ms(stale.t_ns)} with an earlier epoch; expected it "
+            f"to be dropped; it was received at {ms(event.t_ns)}, before it had come again",
+            request,
+            stale,
+            event,
+        )
+
+
+def _is_due(session: ConsumerSession, settled: Settled, entry: Entry) -> bool:
+    """Whether it has to be received: it is neither acknowledged, nor the target of a seek (a seek may go on after
+    it), nor on a reader, which may have read it."""
+    consumer = session.consumer
+    if consumer is None or is_reader(session) or (entry.ledger, entry.entry) in consumer.sought:
+        return False
+    return not settled.holds(consumer.handle, entry)
 
 
 def _may_be_dropped(message: Frame) -> bool:
