@@ -157,9 +157,8 @@ class Consuming:
         """What happened to the messages of a consumer, in order; all of it, or after an event."""
         found = self._courses.get(consumer.handle)
         if found is None:
-            calls, letters = self.calls(consumer), self.events.invokes("reconsume_later")
-            found = course(self._tracker, self.consumer_sessions, consumer, calls, letters)
-            self._courses[consumer.handle] = found
+            calls, sessions = self.calls(consumer), self.consumer_sessions
+            found = self._courses[consumer.handle] = course(self._tracker, self.events, sessions, consumer, calls)
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
 
     def setting(self, consumer: Consumer, key: str) -> int | None:

@@ -4,17 +4,19 @@
 |--------------|--------------------------------------------------------------------------------------------------|
 | `Sent`       | a MESSAGE was written to it, or came to it                                                       |
 | `Handed`     | the application got a message                                                                    |
+| `Receive`    | a receive of the application ended                                                               |
 | `Asked`      | the application asked to acknowledge or refuse a message, and the client took it                 |
 | `Called`     | that call completed well: the client knew of it by then                                          |
 | `SentRound`  | the application asked to send a message round by a retry letter (reconsume_later)                |
 | `Redelivery` | the client wrote a REDELIVER                                                                     |
+| `Heard`      | an ACK or REDELIVER of it came to the broker                                                     |
 | `Over`       | its session on a topic ended, or was moved elsewhere: what it held there can be asked for no more |
 | `Closing`    | the application closes it, or its client, which may stop its timers                              |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 from assay_conformance.checks.consumption import REFUSED, from_client, sent_round
@@ -24,6 +26,7 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.acks import session_for
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
 from assay_conformance.pulsar.timeline.deliveries import REDELIVER
+from assay_conformance.pulsar.timeline.events import Events
 
 W = TypeVar("W")
 
@@ -46,6 +49,13 @@ class Handed(NamedTuple):
     def place(self) -> int:
         """In its batch; 0 without one."""
         return max(self.event.message_id.batch_index, 0)
+
+
+class Receive(NamedTuple):
+    """`is_short`: it ended well with fewer messages than it was to bring."""
+
+    event: Completion
+    is_short: bool
 
 
 class Asked(NamedTuple):
@@ -101,6 +111,18 @@ class Redelivery(NamedTuple):
         return entry.topic == self.session.topic and (not self.named or entry in self.named)
 
 
+class Heard(NamedTuple):
+    """By the broker, which may have closed the consumer."""
+
+    event: Frame
+    session: ConsumerSession
+
+    @property
+    def is_request(self) -> bool:
+        """A REDELIVER, or else an ACK."""
+        return self.event.command == REDELIVER
+
+
 class Over(NamedTuple):
     """By SEEK, CLOSE_CONSUMER, UNSUBSCRIBE, or the end of the connection, the agent or the Case."""
 
@@ -122,7 +144,7 @@ class Closing(NamedTuple):
         return bool(entry)
 
 
-Moment = Sent | Handed | Asked | Called | SentRound | Redelivery | Over | Closing
+Moment = Sent | Handed | Receive | Asked | Called | SentRound | Redelivery | Heard | Over | Closing
 
 
 def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
@@ -133,9 +155,9 @@ def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
 
 
 def course(
-    tracker: Tracker, sessions: ConsumerSessions, consumer: Consumer, calls: list[Call], letters: Sequence[Invoke]
+    tracker: Tracker, events: Events, sessions: ConsumerSessions, consumer: Consumer, calls: list[Call]
 ) -> list[Moment]:
-    """All moments of one consumer, in order of their events. `letters`: the reconsume_laters of the attempt."""
+    """All moments of one consumer, in order of their events."""
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
         for moment in _session(sessions, session):
@@ -145,10 +167,15 @@ def course(
         entry = tracker.entries.get(message.seq)
         if entry is not None:
             found.append(Handed(message, entry))
-    for call in letters:
+    for call in events.invokes("reconsume_later"):
         fails = tracker.foresight.outcomes.get(call.op) is not Outcome.OK
         if call.handle == consumer.handle:
             found += (SentRound(call, entry, message, fails) for message, entry in sent_round(tracker, call))
+    for end in events.completions("receive"):
+        if end.handle == consumer.handle:
+            receive = tracker.operations.get(end.op)
+            most = 0 if receive is None or end.outcome is not Outcome.OK else int(receive.invoke.args.get("count", 1))
+            found.append(Receive(end, (end.count or 0) < most))
     if isinstance(consumer.closing, Invoke):
         found.append(Closing(consumer.closing))
     return sorted(found, key=lambda moment: moment.event.seq)
@@ -158,11 +185,17 @@ def _session(sessions: ConsumerSessions, session: ConsumerSession) -> Iterator[M
     for frame in sessions.frames(session, "MESSAGE"):
         if frame.dir is Direction.TO_CLIENT and frame.ids:
             yield Sent(frame, session, _entry(session, frame))
-    for frame in sessions.frames(session, REDELIVER):
-        if from_client(frame):
-            named = (Entry(session.topic, id.ledger, id.entry) for id in frame.ids)
-            yield Redelivery(frame, session, frozenset(named))
+    for frame in sessions.frames(session, "ACK", REDELIVER):
+        if from_client(frame) and frame.command == REDELIVER:
+            yield Redelivery(frame, session, named_by(frame, session))
+        if frame.at_broker:
+            yield Heard(frame, session)
     yield from (Over(end, session) for end in sessions.ends(session))
+
+
+def named_by(frame: Frame, session: ConsumerSession) -> frozenset[Entry]:
+    """The entries whose ids are in a frame of a session."""
+    return frozenset(Entry(session.topic, id.ledger, id.entry) for id in frame.ids)
 
 
 def _entry(session: ConsumerSession, frame: Frame) -> Entry:

@@ -55,7 +55,9 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
             elif entry not in unsure:
                 held[entry] = Held(entry, message, frame)
         elif isinstance(moment, Asked):
-            held = {entry: one for entry, one in held.items() if not moment.call.covers(entry)}
+            for entry in [*held] if moment.call.cumulative else [moment.entry]:
+                if moment.call.covers(entry):
+                    held.pop(entry, None)
             refused |= {moment.entry} if moment.is_nack else set()
         elif isinstance(moment, SentRound) and moment.fails:
             held.pop(moment.entry, None)

@@ -64,7 +64,7 @@ class _Holdings:
         index = max(call.message.message_id.batch_index, 0)
         done = self.acked.setdefault(call.entry, set())
         done.update(range(index + 1) if call.cumulative else (index,))
-        earlier = [entry for entry in self.since if call.covers(entry) and entry != call.entry]
+        earlier = [one for one in self.since if call.covers(one) and one != call.entry] if call.cumulative else []
         for entry in [*earlier, call.entry] if len(done) >= size else earlier:
             since = self.since.get(entry)
             # What was handed over since is another copy, with a clock of its own.

@@ -4,41 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import is_open, of_earlier_epoch
 from assay_conformance.checks.settled import Settled
-from assay_conformance.model.event import Completion, Event, Frame
+from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.checks.subscription._readers import is_reader
-from assay_conformance.pulsar.timeline import (
-    REDELIVER,
-    Consumer,
-    ConsumerSession,
-    Entry,
-    Exercised,
-    Says,
-    Timeline,
-    breach,
-    check,
-    each,
-    ms,
-)
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Moment, Over, Sent
-
-_ALONE = ("Exclusive", "Failover")
-
-
-class _Heard(NamedTuple):
-    """A REDELIVER that came to the broker, of a session that has its subscription alone."""
-
-    event: Frame
-    session: ConsumerSession
-
-
-class _Starved(NamedTuple):
-    """A receive that ended short."""
-
-    event: Completion
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over, Receive, Sent
 
 
 @dataclass(slots=True)
@@ -75,7 +47,7 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
     """
     running: dict[int, _Again] = {}
     copies, settled, refused = Counter[tuple[Entry, int]](), Settled(), False
-    for moment in _moments(timeline, consumer):
+    for moment in timeline.course(consumer):
         match moment:
             case Over():
                 running.pop(moment.session.request.seq, None)
@@ -85,7 +57,7 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
                 settled.asked(moment.call)
                 for again in running.values():
                     again.due = [key for key in again.due if not settled.holds(consumer.handle, key[0])]
-            case _Heard(event, session) if refused:
+            case Heard(event, session) if refused and _asks_for_all(moment):
                 running[session.request.seq] = _Again(event, +copies)
             case Sent(event, session, entry) if event.to_receiver:
                 keys = [(entry, index) for index in range(event.messages) if is_open(event, index)]
@@ -100,21 +72,13 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
                 there = timeline.session_at(consumer, moment.entry.topic, moment.event)
                 if there is not None and there.request.seq in running:
                     yield from _handed(running[there.request.seq], moment)
-            case _Starved(end):
+            case Receive(end, is_short) if is_short:
                 yield from each([one for one in running.values() if one.due], _starved, timeline, consumer, end)
 
 
-def _moments(timeline: Timeline, consumer: Consumer) -> list[Moment | _Heard | _Starved]:
-    heard = [
-        _Heard(frame, session)
-        for session in consumer.sessions
-        if session.request.fields.get("subType") in _ALONE and not is_reader(session)
-        for frame in timeline.consumer_sessions.frames(session, REDELIVER)
-        if frame.at_broker
-    ]
-    starved = [_Starved(end) for end in timeline.starved if end.handle == consumer.handle]
-    moments = [*timeline.course(consumer), *heard, *starved] if heard else []
-    return sorted(moments, key=lambda moment: moment.event.seq)
+def _asks_for_all(heard: Heard) -> bool:
+    alone = heard.session.request.fields.get("subType") in ("Exclusive", "Failover")
+    return heard.is_request and alone and not is_reader(heard.session)
 
 
 def _handed(again: _Again, handed: Handed) -> Says:

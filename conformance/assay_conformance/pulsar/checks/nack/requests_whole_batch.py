@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import is_dead_letter, late, listed, of_batch
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent, SentRound
+from assay_conformance.pulsar.timeline.courses import Asked, Handed, Moment, Over, Receive, Redelivery, Sent, SentRound
 
 
 @dataclass(slots=True)
@@ -45,25 +44,17 @@ class _Refused:
         return set(range(self.size)) - self.batch.settled - self.back - compacted
 
 
-class _Starved(NamedTuple):
-    """A receive that ended short."""
-
-    event: Completion
-
-
 def _judgements(timeline: Timeline) -> Iterator[tuple[_Refused, Event]]:
     """Refused entries that were asked for by a batch index (that request), came back whole (the last message), or had
     come back in part when a receive ended short (its end)."""
     for consumer in timeline.refusing:
-        ends = [_Starved(end) for end in timeline.starved if end.handle == consumer.handle]
-        moments = sorted([*timeline.course(consumer), *ends], key=lambda one: one.event.seq)
         batches, refused = dict[Entry, _Batch](), dict[Entry, _Refused]()
-        for moment in moments:
+        for moment in timeline.course(consumer):
             yield from _judged(timeline, consumer, moment, batches, refused)
 
 
 def _judged(
-    timeline: Timeline, consumer: Consumer, moment: object, batches: dict[Entry, _Batch], refused: dict[Entry, _Refused]
+    timeline: Timeline, consumer: Consumer, moment: Moment, batches: dict[Entry, _Batch], refused: dict[Entry, _Refused]
 ) -> Iterator[tuple[_Refused, Event]]:
     match moment:
         case Over():
@@ -99,7 +90,7 @@ def _judged(
                     yield refused.pop(entry), event
         case SentRound(_, entry, message):
             batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
-        case _Starved(end):
+        case Receive(end, is_short) if is_short:
             for entry, one in list(refused.items()):
                 if one.dispatch is not None and one.back and late("answer", one.dispatch.t_ns, end.t_ns):
                     yield refused.pop(entry), end

@@ -10,7 +10,6 @@ from assay_conformance.model.event import FORGED, Frame
 from assay_conformance.pulsar.checks.subscription._readers import is_reader
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
-    TOLERANCES,
     Consumer,
     ConsumerSession,
     Entry,
@@ -53,13 +52,10 @@ class _Epoch:
             self.unsure.add(entry)
 
 
-def _asking(timeline: Timeline) -> list[Consumer]:
-    """Consumers that requested redelivery."""
-    sessions = timeline.consumer_sessions
-    return [one for one in timeline.consumers if any(sessions.frames(each, REDELIVER) for each in one.sessions)]
-
-
-@check("ordering.old-consumer-epoch-dropped", of=_asking)
+@check(
+    "ordering.old-consumer-epoch-dropped",
+    of=lambda timeline: timeline.consumers if timeline.events.frames(REDELIVER) else (),
+)
 def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
     """ordering.old-consumer-epoch-dropped: after a request with a new epoch only what was sent in it, or in a later
     one, is received. What the application received at the time of the request may have been on its way to it."""
@@ -83,13 +79,13 @@ def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
                 if there is not None:
                     queued.get(there.request.seq, {}).pop(entry, None)
                     if there.request.seq in epochs:
-                        yield from _handed(epochs[there.request.seq], there, settled, moment)
+                        yield from _handed(timeline, epochs[there.request.seq], there, settled, moment)
             case Over():
                 epochs.pop(moment.session.request.seq, None)
                 queued.pop(moment.session.request.seq, None)
 
 
-def _handed(epoch: _Epoch, session: ConsumerSession, settled: Settled, handed: Handed) -> Says:
+def _handed(timeline: Timeline, epoch: _Epoch, session: ConsumerSession, settled: Settled, handed: Handed) -> Says:
     event, entry = handed
     if entry == epoch.received_last:
         # Or it came twice, and this is the second one.
@@ -98,7 +94,7 @@ def _handed(epoch: _Epoch, session: ConsumerSession, settled: Settled, handed: H
     stale, request = epoch.stale.get(entry), epoch.request
     place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
     skipped = [due for due in epoch.due[:place] if due not in epoch.unsure and _is_due(session, settled, due)]
-    surely_behind = ended_ns(event) > request.t_ns + TOLERANCES["crossing"].slack_ns
+    surely_behind = timeline.bounds.is_past("crossing", request.t_ns, ended_ns(event))
     if place < len(epoch.due) and (not skipped or stale is None):
         del epoch.due[: place + 1]
         epoch.received_last = entry
