@@ -21,7 +21,8 @@ def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tu
         elif isinstance(moment, SentRound) and moment.fails:
             unposted.add(moment.entry)
         elif isinstance(moment, Redelivery):
-            asked_for = [entry for entry in running if moment.ends(entry)]
+            among = sorted(moment.named & running.keys()) if moment.named else running
+            asked_for = [entry for entry in among if moment.ends(entry)]
             due = _due(running, moment, window, asked_for) | unposted.intersection(asked_for)
         yield moment, due
 

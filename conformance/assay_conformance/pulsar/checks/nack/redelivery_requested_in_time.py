@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -70,7 +71,7 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
             elif call.entry not in acked and moment.session is not None:
                 waiting[call.entry] = replace(waiting.get(call.entry, _Refused(call, call, moment.event)), last=call)
         elif isinstance(moment, Called) and moment.is_nack:
-            called.append(moment.call.called_ns)
+            insort(called, moment.call.called_ns)
         elif isinstance(moment, Redelivery):
             found = taken(waiting, moment)
             oldest = min((one.first.invoke.t_ns, place) for place, (_, one) in enumerate(found))[1] if found else 0
@@ -85,9 +86,10 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
 def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> int | None:
     """From the last refusal by its consumer: that later ones must not postpone earlier ones is another requirement."""
     since_ns = known_ns(last, event)
-    for called_ns in called:
-        if since_ns is not None and since_ns < called_ns <= since_ns + window.latest_ns:
-            since_ns = called_ns
+    for called_ns in called[bisect_right(called, since_ns) :] if since_ns is not None else ():
+        if called_ns > (since_ns or 0) + window.latest_ns:
+            break
+        since_ns = called_ns
     return since_ns
 
 
