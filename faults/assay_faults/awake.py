@@ -45,6 +45,6 @@ async def timeout_awake(within_s: float) -> AsyncIterator[None]:
 async def _expire(limit: asyncio.Timeout, within_s: float) -> None:
     loop = asyncio.get_running_loop()
     awake = Awake(loop.time)
-    while awake.look() < within_s:  # noqa: ASYNC110 - a clock tells nobody
+    while awake.look() < within_s:  # noqa: ASYNC110 - a clock sets no event
         await asyncio.sleep(min(LOOK_S, within_s - awake.ran_s))
     limit.reschedule(loop.time())

@@ -64,7 +64,7 @@ class Entry:
         return any(not wait.overtake and not wait.over(now_ns) for wait in self.waits)
 
     def stuck(self, now_ns: int) -> bool:
-        """Whether those behind it have to wait, and nobody knows for how long."""
+        """Whether the frames after it have to wait for an unknown time."""
         return any(not wait.overtake and wait.due_ns is None and not wait.over(now_ns) for wait in self.waits)
 
 
@@ -139,7 +139,7 @@ class Channel:
         self._queued_bytes += sum(entry.size_bytes for entry in entries)
 
     def stuck(self, now_ns: int) -> bool:
-        """Whether what is put behind all others has to wait, and nobody knows for how long."""
+        """Whether a frame queued last has to wait for an unknown time."""
         return any(entry.stuck(now_ns) for entry in self.queue)
 
     def passes_at_once(self, size: int, now_ns: int) -> bool:

@@ -248,8 +248,8 @@ def _namespace(entry: Entry) -> str:
 
 
 def _container(entry: Entry) -> str:
-    """Containers first: a network goes only when nobody is on it. What is not there may be about to come: an engine
-    goes on with what it was asked for when who asked has died."""
+    """Containers first: a network can be removed only when no container uses it. What is not there may be about to
+    come: an engine goes on with what it was asked for when who asked has died."""
     removed = _of_engine(entry)
     if not removed:
         time.sleep(COMES_WITHIN_S)

@@ -70,7 +70,7 @@ class Owner(msgspec.Struct, frozen=True):
         return self.boot == _boot()
 
     def alive(self) -> bool:
-        # One that nobody has waited for keeps its pid: for ever, in a container whose first process waits for none.
+        # A process without a wait() keeps its pid: for ever, in a container whose first process waits for none.
         ended = state(Identity(self.pid, self.start_ticks)) in (ProcessState.GONE, ProcessState.ZOMBIE)
         return self.of_this_boot() and not ended
 

@@ -202,7 +202,7 @@ class Connection:
     # --- how it ends ---
 
     def sever_behind(self, direction: Direction | None, severance: Severance, now_ns: int) -> None:
-        """Cut behind what is on its way, unless that waits for nobody knows how long."""
+        """Cut after the frames on their way, unless these wait for an unknown time."""
         if direction is None or severance.cut.abrupt or self.channel(direction).stuck(now_ns):
             self.sever(severance)
         else:

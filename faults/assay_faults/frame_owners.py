@@ -1,4 +1,4 @@
-"""Whom a frame is about: topic, producer name and subscription, as far as one connection's frames have told.
+"""Whom a frame is about: topic, producer name and subscription, as known from one connection's frames.
 
 Clients choose producer and consumer ids anew for each connection; PRODUCER and SUBSCRIBE say what they stand for, and
 PRODUCER_SUCCESS names a producer that let the broker choose. An answer is about whatever its request was about.
@@ -109,7 +109,7 @@ class FrameOwners:
             self._requests[body.request_id] = party
 
     def of(self, frame: Frame) -> FrameOwner | None:
-        """None for a frame that is about the connection itself, or about an id nobody announced."""
+        """None for a frame that is about the connection itself, or about an id that was never registered."""
         key, body = _KEYS.get(frame.type), frame.body
         if key is _Key.PRODUCER:
             return self._producers.get(body.producer_id)
@@ -120,7 +120,7 @@ class FrameOwners:
         return FrameOwner(self._local(body.topic)) if key is _Key.TOPIC else None
 
     def answers(self, frame: Frame) -> int | None:
-        """The command of the request that a frame with a request id answers; None when nobody asked."""
+        """The command of the request that a frame with a request id answers; None without such a request."""
         return self._asked.get(frame.body.request_id)
 
     def any_within(self, scope: Scope) -> bool:

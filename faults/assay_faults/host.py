@@ -62,7 +62,7 @@ class LinkHost(ABC):
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """What is done in here is done for the event loop, and nobody else would hear of its errors."""
+        """What is done in here is done for the event loop, which would only log its errors."""
         try:
             yield
         except Exception as error:

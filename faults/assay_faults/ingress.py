@@ -97,7 +97,7 @@ class IngressInjector(ABC, Generic[F]):
             facts = await self.proven(front, passes, f"the end of {tag(self.faults[fault])}") if whole else {}
             return facts | asdict(since)
 
-        # A broker that nobody knew when the fault began got a front without it.
+        # A broker that joined after the fault began got its ingress without it.
         harmed = {number: front for number, front in self._within(fault).items() if fault in front.standing}
         return await self._at_each(harmed, healed)
 

@@ -70,7 +70,7 @@ class Networked(Process, Protocol):
     """One that has a network of its own to be taken off."""
 
     async def disconnect(self) -> None:
-        """Packets to it and from it go nowhere; none of its connections is told."""
+        """Packets to it and from it go nowhere; its connections are not closed."""
         ...
 
     async def reconnect(self) -> None: ...

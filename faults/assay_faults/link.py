@@ -100,7 +100,7 @@ class FrameLink:
         self._frames = 0
         self.fired: list[int] = []
         self._lives: list[ActiveFault] = []
-        # Who is who is told once, when it begins: a fault that comes later needs to know too.
+        # Owners are read once, when it begins: a fault that comes later needs to know too.
         self._learning = grows or any(map(asks_who, faults))
         self._living: list[ActiveFault] = []
         self._gone = 0

@@ -66,7 +66,7 @@ class FrameStream(asyncio.Protocol):
         raise NotImplementedError
 
     def settled(self) -> None:
-        """All that came at once has been told."""
+        """All frames of one read have been reported."""
 
     def lost(self, error: Exception | None) -> None:
         """The connection is over; `error` says why, unless one of both sides just closed it."""
@@ -103,7 +103,7 @@ class FrameStream(asyncio.Protocol):
             self.write(data)
             return
         self.flush()
-        # One that its peer has reset is closed before anybody is told, and uvloop refuses what asyncio passes over.
+        # One that its peer has reset is closed before it is reported, and uvloop refuses what asyncio passes over.
         if not self._transport.is_closing():
             self._transport.write(data)
 

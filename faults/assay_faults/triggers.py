@@ -30,7 +30,7 @@ def names_party(scope: Scope) -> bool:
 
 
 def asks_who(fault: Fault) -> bool:
-    """Whether the link has to know what the frames before have told."""
+    """Whether the trigger depends on earlier frames of the connection."""
     ends = (fault.trigger, fault.until.frame)
     return names_party(fault.scope) or any(isinstance(on, OnFrame) and on.answers for on in ends)
 

@@ -1,4 +1,4 @@
-"""Addresses of brokers inside frames: clients are told ours, brokers are told theirs, so that nobody walks around us.
+"""Addresses of brokers inside frames: clients get ours, brokers get theirs, so that no client bypasses the proxy.
 
 Every field of the protocol that holds an address is in a table, here or in wire/service_urls.py. A field keeps its
 place and the frame its sender's hand (wire/reencode.py); a frame that names no address, or none that needs another, is
@@ -22,7 +22,7 @@ _LOOPBACK: Final = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
 
 class UnknownAddressError(PeerError):
-    """A broker sends its clients to what is no address of a broker: nobody could stand between them."""
+    """A broker sends its clients to what is no address of a broker: no proxy could stand between them."""
 
 
 def address(url: str) -> Address:

@@ -137,7 +137,7 @@ class Pair:
         try:
             await self._proxy.dial(self.broker, self.client.broker)
         except OSError as error:
-            # There is nobody: the nearest to a refusal that a client can be shown whom we have accepted already.
+            # Nothing listens there: the nearest to a refusal that a client can be shown whom we have accepted already.
             self.lost(self.broker, error)
         except Exception as error:
             self._proxy.broke(error)

@@ -9,7 +9,7 @@ around from outside:
   request here.
 * An answer that is neither 400, 404 nor 409 counts as success, a 500 too. Here only 2xx does.
 * `add_toxic` returns nothing, and the server takes attributes it does not know for nothing at all. Here what the server
-  says that it took is compared with what it was told.
+  says that it took is compared with the request.
 * The default name of a toxic is its type and stream, so that a second one of a type is refused as a proxy that exists.
   Here every toxic is named by its caller.
 * A toxic cannot be changed. Here it can (`update`).
@@ -59,7 +59,7 @@ class _Version(msgspec.Struct, frozen=True):
 
 
 class Api:
-    """The server at `url`. PeerError, in every call, for one that does not answer or does not do as it is told.
+    """The server at `url`. PeerError, in every call, for one that does not answer or does not do what was requested.
 
     UsageError when the URL is none of a server on this machine, UnavailableError when the library is not installed.
     """

@@ -24,7 +24,7 @@ FindServer = Callable[[], Awaitable[Api]]
 
 
 class RunningServer:
-    """The server at a URL that we were told. It outlives us, so that what we make in it is in the ledger."""
+    """The server at a given URL. It outlives us, so that what we make in it is in the ledger."""
 
     def __init__(self, url: str) -> None:
         self._api = Api(url)
