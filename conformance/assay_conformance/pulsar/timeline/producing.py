@@ -9,7 +9,7 @@ from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import Completion, Ended, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.consuming import Consuming
-from assay_conformance.pulsar.timeline.producers import Send
+from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 from assay_conformance.pulsar.timeline.served import ServedProducer, served_producers
@@ -61,10 +61,22 @@ class Producing(Consuming):
         closed = self._tracker.closed.get(frame.conn)
         return closed is None or closed.seq > by.seq or closed.t_ns - frame.t_ns > IN_FLIGHT_NS
 
+    def chooses_ids(self, producer: Producer) -> bool:
+        """Whether the application chooses its sequence ids."""
+        return producer.handle in self._tracker.foresight.explicit
+
     @property
     def burst(self) -> frozenset[int]:
         """Handles of producers with messages that the history only counts."""
         return frozenset(self._tracker.lines.burst)
+
+    @cached_property
+    def batches(self) -> list[Unit]:
+        """Units of known producers that hold several messages, or say that they may, in order of their first SEND."""
+        known = (line for line in self._tracker.lines.all if line.handle is not None)
+        units = (unit for line in known for unit in line.units)
+        batches = (unit for unit in units if unit.first.meta is not None and unit.first.meta.batch is not None)
+        return sorted(batches, key=lambda unit: unit.first.seq)
 
     @cached_property
     def _routed(self) -> list[Routed]:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.batching.highest_sequence_id import HighestSequenceId
-from assay_conformance.pulsar.checks.batching.lowest_sequence_id import LowestSequenceId
+from assay_conformance.pulsar.checks.batching.highest_sequence_id import highest_sequence_id
+from assay_conformance.pulsar.checks.batching.lowest_sequence_id import lowest_sequence_id
 
 
 def _batch_of_three(**fields: Any) -> Script:
@@ -17,9 +18,9 @@ def _batch_of_three(**fields: Any) -> Script:
     return story
 
 
-def ids(**fields: Any) -> HighestSequenceId:
-    return trial(HighestSequenceId, _batch_of_three(**fields).done())
+def ids(**fields: Any) -> Check:
+    return trial(highest_sequence_id, _batch_of_three(**fields).done())
 
 
-def lowest(**fields: Any) -> LowestSequenceId:
-    return trial(LowestSequenceId, _batch_of_three(**fields).done())
+def lowest(**fields: Any) -> Check:
+    return trial(lowest_sequence_id, _batch_of_three(**fields).done())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.batching.compressed_as_one import CompressedAsOne
+from assay_conformance.pulsar.checks.batching.compressed_as_one import compressed_as_one
 
 
-def _compressed(unpacked_bytes: int | None, *numbers: int, **fields: Any) -> CompressedAsOne:
+def _compressed(unpacked_bytes: int | None, *numbers: int, **fields: Any) -> Check:
     story = Script()
     story.producer(batching=True, compression="LZ4")
     for number in range(2):
@@ -24,7 +25,7 @@ def _compressed(unpacked_bytes: int | None, *numbers: int, **fields: Any) -> Com
         unpacked_bytes=unpacked_bytes,
     )
     story.send_frame(*numbers, batch=True, meta=meta, **fields)
-    return trial(CompressedAsOne, story.done())
+    return trial(compressed_as_one, story.done())
 
 
 def test_batch_compressed_as_a_whole_is_accepted() -> None:

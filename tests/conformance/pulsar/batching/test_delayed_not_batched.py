@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.batching.delayed_not_batched import DelayedNotBatched
+from assay_conformance.pulsar.checks.batching.delayed_not_batched import delayed_not_batched
 
 
-def _delayed(*order: int, deliver_at_ms: int | None = 5_000) -> DelayedNotBatched:
+def _delayed(*order: int, deliver_at_ms: int | None = 5_000) -> Check:
     """Messages 0 and 1 were in the open batch when 2, a delayed one, was asked for."""
     story = Script()
     story.producer(batching=True)
@@ -21,7 +22,7 @@ def _delayed(*order: int, deliver_at_ms: int | None = 5_000) -> DelayedNotBatche
             story.send_frame(0, 1, batch=True)
         else:
             story.send_frame(2, meta=meta)
-    return trial(DelayedNotBatched, story.done())
+    return trial(delayed_not_batched, story.done())
 
 
 def test_delayed_message_behind_the_batch_is_accepted() -> None:
@@ -43,4 +44,4 @@ def test_delayed_message_that_others_have_to_wait_with_is_found() -> None:
     story.send(0)
     story.send(1, deliver_after_ms=1_000)
     story.send_frame(0, 1, meta=Meta(producer_name=NAME, sequence_id=0, batch=2, deliver_at_ms=5_000))
-    assert [finding.code for finding in trial(DelayedNotBatched, story.done()).findings] == ["batched"]
+    assert [finding.code for finding in trial(delayed_not_batched, story.done()).findings] == ["batched"]

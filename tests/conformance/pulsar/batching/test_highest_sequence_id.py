@@ -7,8 +7,8 @@ from tests.conformance.pulsar.batching._histories import ids, lowest
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CASE_NUMBER, MESSAGE_BYTES, NAME, PRODUCER, Script, digest_of
 from assay_conformance.model.event import Identity, Member, Meta
-from assay_conformance.pulsar.checks.batching.highest_sequence_id import HighestSequenceId
-from assay_conformance.pulsar.checks.batching.lowest_sequence_id import LowestSequenceId
+from assay_conformance.pulsar.checks.batching.highest_sequence_id import highest_sequence_id
+from assay_conformance.pulsar.checks.batching.lowest_sequence_id import lowest_sequence_id
 
 
 def test_batch_with_all_its_ids_is_accepted() -> None:
@@ -37,8 +37,8 @@ def test_batch_whose_messages_have_no_ids_is_found() -> None:
         for number in range(2)
     )
     story.send_frame(0, 1, batch=True, highest_sequence_id=1, members=members)
-    assert [finding.code for finding in trial(HighestSequenceId, story.done()).findings] == ["no-single-ids"]
-    assert trial(LowestSequenceId, story.done()).exercised == 0
+    assert [finding.code for finding in trial(highest_sequence_id, story.done()).findings] == ["no-single-ids"]
+    assert trial(lowest_sequence_id, story.done()).exercised == 0
 
 
 def test_range_of_a_batch_whose_ids_begin_anew_inside_is_not_judged() -> None:
@@ -52,4 +52,4 @@ def test_ids_of_a_key_based_batch_are_not_judged() -> None:
     story = Script()
     story.producer(batching=True, batching_type="key_based")
     story.send_frame(0, 1, batch=True)
-    assert trial(HighestSequenceId, story.done()).exercised == 0
+    assert trial(highest_sequence_id, story.done()).exercised == 0

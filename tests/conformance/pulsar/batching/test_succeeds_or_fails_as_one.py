@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script, entry_id
 from assay_conformance.model.event import MessageId
-from assay_conformance.pulsar.checks.batching.succeeds_or_fails_as_one import SucceedsOrFailsAsOne
+from assay_conformance.pulsar.checks.batching.succeeds_or_fails_as_one import succeeds_or_fails_as_one
 
 
-def _receipted(*ends: MessageId | None) -> SucceedsOrFailsAsOne:
+def _receipted(*ends: MessageId | None) -> Check:
     """A batch in entry 0; each message ends with such an id, or fails."""
     story = Script()
     story.producer(batching=True)
@@ -21,7 +22,7 @@ def _receipted(*ends: MessageId | None) -> SucceedsOrFailsAsOne:
             story.unknown(number)
         else:
             story.ok(number, message_id=id)
-    return trial(SucceedsOrFailsAsOne, story.done())
+    return trial(succeeds_or_fails_as_one, story.done())
 
 
 def test_batch_whose_messages_get_their_places_is_accepted() -> None:
@@ -65,7 +66,7 @@ def test_receipts_of_a_batch_whose_ids_another_had_are_not_told_apart() -> None:
     story.receipt(0, id=entry_id(5))
     story.ok(2, message_id=entry_id(4, 0, 2))
     story.ok(3, message_id=entry_id(4, 1, 2))
-    assert "wrong-entry" not in [finding.code for finding in trial(SucceedsOrFailsAsOne, story.done()).findings]
+    assert "wrong-entry" not in [finding.code for finding in trial(succeeds_or_fails_as_one, story.done()).findings]
 
 
 def test_receipts_of_a_batch_are_not_told_apart_where_the_application_chose_an_id_twice() -> None:
@@ -79,4 +80,4 @@ def test_receipts_of_a_batch_are_not_told_apart_where_the_application_chose_an_i
     story.receipt(5, id=entry_id(4))
     story.ok(0, message_id=entry_id(5, 0, 2))
     story.ok(1, message_id=entry_id(5, 1, 2))
-    assert "wrong-entry" not in [finding.code for finding in trial(SucceedsOrFailsAsOne, story.done()).findings]
+    assert "wrong-entry" not in [finding.code for finding in trial(succeeds_or_fails_as_one, story.done()).findings]

@@ -1,30 +1,20 @@
-"""What the entry of a batch says: its ids, its body, and which messages may be in it."""
+"""What a batch of several messages says of the sequence ids inside."""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, on
-from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Frame, Meta
+from collections.abc import Iterator
+
+from assay_conformance.pulsar.timeline import Timeline, Unit
 
 
-class Ids(Check):
-    """What a batch of several messages says of the sequence ids inside.
+def numbered_batches(timeline: Timeline) -> Iterator[Unit]:
+    """Batches of several messages, but for those by key: the ids of several such batches interleave."""
+    for unit in timeline.batches:
+        by_key = timeline.view.producer_setting(unit.line.handle or 0, "batching_type") == "key_based"
+        if len(unit.first.members) > 1 and not by_key:
+            yield unit
 
-    Of a key-based batch this is not said: the ids of several such batches interleave. Nor of one whose ids begin anew
-    in its middle: that they do is a matter of `ordering.sequence-ids-increase-by-one`.
-    """
 
-    needs = (Trait.BATCH,)
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit, meta = self.tracker.lines.first(event), event.meta
-        if unit is None or meta is None or len(event.members) < 2:
-            return
-        if self.view.producer_setting(unit.line.handle or 0, "batching_type") != "key_based":
-            ids = [member.sequence_id for member in event.members if member.sequence_id is not None]
-            self._judge(unit, event, meta, ids)
-
-    def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
-        raise NotImplementedError
+def ids_inside(unit: Unit) -> list[int]:
+    """The sequence ids of its messages, of those that have one of their own."""
+    return [member.sequence_id for member in unit.first.members if member.sequence_id is not None]

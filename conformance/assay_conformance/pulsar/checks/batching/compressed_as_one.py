@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
-class CompressedAsOne(Check):
-    """The body of a compressed batch is its messages with their headers, compressed once; its uncompressed size is
-    that of this body. Whether the codec is what it says is a clause of its own.
-    """
+class _Compressed(NamedTuple):
+    """A compressed batch, and the payloads that its producer was asked to send: None where not all are listed."""
 
-    requirement = RequirementId("batching.compressed-as-one")
-    needs = (Trait.BATCH, Trait.COMPRESSED)
+    unit: Unit
+    asked: Set[object] | None
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit, meta = self.tracker.lines.first(event), event.meta
-        if unit is None or meta is None or meta.batch is None or meta.compression == "NONE":
-            return
-        if meta.unpacked_bytes is not None:
-            if meta.unpacked_bytes >= 0:
-                self.breach(
-                    "wrong-size",
-                    f"{unit.line}: the {meta.compression} batch at {ms(event.t_ns)} says that it is "
-                    f"{meta.uncompressed_size} bytes uncompressed, and unpacks to {meta.unpacked_bytes}",
-                    event,
-                )
-            return
-        if not event.members:
-            self.breach(
-                "unreadable",
-                f"{unit.line}: the {meta.compression} batch at {ms(event.t_ns)} unpacks to {meta.uncompressed_size} "
-                f"bytes as announced, which are no {meta.batch} messages with their headers",
-                event,
-            )
-            return
-        if len(event.members) > 1:
-            self.exercise(event)
-        self._members(unit, event)
 
-    def _members(self, unit: Unit, event: Frame) -> None:
-        handle = unit.line.handle or 0
-        if handle in self.tracker.lines.burst:
-            return
-        asked = {send.invoke.payload for send in self.tracker.sends.get(handle, ())}
-        for index, member in enumerate(event.members):
-            if member.payload not in asked:
-                self.breach(
-                    "member-changed",
-                    f"{unit.line}: message {index} in the batch at {ms(event.t_ns)} is {member.size} bytes of digest "
-                    f"{member.digest:08x}, which is no message it was asked to send",
-                    event,
-                )
-                return
+def _compressed(timeline: Timeline) -> Iterator[_Compressed]:
+    asked: dict[int, Set[object]] = {}
+    for unit in timeline.batches:
+        handle, meta = unit.line.handle or 0, unit.first.meta
+        if meta is not None and meta.compression != "NONE":
+            if handle not in asked:
+                asked[handle] = {send.invoke.payload for send in timeline.sends_of(handle)}
+            yield _Compressed(unit, None if handle in timeline.burst else asked[handle])
+
+
+@check("batching.compressed-as-one", of=_compressed)
+def compressed_as_one(timeline: Timeline, compressed: _Compressed) -> Says:
+    """batching.compressed-as-one: the body of a compressed batch is its messages with their headers, compressed once;
+    its uncompressed size is that of this body. Whether the codec is what it says is a clause of its own."""
+    (unit, asked), frame, meta = compressed, compressed.unit.first, compressed.unit.first.meta
+    if meta is None or (meta.unpacked_bytes is not None and meta.unpacked_bytes < 0):
+        return
+    batch = f"the {meta.compression} batch at {ms(frame.t_ns)}"
+    if meta.unpacked_bytes is not None:
+        says = f"says that it is {meta.uncompressed_size} bytes uncompressed, and unpacks to {meta.unpacked_bytes}"
+        yield breach("wrong-size", f"{unit.line}: {batch} {says}", frame)
+        return
+    if not frame.members:
+        came = f"bytes as announced, which are no {meta.batch} messages with their headers"
+        yield breach("unreadable", f"{unit.line}: {batch} unpacks to {meta.uncompressed_size} {came}", frame)
+        return
+    if len(frame.members) > 1:
+        yield Exercised(frame)
+    members = enumerate(frame.members) if asked is not None else ()
+    odd = next(((index, one) for index, one in members if asked is not None and one.payload not in asked), None)
+    if odd is not None:
+        index, member = odd
+        yield breach(
+            "member-changed",
+            f"{unit.line}: message {index} in the batch at {ms(frame.t_ns)} is {member.size} bytes of digest "
+            f"{member.digest:08x}, which is no message it was asked to send",
+            frame,
+        )

@@ -2,82 +2,65 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, Unit, breach, check, each, ms
 
 
-class DelayedNotBatched(Check):
-    """A message with a delivery time leaves in an entry of its own that carries it, behind what was batched before.
-
-    Order is judged on each topic or partition of a producer by the numbers of its messages.
-    """
-
-    requirement = RequirementId("batching.delayed-not-batched")
-    needs = (Setting("producer", "batching"),)
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit, meta = self.tracker.lines.first(event), event.meta
-        if unit is None or meta is None or not self._batches(unit.line.handle or 0):
-            return
-        delayed = next((send for send in self._sends(unit) if is_delayed(send)), None)
-        if delayed is None:
-            return
-        number = delayed.invoke.number or 0
-        if meta.deliver_at_ms is None:
-            self.breach(
-                "time-lost",
-                f"{unit.line}: message {number} was asked for with a delivery time at {ms(delayed.invoke.t_ns)}; its "
-                f"SEND at {ms(event.t_ns)} carries none",
-                delayed.invoke,
-                event,
-            )
-        elif len(unit.numbers) > 1:
-            self.breach(
-                "batched",
-                f"{unit.line}: message {number} was asked for with a delivery time at {ms(delayed.invoke.t_ns)}; its "
-                f"SEND at {ms(event.t_ns)} makes {len(unit.numbers) - 1} others wait for it",
-                delayed.invoke,
-                event,
-            )
-
-    def finish(self) -> None:
-        for handle in self.tracker.lines.openings:
-            if self._batches(handle):
-                for line in self.tracker.lines.of_handle(handle):
-                    self._order(line.units)
-
-    def _order(self, units: list[Unit]) -> None:
-        """`units` in the order they first left."""
-        for unit in units:
-            for delayed in (send for send in self._sends(unit) if is_delayed(send)):
-                number = delayed.invoke.number or 0
-                older = [other for other in units if other.numbers and other.numbers[0] < number]
-                waiting = [other for other in older if other.first.t_ns >= delayed.invoke.t_ns]
-                if waiting and unit.first.meta is not None and unit.first.meta.deliver_at_ms is not None:
-                    self.exercise(unit.first)
-                passed = next((other for other in older if other.index > unit.index), None)
-                if passed is not None:
-                    self.breach(
-                        "overtakes-batch",
-                        f"{unit.line}: message {number}, delayed, left at {ms(unit.first.t_ns)}, and the older "
-                        f"{passed} at {ms(passed.first.t_ns)}",
-                        delayed.invoke,
-                        unit.first,
-                        passed.first,
-                    )
-
-    def _sends(self, unit: Unit) -> list[Operation]:
-        sends = (self.tracker.send_of(unit.line.handle or 0, number) for number in unit.numbers)
-        return [send for send in sends if send is not None]
-
-    def _batches(self, handle: int) -> bool:
-        return self.view.producer_setting(handle, "batching") is True
+@check("batching.delayed-not-batched")
+def delayed_not_batched(timeline: Timeline) -> Says:
+    """batching.delayed-not-batched: a message with a delivery time leaves in an entry of its own that carries it,
+    behind what was batched before. Order is judged on each topic or partition by the numbers of messages."""
+    delayed = list(_delayed(timeline))
+    yield from each({id(one.unit): one for one in reversed(delayed)}.values(), _is_alone)
+    yield from each(delayed, _keeps_its_place)
 
 
-def is_delayed(send: Operation) -> bool:
+class _Delayed(NamedTuple):
+    """A message with a delivery time, and what it left in."""
+
+    send: Send
+    unit: Unit
+
+
+def _delayed(timeline: Timeline) -> Iterator[_Delayed]:
+    for producer in timeline.producers:
+        batches = timeline.view.producer_setting(producer.handle or 0, "batching") is True
+        if batches and any(is_delayed(send) for send in timeline.sends_of(producer.handle)):
+            for unit in producer.units:
+                yield from (_Delayed(send, unit) for send in timeline.sends(unit) if is_delayed(send))
+
+
+def is_delayed(send: Send) -> bool:
+    """It was asked for with a delivery time, or a delay."""
     return any(send.invoke.args.get(key) is not None for key in ("deliver_after_ms", "deliver_at_ms"))
+
+
+def _is_alone(delayed: _Delayed) -> Says:
+    (send, unit), frame = delayed, delayed.unit.first
+    asked = (
+        f"{unit.line}: message {send.invoke.number} was asked for with a delivery time at {ms(send.invoke.t_ns)}; its "
+        f"SEND at {ms(frame.t_ns)}"
+    )
+    if frame.meta is not None and frame.meta.deliver_at_ms is None:
+        yield breach("time-lost", f"{asked} carries none", send.invoke, frame)
+    elif frame.meta is not None and len(unit.numbers) > 1:
+        others = len(unit.numbers) - 1
+        yield breach("batched", f"{asked} makes {others} others wait for it", send.invoke, frame)
+
+
+def _keeps_its_place(delayed: _Delayed) -> Says:
+    (send, unit), number = delayed, delayed.send.invoke.number or 0
+    older = [other for other in unit.line.units if other.numbers and other.numbers[0] < number]
+    waiting = any(other.first.t_ns >= send.invoke.t_ns for other in older)
+    if waiting and unit.first.meta is not None and unit.first.meta.deliver_at_ms is not None:
+        yield Exercised(unit.first)
+    passed = next((other for other in older if other.index > unit.index), None)
+    if passed is not None:
+        yield breach(
+            "overtakes-batch",
+            f"{unit.line}: message {number}, delayed, left at {ms(unit.first.t_ns)}, and the older {passed} at "
+            f"{ms(passed.first.t_ns)}",
+            *(send.invoke, unit.first, passed.first),
+        )

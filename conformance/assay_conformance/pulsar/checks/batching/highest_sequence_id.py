@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.lines import Unit
-from assay_conformance.model.event import Frame, Meta
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.batching._entry_ids import Ids
+from assay_conformance.pulsar.checks.batching._entry_ids import ids_inside, numbered_batches
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
-class HighestSequenceId(Ids):
-    """It tells its highest sequence id, and each message has its own."""
-
-    requirement = RequirementId("batching.highest-sequence-id")
-
-    def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
-        self.exercise(event)
-        if len(ids) < len(event.members):
-            self.breach(
-                "no-single-ids",
-                f"{unit.line}: of {len(event.members)} messages in the batch at {ms(event.t_ns)} {len(ids)} carry a "
-                "sequence id of their own, expected all",
-                event,
-            )
-            return
-        told = {"SEND": event.highest_sequence_id or 0, "its metadata": meta.highest_sequence_id}
-        for where, highest in told.items() if ids == sorted(ids) else ():
-            if highest == ids[-1]:
-                continue
-            self.breach(
-                "wrong-highest-id" if highest else "no-highest-id",
-                f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {where} says "
-                f"that the highest is {highest or 'nothing'}",
-                event,
-            )
-            return
+@check("batching.highest-sequence-id", of=numbered_batches)
+def highest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
+    """batching.highest-sequence-id: a batch names its highest sequence id, and each message has its own. Of one whose
+    ids begin again in its middle the highest is not judged (`ordering.sequence-ids-increase-by-one`)."""
+    ids, frame = ids_inside(unit), unit.first
+    yield Exercised(frame)
+    if len(ids) < len(frame.members):
+        yield breach(
+            "no-single-ids",
+            f"{unit.line}: of {len(frame.members)} messages in the batch at {ms(frame.t_ns)} {len(ids)} carry a "
+            "sequence id of their own, expected all",
+            frame,
+        )
+        return
+    named = {
+        "SEND": frame.highest_sequence_id or 0,
+        "its metadata": frame.meta.highest_sequence_id if frame.meta else 0,
+    }
+    other = next(((where, id) for where, id in named.items() if id != ids[-1]), None)
+    if ids == sorted(ids) and other is not None:
+        where, highest = other
+        yield breach(
+            "wrong-highest-id" if highest else "no-highest-id",
+            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {where} says that "
+            f"the highest is {highest or 'nothing'}",
+            frame,
+        )

@@ -2,62 +2,62 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.model.event import Frame, Meta
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.batching._keyed import KeyedCheck, highest_id, quoted
+from collections.abc import Iterator
+from itertools import groupby
+
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.checks.batching._keyed import highest_id, keyed_entries, keys_inside, quoted
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
-class KeyBasedOrder(KeyedCheck):
-    """Each entry goes by an id above all that was told before, and the messages of a key leave as they were sent.
+def _by_producer(timeline: Timeline) -> Iterator[list[Unit]]:
+    return (list(units) for _, units in groupby(keyed_entries(timeline), lambda unit: unit.line))
+
+
+@check("batching.key-based-order", of=_by_producer)
+def key_based_order(timeline: Timeline, units: list[Unit]) -> Says:
+    """batching.key-based-order: each entry goes by an id above all before it, and the messages of a key leave as they
+    were sent.
 
     Ids are judged where the client numbers. The precondition is that ranges interleave: an entry begins with a message
     that was sent before another which has left.
     """
+    furthest = -1
+    for unit in units:
+        if min(unit.numbers) < furthest:
+            yield Exercised(unit.first)
+        furthest = max(furthest, *unit.numbers)
+    if not timeline.chooses_ids(units[0].line):
+        yield from _ids_rise(units)
+    yield from _keys_keep_order(timeline, units)
 
-    requirement = RequirementId("batching.key-based-order")
 
-    def start(self) -> None:
-        self._told: dict[int, Frame] = {}
-        """Line -> the SEND that told the highest id so far."""
-        self._last: dict[tuple[int, bytes], tuple[int, Frame]] = {}
-        """Line and key -> the last message of it that left."""
-        self._furthest: dict[int, int] = {}
-
-    def left(self, unit: Unit, event: Frame, meta: Meta) -> None:
-        del meta
-        line = id(unit.line)
-        if min(unit.numbers) < self._furthest.get(line, -1):
-            self.exercise(event)
-        self._furthest[line] = max(self._furthest.get(line, -1), *unit.numbers)
-        self._ids(unit.line, event)
-        for number, key in zip(unit.numbers, self.keys(unit), strict=False):
-            self._order(unit.line, key, number, event)
-
-    def _ids(self, line: Line, event: Frame) -> None:
-        if line.handle in self.tracker.foresight.explicit:
-            return
-        before = self._told.get(id(line))
-        if before is None or highest_id(event) > highest_id(before):
-            self._told[id(line)] = event
-        if before is not None and (event.sequence_id or 0) <= highest_id(before):
-            self.breach(
+def _ids_rise(units: list[Unit]) -> Says:
+    highest: Frame | None = None
+    for unit in units:
+        frame = unit.first
+        if highest is not None and (frame.sequence_id or 0) <= highest_id(highest):
+            yield breach(
                 "id-told-before",
-                f"{line}: the entry at {ms(event.t_ns)} goes by sequence id {event.sequence_id}, and "
-                f"{highest_id(before)} was told at {ms(before.t_ns)}; a broker that deduplicates drops it",
-                before,
-                event,
+                f"{unit.line}: the entry at {ms(frame.t_ns)} goes by sequence id {frame.sequence_id}, and "
+                f"{highest_id(highest)} was sent at {ms(highest.t_ns)}; a broker that deduplicates drops it",
+                *(highest, frame),
             )
+        if highest is None or highest_id(frame) > highest_id(highest):
+            highest = frame
 
-    def _order(self, line: Line, key: bytes, number: int, event: Frame) -> None:
-        before = self._last.get((id(line), key))
-        self._last[id(line), key] = (number, event)
-        if before is not None and number < before[0]:
-            self.breach(
-                "key-out-of-order",
-                f"{line}: message {number} with {quoted(key)} left at {ms(event.t_ns)}, behind message {before[0]} of "
-                f"that key, which left at {ms(before[1].t_ns)} and had been sent later",
-                before[1],
-                event,
-            )
+
+def _keys_keep_order(timeline: Timeline, units: list[Unit]) -> Says:
+    last: dict[bytes, tuple[int, Frame]] = {}
+    for unit in units:
+        frame = unit.first
+        for number, key in zip(unit.numbers, keys_inside(timeline, unit), strict=False):
+            before, first = last.get(key, (number, frame))
+            last[key] = number, frame
+            if number < before:
+                yield breach(
+                    "key-out-of-order",
+                    f"{unit.line}: message {number} with {quoted(key)} left at {ms(frame.t_ns)}, behind message "
+                    f"{before} of that key, which left at {ms(first.t_ns)} and had been sent later",
+                    *(first, frame),
+                )

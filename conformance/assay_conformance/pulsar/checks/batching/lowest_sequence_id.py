@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.lines import Unit
-from assay_conformance.model.event import Frame, Meta
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.batching._entry_ids import Ids
+from assay_conformance.pulsar.checks.batching._entry_ids import ids_inside, numbered_batches
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
-class LowestSequenceId(Ids):
-    """Where not every message has an id of its own, nobody knows the lowest."""
-
-    requirement = RequirementId("batching.lowest-sequence-id")
-
-    def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
-        if len(ids) < len(event.members) or ids != sorted(ids):
-            return
-        self.exercise(event)
-        for where, lowest in {"SEND": event.sequence_id, "its metadata": meta.sequence_id}.items():
-            if lowest != ids[0]:
-                self.breach(
-                    "other-id",
-                    f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {where} "
-                    f"goes by {lowest}",
-                    event,
-                )
-                return
+@check("batching.lowest-sequence-id", of=numbered_batches)
+def lowest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
+    """batching.lowest-sequence-id: a batch goes by its lowest sequence id. Where not every message has an id of its
+    own, the lowest is not known."""
+    ids, frame = ids_inside(unit), unit.first
+    if len(ids) < len(frame.members) or ids != sorted(ids) or frame.meta is None:
+        return
+    yield Exercised(frame)
+    named = {"SEND": frame.sequence_id, "its metadata": frame.meta.sequence_id}
+    other = next(((where, id) for where, id in named.items() if id != ids[0]), None)
+    if other is not None:
+        yield breach(
+            "other-id",
+            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {other[0]} goes by "
+            f"{other[1]}",
+            frame,
+        )

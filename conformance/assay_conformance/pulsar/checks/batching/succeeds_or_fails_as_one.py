@@ -1,74 +1,51 @@
-"""What the answer to a batch means for the messages inside."""
+"""batching.succeeds-or-fails-as-one"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms
-from assay_conformance.checks.lines import Unit, is_duplicate
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Completion, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.model.event import Outcome
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, each, ms
 
 
-class SucceedsOrFailsAsOne(Check):
-    """All messages of a batch end alike: each with success and its place in the entry, or none.
+@check("batching.succeeds-or-fails-as-one")
+def succeeds_or_fails_as_one(timeline: Timeline) -> Says:
+    """batching.succeeds-or-fails-as-one: all messages of a batch end alike: each with success and its place in the
+    entry, or none. A message that has not ended when the history does is not judged."""
+    batches = [unit for unit in timeline.batches if len(unit.numbers) > 1]
+    yield from each(batches, _end_alike, timeline)
+    yield from each((unit for unit in batches if unit.receipts), _have_places, timeline)
 
-    A message that has not ended yet when the history does is not judged. An agent may leave out how many messages the
-    batch has.
-    """
 
-    requirement = RequirementId("batching.succeeds-or-fails-as-one")
-    needs = (Trait.BATCH,)
+def _end_alike(timeline: Timeline, unit: Unit) -> Says:
+    timeline.check_whole(unit.line.handle or 0)
+    ends = [send.completion for send in timeline.sends(unit) if send.completion is not None]
+    good, bad = ([end for end in ends if (end.outcome is Outcome.OK) is good] for good in (True, False))
+    if good and bad:
+        yield breach(
+            "ends-differ",
+            f"{unit.line}: of the batch at {ms(unit.first.t_ns)} (messages {unit.numbers[0]} to {unit.numbers[-1]}) "
+            f"{len(good)} were reported as sent and {len(bad)} as {bad[0].outcome}",
+            *(unit.first, good[0], bad[0]),
+        )
+    elif len(ends) == len(unit.numbers):
+        yield Exercised(unit.first)
 
-    def finish(self) -> None:
-        lines = self.tracker.lines
-        unclear = lines.foresight.unsure | lines.torn_sends | lines.forged_sends
-        for line in lines.all:
-            if line.handle is not None and line.handle not in unclear:
-                for unit in line.units:
-                    if len(unit.numbers) > 1:
-                        self._judge(line.handle, unit)
 
-    def _judge(self, handle: int, unit: Unit) -> None:
-        sends = [self.tracker.send_of(handle, number) for number in unit.numbers]
-        ends = [send.completion for send in sends if send is not None and send.completion is not None]
-        good = [end for end in ends if end.outcome is Outcome.OK]
-        if len(good) not in (0, len(ends)):
-            bad = next(end for end in ends if end.outcome is not Outcome.OK)
-            self.breach(
-                "ends-differ",
-                f"{unit.line}: of the batch at {ms(unit.first.t_ns)} (messages {unit.numbers[0]} to "
-                f"{unit.numbers[-1]}) {len(good)} were reported as sent and {len(ends) - len(good)} as {bad.outcome}",
-                unit.first,
-                good[0],
-                bad,
-            )
-        elif len(ends) == len(sends):
-            self.exercise(unit.first)
-        lines = self.tracker.lines
-        # Whoever uses an id anew cannot tell the receipts of both.
-        if not lines.forged_receipts and unit.line.handle not in lines.reuses_ids and unit.receipts:
-            for index, send in enumerate(sends):
-                if send is not None and send.completion in good:
-                    self._place(unit, index, send.completion)
-
-    def _place(self, unit: Unit, index: int, end: Completion | None) -> None:
-        told = None if end is None else end.message_id
-        named = [receipt.ids[0].position for receipt in unit.receipts if receipt.ids and not is_duplicate(receipt)]
-        if end is None or told is None or told.is_duplicate_marker or not named:
-            return
+def _have_places(timeline: Timeline, unit: Unit) -> Says:
+    """An agent may leave out how many messages the batch has."""
+    timeline.check_whole(unit.line.handle or 0)
+    timeline.check_receipts(unit.line.handle or 0, unit.receipts[-1])
+    named = [receipt.ids[0].position for receipt in unit.receipts if receipt.ids and not is_duplicate(receipt)]
+    for index, send in enumerate(timeline.sends(unit)) if named else ():
+        end = send.completion
+        id = end.message_id if end is not None and end.outcome is Outcome.OK else None
+        if end is None or id is None or id.is_duplicate_marker:
+            continue
         place = f"{unit.line}: message {unit.numbers[index]} is number {index} of a batch of {len(unit.numbers)}"
-        if told.batch_index != index or told.batch_size not in (0, len(unit.numbers)):
-            of = f" of {told.batch_size}" if told.batch_size else ""
-            self.breach(
-                "wrong-place",
-                f"{place}; it was reported as number {told.batch_index}{of} at {ms(end.t_ns)}",
-                unit.first,
-                end,
-            )
-        elif told.position not in named:
-            self.breach(
-                "wrong-entry",
-                f"{place}; its receipt named entry {named[0]}, and it was reported as {told.position}",
-                unit.receipts[0],
-                end,
-            )
+        if id.batch_index != index or id.batch_size not in (0, len(unit.numbers)):
+            of = f" of {id.batch_size}" if id.batch_size else ""
+            came = f"it was reported as number {id.batch_index}{of} at {ms(end.t_ns)}"
+            yield breach("wrong-place", f"{place}; {came}", unit.first, end)
+        elif id.position not in named:
+            came = f"its receipt named entry {named[0]}, and it was reported as {id.position}"
+            yield breach("wrong-entry", f"{place}; {came}", unit.receipts[0], end)
