@@ -89,7 +89,7 @@ def certificate(
     rules: str = "",
     withheld: int = 0,
 ) -> Certificate:
-    """The certificate of a judged run, of which `document` is what may be published."""
+    """Return the certificate of a judged run, of which `document` is what may be published."""
     stated = catalogue.requirements
     cells: dict[str, list[Cell]] = {}
     for cell in document.cells:
@@ -125,12 +125,12 @@ def render(document: Certificate) -> bytes:
 
 
 def read_certificate(data: bytes, where: str) -> Certificate:
-    """The content of a certificate.json; UsageError that names `where` when it is none."""
+    """Return the content of a certificate.json; UsageError that names `where` when it is none."""
     return read_document(data, FileKind.CERTIFICATE, Certificate, where)
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of certificate.json."""
+    """Return the JSON Schema of certificate.json."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Certificate)}
 
 
@@ -151,7 +151,7 @@ def _row(verdict: RequirementVerdict, stated: Requirement, cells: Iterable[Cell]
 
 
 def _grade(verdict: RequirementVerdict, cells: Iterable[Cell], witnessed: Witnessed) -> Grade | None:
-    """A breach is as good as its best proof; what was kept, as its weakest witness."""
+    """Return the grade: of a breach that of its best proof, of what was kept that of its weakest witness."""
     if verdict.findings:
         return min((finding.grade for finding in verdict.findings), key=WEAKEST_LAST.index)
     seen = [
@@ -198,7 +198,7 @@ def _against(
 
 
 def _duties(members: Iterable[Requirement]) -> list[Requirement]:
-    """What a claim rests on: every MUST, and of a profile that has none every SHOULD."""
+    """Return what a claim rests on: every MUST, and of a profile that has none every SHOULD."""
     found: dict[Verdict, list[Requirement]] = {}
     for member in members:
         found.setdefault(broken(member), []).append(member)

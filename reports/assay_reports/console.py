@@ -227,7 +227,7 @@ def _times_not_judged(row: RequirementVerdict) -> int:
 
 
 def _profiles(report: Report) -> list[Text]:
-    """What the certificate claims; why it claims no more stands in certificate.json."""
+    """Return what the certificate claims; why it claims no more stands in certificate.json."""
     if not report.claims:
         return []
     claimed = [claim.profile for claim in report.claims if claim.claimed]

@@ -39,7 +39,7 @@ LANE_OF: dict[type, Lane] = {
 
 
 def event_words(event: ev.Event) -> str:
-    """What happened, in a line without time and lane."""
+    """Return what happened, in a line without time and lane."""
     return one_line(_EVENTS[type(event)](event), LONGEST_TEXT)
 
 

@@ -55,7 +55,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid
     stands_still: bool | None = None
 
     def replay_of(self, case: str) -> str:
-        """The name of the replay file for one of the Cases; empty without one."""
+        """Return the name of the replay file for one of the Cases; empty without one."""
         return self.replay.replace(ANY_CASE, case.replace("/", "--"))
 
 
@@ -95,7 +95,7 @@ def in_range(version: str, versions: str) -> bool:
 
 
 def new_id(words: str, taken: set[str]) -> str:
-    """An id made of these words that is not `taken` yet; it is added to those."""
+    """Return an id made of these words that is not `taken` yet; it is added to those."""
     name = found = re.sub(r"[^a-z0-9.-]+", "-", words.lower()).strip("-.") or "deviation"
     number = 1
     while found in taken:

@@ -97,7 +97,7 @@ def match_expectations(
     today: date,
     selected: Collection[str],
 ) -> Matching:
-    """The folded rows with their state, the cells under them, and what became of each entry.
+    """Return the folded rows with their state, the cells under them, and what became of each entry.
 
     `known` are the failures expected of the client, and of its broker. `selected` are the Cases of the plan; an entry
     of another Case, or of other versions, says nothing about this run.

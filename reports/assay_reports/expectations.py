@@ -138,7 +138,7 @@ def _place(deviation: Deviation, seen: Seen, case: str) -> Expectation:
 
 
 def none_expected(agent: str) -> Expectations:
-    """What holds for a client without a file: nothing is known, so every failure is unexpected."""
+    """Return what holds for a client without a file: nothing is known, so every failure is unexpected."""
     return Expectations(agent=agent, tested=ANY_VERSION)
 
 
@@ -159,7 +159,7 @@ class ExpectationsFile(msgspec.Struct, frozen=True):
 
 
 def read_expectations(path: Path) -> Expectations:
-    """The content of `path`, as `read_expectations_file` reads it."""
+    """Return the content of `path`, as `read_expectations_file` reads it."""
     return read_expectations_file(path).content
 
 
@@ -173,7 +173,7 @@ def read_expectations_file(path: Path) -> ExpectationsFile:
 
 
 def parse_expectations(text: str, where: str) -> Expectations:
-    """The content of a file with this text; `where` is the file's name in sentences.
+    """Return the content of a file with this text; `where` is the file's name in sentences.
 
     Raises UsageError as `read_expectations_file` does.
     """

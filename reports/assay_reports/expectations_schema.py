@@ -35,7 +35,7 @@ Reader = Callable[[Table, str, str], Any]
 
 
 def major(document: Table, where: str) -> int:
-    """The major version of the file's schema. UsageError for one that this assay does not read."""
+    """Return the major version of the file's schema. UsageError for one that this assay does not read."""
     value = document.get("schema")
     number = value.partition(".")[0] if isinstance(value, str) else ""
     if not number.isdecimal():
@@ -55,7 +55,7 @@ def head(document: Table, where: str) -> dict[str, str]:
 
 
 def deviations(document: Table, where: str) -> tuple[Deviation, ...]:
-    """The causes of a document. UsageError with the place, the key and what was expected."""
+    """Return the causes of a document. UsageError with the place, the key and what was expected."""
     tables = tables_of(document, "deviation", where)
     found = tuple(_deviation(table, f"{where}: {_place(table, i)}") for i, table in enumerate(tables, start=1))
     first: set[str] = set()
@@ -95,7 +95,7 @@ def _read(
 
 
 def text(table: Table, key: str, where: str, meaning: str) -> str:
-    """A text that says something. UsageError otherwise, which says `meaning`."""
+    """Return a text that says something. UsageError otherwise, which says `meaning`."""
     value = table.get(key)
     if not isinstance(value, str) or not value.strip():
         came = f"is {shown(value)}" if key in table else "is missing"
@@ -211,7 +211,7 @@ def check_keys(table: Table, known: Collection[str], where: str) -> None:
 
 
 def tables_of(document: Table, key: str, where: str, name: str = "") -> list[Table]:
-    """The [[key]] tables of a document, none if there is no such key."""
+    """Return the [[key]] tables of a document, none if there is no such key."""
     tables = document.get(key, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f'{where}: "{key}" is {shown(tables)}, expected [[{name or key}]] tables')

@@ -17,7 +17,7 @@ _PROSE = frozenset({"reason"})
 
 
 def render(listed: Expectations, comment: str = "") -> str:
-    """The file's text; `comment` stands in front, each line with its `#`."""
+    """Return the file's text; `comment` stands in front, each line with its `#`."""
     owner = ("broker", listed.broker) if listed.broker else ("agent", listed.agent)
     head = [("schema", SCHEMA), owner, ("tested", listed.tested)]
     lines = [*([comment.rstrip("\n")] if comment else []), *(f"{key} = {quoted(value)}" for key, value in head)]
@@ -46,7 +46,7 @@ def seen_text(seen: Seen) -> str:
 
 
 def quoted(text: str) -> str:
-    """A TOML string."""
+    """Return a TOML string."""
     # JSON's strings are TOML's basic strings, but for DEL.
     return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
 
@@ -67,7 +67,8 @@ def _list(before: str, values: tuple[str, ...]) -> str:
 
 
 def _prose(key: str, text: str) -> Iterator[str]:
-    """A text of several paragraphs in lines of one width, which TOML joins: a backslash ends a line that goes on."""
+    """Yield a text of several paragraphs in lines of one width, which TOML joins: a backslash ends a line that goes
+    on."""
     paragraphs = text.split("\n\n")
     fits = len(key) + len(text) + 5 <= _WIDTH and len(paragraphs) == 1
     if fits or any(paragraph != " ".join(paragraph.split()) for paragraph in paragraphs):

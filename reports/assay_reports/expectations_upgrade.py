@@ -27,7 +27,7 @@ Table = Mapping[str, Any]
 
 
 def upgraded(document: Table, where: str) -> dict[str, Any]:
-    """A document of schema 2 that lists the same failures.
+    """Return a document of schema 2 that lists the same failures.
 
     Raises UsageError where an entry is none; what its values say is checked by who reads schema 2.
     """

@@ -87,7 +87,7 @@ def explanation(
 
 
 def dotted(check: type[Check] | None) -> str:
-    """What to open to read how a requirement is judged."""
+    """Return what to open to read how a requirement is judged."""
     return "" if check is None else f"{check.__module__}.{check.__qualname__}"
 
 

@@ -156,7 +156,7 @@ def render(exploration: Exploration) -> bytes:
 
 
 def read_exploration(data: bytes, where: str) -> Exploration:
-    """The content of an exploration.json; UsageError that names `where` when it is none."""
+    """Return the content of an exploration.json; UsageError that names `where` when it is none."""
     return read_document(data, FileKind.EXPLORATION, Exploration, where)
 
 

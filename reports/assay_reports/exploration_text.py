@@ -12,7 +12,7 @@ from assay_reports.text import clean, counted, one_line
 
 
 def progress_line(figures: Figures, found: int, listed: int) -> str:
-    """What an exploration says of itself while it goes on."""
+    """Return what an exploration says of itself while it goes on."""
     return (
         f"{counted(figures.cases, 'Case')}, {figures.cases_per_s:.0f}/s, faults in {figures.touched:.0%}, "
         f"{figures.clauses} of {counted(figures.clauses_there, 'clause')}, {counted(figures.pairs, 'state x fault')}, "

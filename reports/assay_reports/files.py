@@ -34,7 +34,7 @@ _KINDS: Final = {
 
 
 def open_regular(path: Path, kind: str) -> BinaryIO:
-    """The file, opened to be read. UsageError where there is none, or it is not a regular file."""
+    """Return the file, opened to be read. UsageError where there is none, or it is not a regular file."""
     with reading(path, kind):
         try:
             # Without waiting for whoever writes into a FIFO, and without a terminal becoming ours.
@@ -65,7 +65,7 @@ def read_bytes(path: Path, kind: str, most: int = MOST_FILE_BYTES) -> bytes:
 
 
 def load(path: Path, kind: str, reader: Callable[[bytes, str], T]) -> T:
-    """What `reader`, which takes bytes and the name of their file, makes of the file."""
+    """Return what `reader`, which takes bytes and the name of their file, makes of the file."""
     return reader(read_bytes(path, kind), str(path))
 
 
@@ -78,14 +78,14 @@ def read_text(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> str:
 
 
 def read_json(path: Path, kind: str, decoder: msgspec.json.Decoder[T], most: int = MOST_FILE_BYTES) -> T:
-    """The value of a JSON file."""
+    """Return the value of a JSON file."""
     data = read_bytes(path, kind, most)
     with understanding(path, kind):
         return decode_json(data, decoder)
 
 
 def read_toml(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> dict[str, Any]:
-    """The tables of a TOML file."""
+    """Return the tables of a TOML file."""
     data = read_bytes(path, kind, most)
     with understanding(path, kind):
         return parse_toml(data)

@@ -21,7 +21,7 @@ def worst_first(deviations: Iterable[Deviation]) -> list[Deviation]:
 
 
 def withheld(listed: Expectations, disclosed: Collection[str] = ()) -> list[Deviation]:
-    """The security deviations of a list that are not asked for by id."""
+    """Return the security deviations of a list that are not asked for by id."""
     return [one for one in listed.deviations if one.security and one.id not in disclosed]
 
 
@@ -32,7 +32,7 @@ def published(listed: Expectations, disclosed: Collection[str] = ()) -> list[Dev
 
 
 def only_withheld(listed: Expectations, disclosed: Collection[str] = ()) -> set[tuple[str, str]]:
-    """(requirement, finding code) of what no published deviation shows."""
+    """Return (requirement, finding code) of what no published deviation shows."""
     shown = {breach for one in published(listed, disclosed) for breach in breaches(one)}
     return {breach for one in withheld(listed, disclosed) for breach in breaches(one)} - shown
 
@@ -40,8 +40,8 @@ def only_withheld(listed: Expectations, disclosed: Collection[str] = ()) -> set[
 def security_of(
     lists: Iterable[Expectations], case: str, found: Collection[tuple[str, str]], disclosed: Collection[str] = ()
 ) -> Iterator[Deviation]:
-    """The security deviations that a failing Case shows, by the (requirement, finding code) it broke: those listed for
-    it, and those of which no published deviation shows the same. `disclosed` ones are left out."""
+    """Yield the security deviations that a failing Case shows, by the (requirement, finding code) it broke: those
+    listed for it, and those of which no published deviation shows the same. `disclosed` ones are left out."""
     for listed in lists:
         telling = only_withheld(listed, disclosed)
         for one in withheld(listed, disclosed):
@@ -51,12 +51,12 @@ def security_of(
 
 
 def breaches(deviation: Deviation) -> list[tuple[str, str]]:
-    """(requirement, finding code) of each place, in their order."""
+    """Return (requirement, finding code) of each place, in their order."""
     return list(dict.fromkeys((str(seen.requirement), seen.code) for seen in deviation.seen))
 
 
 def meets(listed: Expectations, disclosed: Collection[str] = ()) -> str:
-    """The section on what an application may meet, worst first."""
+    """Return the section on what an application may meet, worst first."""
     lines = ["## What your application may meet", ""]
     found = published(listed, disclosed)
     for impact in (None, *Impact):
@@ -81,7 +81,7 @@ def _left_out(hidden: Sequence[Deviation]) -> Iterator[str]:
 
 
 def causes(listed: Expectations, disclosed: Collection[str] = ()) -> str:
-    """A section for each cause, worst first."""
+    """Return a section for each cause, worst first."""
     return "\n".join(_cause(one) for one in published(listed, disclosed))
 
 

@@ -43,10 +43,11 @@ _ORDER = tuple(Impact)
 
 
 def severity(impact: Impact | None) -> int:
-    """The place of an impact among all, 0 for the worst; one that is not rated comes first, since it may be any."""
+    """Return the place of an impact among all, 0 for the worst; one that is not rated comes first, since it may be
+    any."""
     return 0 if impact is None else 1 + _ORDER.index(impact)
 
 
 def impact_words(impact: Impact | None) -> str:
-    """The impact as a table shows it."""
+    """Return the impact as a table shows it."""
     return "not rated" if impact is None else impact.value

@@ -58,7 +58,7 @@ def result(cell: Cell, strict: bool) -> Result:
 
 
 def junit(report: Report, strict: bool = False) -> bytes:
-    """The document; `strict` as for the exit code: a warning is a failure."""
+    """Return the document; `strict` as for the exit code: a warning is a failure."""
     shown: dict[tuple[str, str], list[Told]] = {}
     for failure in report.failures:
         shown.setdefault((failure.cell.requirement, failure.cell.case), []).append(failure)

@@ -95,8 +95,9 @@ def outcome(
     asked_for_unavailable: Mapping[str, str] | None = None,
     explored: Sequence[str] | None = None,
 ) -> Outcome:
-    """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user, and what could
-    not be run with them, and why. `explored`: it was an exploration, which left so much open; None for any other run.
+    """Return the exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user, and what
+    could not be run with them, and why. `explored`: it was an exploration, which left so much open; None for any other
+    run.
 
     `ended_early` is INTERRUPTED, or BROKEN_OFF for a run that could not even say so: killed, or out of disk.
     `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
@@ -131,7 +132,7 @@ def _early(cause: Cause, standing: Matching, selected: int) -> Reason:
 
 
 def exit_code(causes: Iterator[Cause]) -> int:
-    """The first code of `PRECEDENCE` that a cause has; 0 without causes."""
+    """Return the first code of `PRECEDENCE` that a cause has; 0 without causes."""
     return min((EXIT_CODE[cause] for cause in causes), key=PRECEDENCE.index, default=0)
 
 

@@ -51,7 +51,7 @@ def _excused(finding: Finding, entries: Iterable[Entry]) -> bool:
 
 
 def published(document: Verdicts, disclosed: Collection[str] = ()) -> Verdicts:
-    """The document without what security deviations explain, except for those whose ids are `disclosed`."""
+    """Return the document without what security deviations explain, except for those whose ids are `disclosed`."""
     withheld = _Withheld(document.expectations, disclosed)
     if not withheld.entries:
         return document
@@ -73,8 +73,8 @@ def count_withheld(document: Verdicts, disclosed: Collection[str] = ()) -> int:
 
 
 def published_exploration(told: Exploration, disclosed: Collection[str] = ()) -> tuple[Exploration, int]:
-    """An exploration without what security deviations explain, except for those whose ids are `disclosed`, and how many
-    deviations that leaves out. exploration.json holds everything."""
+    """Return an exploration without what security deviations explain, except for those whose ids are `disclosed`, and
+    how many deviations that leaves out. exploration.json holds everything."""
     hidden = [one for one in told.listed if one.security and one.deviation not in disclosed]
     words = {f"{one.requirement}: {one.code}" for one in hidden}
     shown = msgspec.structs.replace(

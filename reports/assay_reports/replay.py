@@ -57,8 +57,8 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def replay_of(run: RunInfo, case: Case, findings: Iterable[Finding], requirements: Mapping[str, Requirement]) -> Replay:
-    """The replay file of a Case with `findings`; each (requirement, code) is listed once, by its first finding. What
-    the Case is about stands first."""
+    """Return the replay file of a Case with `findings`; each (requirement, code) is listed once, by its first finding.
+    What the Case is about stands first."""
     first: dict[tuple[str, str], Finding] = {}
     for finding in sorted(findings, key=lambda finding: finding.requirement not in case.requirements):
         first.setdefault((finding.requirement, finding.code), finding)
@@ -89,7 +89,7 @@ def render(replay: Replay) -> bytes:
 
 
 def read_replay(data: bytes, where: str) -> Replay:
-    """The content of a replay file; UsageError that names `where`, the key and what was expected."""
+    """Return the content of a replay file; UsageError that names `where`, the key and what was expected."""
     replay = read_document(data, FileKind.REPLAY, Replay, where)
     check_case(replay.case, where)
     if not replay.breaches:
@@ -98,7 +98,7 @@ def read_replay(data: bytes, where: str) -> Replay:
 
 
 def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
-    """What running the Case again came to.
+    """Return what running the Case again came to.
 
     STILL FAILS when any listed breach shows again; of several the sentence says how many do, and which requirements are
     kept now. FIXED only when every listed requirement was judged and kept: one that could not be judged, or broke in

@@ -123,8 +123,8 @@ class Failure:
     """The entries that name exactly this."""
 
     def replay_command(self, folder: str = "") -> str:
-        """What to type to see it again, from beside the run's folder unless told where that is; empty if there is no
-        replay file."""
+        """Return what to type to see it again, from beside the run's folder unless told where that is; empty if there
+        is no replay file."""
         return f"assay replay {shlex.quote(f'{folder or self.run}/{self.replay}')}" if self.replay else ""
 
     @property

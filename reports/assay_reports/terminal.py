@@ -33,7 +33,7 @@ class _Terminal(Console):
 
 
 def terminal(file: IO[str] | None = None, width: int | None = None) -> Console:
-    """A console that treats text as text; without a terminal it writes `PLAIN_WIDTH` plain columns."""
+    """Return a console that treats text as text; without a terminal it writes `PLAIN_WIDTH` plain columns."""
     console = _Terminal(file=file, width=width, highlight=False, markup=False, emoji=False)
     if width is None and not console.is_terminal:
         console.width = PLAIN_WIDTH
@@ -64,7 +64,8 @@ _WORDS = re.compile(r"[^-./]+[-./]?|[-./]")
 
 
 def folded(id: str, width: int) -> str:
-    """An id on as many lines as it needs, broken behind its dots, dashes and slashes; a longer word stays whole."""
+    """Return an id on as many lines as it needs, broken behind its dots, dashes and slashes; a longer word stays
+    whole."""
     lines = [""]
     for word in _WORDS.findall(id):
         if lines[-1] and len(lines[-1]) + len(word) > width:

@@ -34,7 +34,7 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def clean_json(document: str) -> str:
-    """A JSON document with what is unfit in its strings as escapes of JSON's own."""
+    """Return a JSON document with what is unfit in its strings as escapes of JSON's own."""
     return _UNFIT_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
 
 
@@ -51,7 +51,8 @@ _LONGEST_WORD = 200
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """What to write instead of `word`: the name it has now, or the nearest of those that are known; "" for neither."""
+    """Return what to write instead of `word`: the name it has now, or the nearest of those that are known; "" for
+    neither."""
     if called := hint(word):
         return called
     # Its time grows with the square of a word.

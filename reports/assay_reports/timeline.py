@@ -104,7 +104,8 @@ EMPTY = Timeline((), ())
 
 
 def timeline(events: Iterable[Event], named: Iterable[int], case: Case, limit: int = MAX_ROWS) -> Timeline:
-    """The rows nearest to the events `named` (by seq), at most `limit`, and the faults that were in force over them."""
+    """Return the rows nearest to the events `named` (by seq), at most `limit`, and the faults that were in force over
+    them."""
     wanted = frozenset(named)
     story = sorted(
         (event for event in events if event.seq in wanted or not _is_noise(event)), key=lambda e: (e.t_ns, e.seq)

@@ -57,7 +57,7 @@ def update(
     not_the_clients: Collection[str] = (),
     replays: Mapping[str, str] = MappingProxyType({}),
 ) -> Updated:
-    """The file's `text` after the run.
+    """Return the file's `text` after the run.
 
     Failures of `not_the_clients`, requirements that a broker has to keep, are not added to what is known of a client.
     `replays`: by Case, the replay file beside the list that a new entry names.
@@ -103,14 +103,14 @@ def _lines(deviation: Deviation, stale: Collection[Key], version: str) -> Iterat
 
 
 def _narrowed(versions: str, version: str) -> str | None:
-    """The range without this version; None when it was about no other."""
+    """Return the range without this version; None when it was about no other."""
     if versions == f"=={version}":
         return None
     return f"!={version}" if versions == ANY_VERSION else f"{versions},!={version}"
 
 
 def _without(deviation: Deviation, stale: Collection[Key], version: str) -> Deviation | None:
-    """The deviation as it is known after the run; None when it was about this version alone."""
+    """Return the deviation as it is known after the run; None when it was about this version alone."""
     if not any(_key(entry) in stale for entry in places(deviation)):
         return deviation
     if all(_key(entry) in stale for entry in places(deviation)) and not any(one.versions for one in deviation.seen):
@@ -121,7 +121,8 @@ def _without(deviation: Deviation, stale: Collection[Key], version: str) -> Devi
 
 
 def _parts(seen: Seen, deviation: Deviation, stale: Collection[Key], version: str) -> Iterator[Seen]:
-    """A place as it was, without the Cases that went stale; and, if other versions have those, a place of theirs."""
+    """Yield a place as it was, without the Cases that went stale; and, if other versions have those, a place of
+    theirs."""
     versions = seen.versions or deviation.versions
     gone = tuple(case for case in seen.cases if (seen.requirement, case, seen.code, versions) in stale)
     if left := tuple(case for case in seen.cases if case not in gone):
@@ -142,7 +143,7 @@ def _of_this_schema(text: str, listed: Expectations) -> str:
 
 
 def _edited(text: str, where: str, listed: Expectations, kept: Mapping[str, Deviation | None]) -> str:
-    """The text with each deviation that changed rewritten, below the comments that it had."""
+    """Return the text with each deviation that changed rewritten, below the comments that it had."""
     head, blocks = _split(text)
     if len(blocks) != len(listed.deviations):
         raise UsageError(f"{where}: cannot be edited safely; expected each cause under a [[deviation]] of its own")
@@ -158,19 +159,19 @@ def _rewritten(block: str, after: Deviation) -> str:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """What stands before the first deviation, and the text of each."""
+    """Return what stands before the first deviation, and the text of each."""
     starts = [match.start() for match in _HEAD.finditer(text)]
     ends = [*starts[1:], len(text)] if starts else []
     return text[: starts[0]] if starts else text, [text[a:b] for a, b in zip(starts, ends, strict=True)]
 
 
 def _waiting(text: str) -> str:
-    """The text with the reasons left empty, for a person to write."""
+    """Return the text with the reasons left empty, for a person to write."""
     return text.replace(f'reason = "{_FILLER}"', 'reason = ""')
 
 
 def _verify(text: str, where: str, wanted: Sequence[Deviation]) -> None:
-    """The edited text says exactly what was meant; a file of unusual form must not be spoilt."""
+    """Check that the edited text says exactly what was meant: a file of unusual form must not be spoilt."""
     try:
         found = parse_expectations(text, where).deviations
     except UsageError as error:

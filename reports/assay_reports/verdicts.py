@@ -70,8 +70,8 @@ class Verdicts(Header, frozen=True, kw_only=True):
 def verdicts(
     run: RunInfo, standing: Matching, outcome: Outcome, *, catalogue: str, tested: bool, known: Sequence[Known] = ()
 ) -> Verdicts:
-    """The document of a run judged by the catalogue of that revision, which may be newer than the run. `known` are the
-    lists that the standing was made with."""
+    """Return the document of a run judged by the catalogue of that revision, which may be newer than the run. `known`
+    are the lists that the standing was made with."""
     return Verdicts(
         schema=str(CURRENT[FileKind.VERDICTS]),
         file=FileKind.VERDICTS,
@@ -94,7 +94,7 @@ _IN_FORCE = frozenset(EntryState) - {EntryState.OTHER_VERSION, EntryState.STALE}
 
 
 def met(standing: Matching, known: Sequence[Known]) -> tuple[Met, ...]:
-    """The deviations in force, worst first, of one impact those that showed in most Cases first."""
+    """Return the deviations in force, worst first, of one impact those that showed in most Cases first."""
     cases = _cases_of(standing)
     found = [
         Met(
@@ -134,7 +134,7 @@ def render(document: Verdicts) -> bytes:
 
 
 def read_verdicts(data: bytes, where: str) -> Verdicts:
-    """The content of a verdicts.json; UsageError that names `where` when it is none."""
+    """Return the content of a verdicts.json; UsageError that names `where` when it is none."""
     return read_document(data, FileKind.VERDICTS, Verdicts, where)
 
 
@@ -150,7 +150,7 @@ def counts(
 
 
 def shown(row: RequirementVerdict | Cell) -> str:
-    """The verdict in words a table shows: a failure that is listed says so."""
+    """Return the verdict in words a table shows: a failure that is listed says so."""
     if row.expected is Expected.EXPECTED_FAIL and row.verdict is not Verdict.PASS:
         return f"expected {row.verdict.value}"
     return row.verdict.value
@@ -199,7 +199,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(before: Verdicts, after: Verdicts) -> tuple[Difference, ...]:
-    """What changed between two judgements of one history, as with a newer catalogue, by requirement id."""
+    """Return what changed between two judgements of one history, as with a newer catalogue, by requirement id."""
     old = {row.requirement: _sentence(row) for row in before.requirements}
     new = {row.requirement: _sentence(row) for row in after.requirements}
     return tuple(
@@ -215,5 +215,5 @@ def _sentence(row: RequirementVerdict) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of verdicts.json."""
+    """Return the JSON Schema of verdicts.json."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Verdicts)}

@@ -34,7 +34,7 @@ class Exported:
 
 
 def export(replay: Replay, options: Options, name: str) -> Exported:
-    """The two files, to be called `name`.py and `name`.faults.json. UsageError says what cannot be exported."""
+    """Return the two files, to be called `name`.py and `name`.faults.json. UsageError says what cannot be exported."""
     if replay.client != CLIENT:
         raise UsageError(f"{replay.client} is exported to no language yet; expected a replay of {CLIENT}")
     if outside := means(replay.case) - {Means.FRAMES}:

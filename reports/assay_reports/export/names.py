@@ -35,7 +35,7 @@ class Handles:
         return name
 
     def asked(self, number: Any) -> str:
-        """The variable; UsageError where nothing was opened by this number."""
+        """Return the variable; UsageError where nothing was opened by this number."""
         if number not in self._names:
             raise UsageError(f"expected the number of what an earlier step opens, came {number}")
         self.asked_for[self._names[number]] += 1
@@ -54,7 +54,7 @@ class Longs:
         self._names: dict[str, str] = {}
 
     def out_of(self, value: Any) -> Any:
-        """The value with a name in the place of each long text."""
+        """Return the value with a name in the place of each long text."""
         if isinstance(value, str) and len(value) > LONG:
             return Text(self._names.setdefault(value, f"TEXT_{len(self._names) + 1}"))
         if isinstance(value, Mapping):
@@ -66,7 +66,7 @@ class Longs:
 
 
 def without_the_suite(sentence: str, handles: Handles) -> str:
-    """A finding's sentence in the words of the script."""
+    """Return a finding's sentence in the words of the script."""
     if signal := re.search(r"was killed by signal (\d+)", sentence):
         # A process that was lost is the suite's own: what it is called, and where its log is, means nothing elsewhere.
         return f"the process that runs the client was killed by signal {signal[1][:3]}"

@@ -31,7 +31,7 @@ class Piece:
 
 
 def needed(names: Iterable[str]) -> list[Piece]:
-    """The pieces of these names and what they use, constants first."""
+    """Return the pieces of these names and what they use, constants first."""
     known, found = pieces(), set[str]()
     left = [name for name in names if name in known]
     while left:
@@ -44,7 +44,7 @@ def needed(names: Iterable[str]) -> list[Piece]:
 
 
 def used(source: str) -> frozenset[str]:
-    """The names that a text uses and does not make itself."""
+    """Return the names that a text uses and does not make itself."""
     loaded, made = set[str](), set[str]()
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -70,7 +70,7 @@ def pieces() -> Mapping[str, Piece]:
 
 
 def imports(source: str) -> list[str]:
-    """The import statements of what a text uses."""
+    """Return the import statements of what a text uses."""
     wanted = used(source)
     by_module: dict[str, list[str]] = {}
     for name, module in sorted(_imported().items()):

@@ -56,7 +56,7 @@ Line = str | Made | Wait
 
 
 def written(lines: Sequence[Line], asked_for: Counter[str]) -> list[str]:
-    """The lines as text; `asked_for` counts what other calls ask for by the name of a handle."""
+    """Return the lines as text; `asked_for` counts what other calls ask for by the name of a handle."""
     waited = Counter(one for line in lines if isinstance(line, Wait) for one in line.of)
     merged = {
         before

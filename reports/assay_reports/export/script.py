@@ -84,7 +84,7 @@ def _head(replay: Replay, shown: list[Breach], name: str, handles: Handles) -> s
 
 
 def _title(replay: Replay, shown: list[Breach]) -> str:
-    """What the Case is about; of one that was found by chance, what was not kept."""
+    """Return what the Case is about; of one that was found by chance, what was not kept."""
     title = one_line(replay.case.title)
     if title.startswith(REDUCED):
         first = re.split(r"(?<=[.;:]) ", one_line(shown[0].clause), maxsplit=1)[0]

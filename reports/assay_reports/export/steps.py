@@ -31,12 +31,12 @@ MESSAGE_OPTIONS = {
 
 
 def planned(case: Case) -> list[int]:
-    """The faults of the plan: the others begin at a time or behind a step, and the script says when that is."""
+    """Return the faults of the plan: the others begin at a time or behind a step, and the script says when that is."""
     return [index for index, fault in enumerate(case.faults) if isinstance(fault.trigger, OnFrame)]
 
 
 def plan_of(case: Case) -> dict[str, Any]:
-    """What the broker is started with, as it tells it itself, but for the faults."""
+    """Return what the broker is started with, as it tells it itself, but for the faults."""
     # What the values leave out is their default; topics are named even so, or no step could speak of them.
     topology = {**msgspec.to_builtins(case.topology), "topics": msgspec.to_builtins(case.topology.topics)}
     return {"topology": topology, "faults": len(planned(case))}
@@ -71,7 +71,7 @@ class Calls:
         return written(lines, self.handles.asked_for)
 
     def _of(self, number: int, step: Step) -> Iterator[Line]:
-        """The lines of one step, and of the faults that begin with it."""
+        """Yield the lines of one step, and of the faults that begin with it."""
         write = VERBS.get((step.who, step.verb))
         if write is None:
             raise UsageError(f"step {number}, {step.verb!r}, has no stand-alone form")

@@ -71,7 +71,7 @@ class Text:
 
 
 def literal(value: Any, indent: int = 0) -> str:
-    """The value as Python writes it, over lines where it is long; UsageError for what is no plain data."""
+    """Return the value as Python writes it, over lines where it is long; UsageError for what is no plain data."""
     short = flat(value)
     if indent + len(short) <= WIDTH or not value or not isinstance(value, list | tuple | dict):
         return short
@@ -131,7 +131,8 @@ def _quoted(text: str) -> str:
 
 
 def option_value(key: str, option: str, value: Any) -> Any:
-    """What the client's `option` is set to where the suite's `key` has this value; UsageError for an unknown word."""
+    """Return what the client's `option` is set to where the suite's `key` has this value; UsageError for an unknown
+    word."""
     if option.endswith("_seconds") or option in SECONDS:
         return max(1, -(-int(value) // 1_000))
     if option == "authentication":
@@ -146,7 +147,7 @@ def option_value(key: str, option: str, value: Any) -> Any:
 
 
 def chosen_options(config: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
-    """The client's keyword arguments for what a Case configures; UsageError for what no script can set."""
+    """Return the client's keyword arguments for what a Case configures; UsageError for what no script can set."""
     if unknown := [words for key, words in NO_FORM.items() if key in config]:
         raise UsageError(f"{unknown[0]} has no stand-alone form; expected a Case that reduces without it")
     parts = {

@@ -137,7 +137,8 @@ def _first(ledger: Ledger, table: Table, column: str, where: Filter, most: int |
 
 
 def _acks(ledger: Ledger, where: Filter, until: dict[int, int]) -> defaultdict[int, list[Ack]]:
-    """What each consumer said before a time; what it said later is in no certificate of what it had got by then."""
+    """Return what each consumer said before a time; what it said later is in no certificate of what it had got by
+    then."""
     found: defaultdict[int, list[Ack]] = defaultdict(list)
     if not until:
         return found

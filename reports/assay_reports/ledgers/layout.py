@@ -55,7 +55,7 @@ _DELTA = "DELTA_BINARY_PACKED"
 
 
 def schema(table: Table) -> Any:
-    """The Arrow schema of a table's files, with the version of ledgers in its metadata."""
+    """Return the Arrow schema of a table's files, with the version of ledgers in its metadata."""
     fields = [pa.field(column.name, _ARROW[column.kind], column.nullable) for column in table.columns]
     return pa.schema(fields, {VERSION_KEY: str(CURRENT[FileKind.LEDGER]).encode()})
 
@@ -69,7 +69,7 @@ def small_name(table: Table) -> str:
 
 
 def create(ledger: Path, info: LedgerInfo, resume: bool = False) -> None:
-    """An empty ledger. UsageError when something is there already, unless it is to be gone on with."""
+    """Make an empty ledger. UsageError when something is there already, unless `resume`."""
     if not resume and ledger.exists() and (not ledger.is_dir() or any(ledger.iterdir())):
         raise UsageError(f"{ledger}: is there already; name a folder that is not, or remove it first")
     with writing(ledger, "a folder that can be written"):
@@ -83,7 +83,7 @@ def write_info(ledger: Path, info: LedgerInfo) -> None:
 
 
 def write_file(ledger: Path, name: str, data: bytes) -> None:
-    """A whole file of a ledger, whatever was there before."""
+    """Write a whole file of a ledger, whatever was there before."""
     with writing(ledger / name, "a folder that can be written"):
         within.replace(ledger, name, data)
 
@@ -187,7 +187,7 @@ class PartWriter:
         self._group(taken)
 
     def _set_apart(self, columns: Columns) -> Columns:
-        """The plain ones of these deliveries; the others wait until they are a group, or the part ends."""
+        """Return the plain ones of these deliveries; the others wait until they are a group, or the part ends."""
         others = columns["plain"] == Plain.NO
         if others.any():
             self._apart.append({name: values[others] for name, values in columns.items()})
@@ -230,7 +230,7 @@ class PartWriter:
 
 
 def _take(pieces: list[Columns], length: int) -> Columns:
-    """The first rows of the pieces, which are consumed."""
+    """Return the first rows of the pieces, which are consumed."""
     taken: list[Columns] = []
     while length:
         first = pieces[0]

@@ -73,7 +73,8 @@ class Ledger:
         return [f"{self.root}/{part.file}" for part in self.parts[table]]
 
     def read(self, table: Table, where: Filter = None) -> Iterator[Any]:
-        """The rows of a table in parts, as values of `ledger.rows`, part after part. OSError names a damaged one."""
+        """Yield the rows of a table in parts, as values of `ledger.rows`, part after part. OSError names a damaged
+        one."""
         for content in self.contents(table, where):
             yield from as_rows(table, content)
 
@@ -98,7 +99,7 @@ class Ledger:
 
 
 def open_ledger(where: str) -> Ledger:
-    """The ledger in a folder, or under a URI that pyarrow knows (s3://, hdfs://, ...)."""
+    """Return the ledger in a folder, or under a URI that pyarrow knows (s3://, hdfs://, ...)."""
     files, root = place(where)
     found = files.get_file_info(root).type
     if found is not fs.FileType.Directory:
@@ -124,7 +125,7 @@ def is_begun(where: str) -> bool:
 
 
 def grown(ledger: Ledger) -> Ledger:
-    """The same ledger as it is now: the small tables again, and of the parts only those that are new."""
+    """Return the same ledger as it is now: the small tables again, and of the parts only those that are new."""
     files, root, where = ledger.files, ledger.root, ledger.where
     info = read_info(_bytes(files, f"{root}/{INFO}", where), f"{where}/{INFO}")
     small = {table.name: _small(files, root, table, where, info) for table in SMALL}
@@ -139,7 +140,7 @@ def grown(ledger: Ledger) -> Ledger:
 
 
 def without_damaged(ledger: Ledger) -> Ledger:
-    """The same ledger, with every part in `bad` that is not what was written."""
+    """Return the same ledger, with every part in `bad` that is not what was written."""
     damaged = tuple(ledger.damaged(part for parts in ledger.parts.values() for part in parts))
     files = {part.file for part in damaged}
     parts = {name: tuple(part for part in of if part.file not in files) for name, of in ledger.parts.items()}
@@ -170,7 +171,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def row_type(table: Table) -> Any:
-    """The NamedTuple of a table."""
+    """Return the NamedTuple of a table."""
     return getattr(row_types, table.name.capitalize())
 
 
@@ -182,8 +183,8 @@ def _bytes(files: Any, path: str, where: str) -> bytes:
 
 
 def _listed(files: Any, root: str, table: Table, where: str) -> list[str]:
-    """What there is by the name of a part. What begins with a dot is still being written, or was left by a writer that
-    was killed."""
+    """Return what there is by the name of a part. What begins with a dot is still being written, or was left by a
+    writer that was killed."""
     try:
         found = names(files, f"{root}/{table.name}")
     except OSError as error:
@@ -227,7 +228,8 @@ def _part(files: Any, root: str, table: Table, file: str, where: str, info: Ledg
 
 
 def _beyond(table: Table, metadata: Any) -> str:
-    """What lies outside of a column's bounds, where a bucket would be taken for another; "" where nothing does."""
+    """Return what lies outside of a column's bounds, where a bucket would be taken for another; "" where nothing
+    does."""
     for column in table.columns:
         if column.below is None or not metadata.num_rows:
             continue
@@ -241,7 +243,7 @@ def _beyond(table: Table, metadata: Any) -> str:
 
 
 def _extremes(metadata: Any, name: str) -> tuple[int | None, int | None]:
-    """The least and the greatest value of a column, from the statistics of all row groups."""
+    """Return the least and the greatest value of a column, from the statistics of all row groups."""
     place = metadata.schema.names.index(name)
     groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
     known = [group.statistics for group in groups if group.is_stats_set and group.statistics.has_min_max]

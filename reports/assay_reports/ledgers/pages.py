@@ -33,7 +33,7 @@ _COUNTED_IN: Final = {_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}
 
 
 def misfit(metadata: Any, size: int) -> str:
-    """What of a footer cannot be true of a file of `size` bytes; "" where all may be."""
+    """Return what of a footer cannot be true of a file of `size` bytes; "" where all may be."""
     behind = size - TAIL_BYTES - metadata.serialized_size
     begins, rows = MAGIC_BYTES, 0
     for number in range(metadata.num_row_groups):
@@ -65,14 +65,14 @@ def extent(chunk: Any) -> tuple[int, int]:
 
 
 def most_bytes(chunk: Any) -> int:
-    """What the values of a chunk can take, uncompressed."""
+    """Return what the values of a chunk can take, uncompressed."""
     if chunk.physical_type == "BYTE_ARRAY":
         return MOST_TEXT_BYTES
     return int(chunk.num_values * VALUE_BYTES + CHUNK_BYTES)
 
 
 def wrong_pages(chunk: Any, read: Read) -> str:
-    """What the headers of a chunk's pages say that the footer does not; "" where they agree."""
+    """Return what the headers of a chunk's pages say that the footer does not; "" where they agree."""
     at, end = extent(chunk)
     taken = values = 0
     window = _Window(read, end)
@@ -104,7 +104,7 @@ class _Window:
         self._at, self._content = 0, b""
 
     def header(self, at: int) -> bytes:
-        """The bytes from `at` on that a header may take."""
+        """Return the bytes from `at` on that a header may take."""
         wanted = min(at + HEADER_BYTES, self._end)
         if not self._at <= at <= wanted <= self._at + len(self._content):
             self._at, self._content = at, self._read(at, min(WINDOW_BYTES, self._end - at))
@@ -117,7 +117,7 @@ Fields = dict[int, Any]
 
 
 def parse(data: bytes) -> tuple[Fields, int]:
-    """The fields of a structure by number, and its length. IndexError or ValueError where it is none."""
+    """Return the fields of a structure by number, and its length. IndexError or ValueError where it is none."""
     return _structure(data, 0, 0)
 
 

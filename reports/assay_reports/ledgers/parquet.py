@@ -25,12 +25,13 @@ UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
 def open_parquet(source: Any, as_dictionary: Sequence[str] = ()) -> Any:
-    """A ParquetFile of a path or an open file. Of text in the columns `as_dictionary` each value is held once."""
+    """Return a ParquetFile of a path or an open file. Of text in the columns `as_dictionary` each value is held
+    once."""
     return pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=list(as_dictionary))
 
 
 def read_footer(source: Any) -> Any:
-    """The metadata of a file without any of its rows."""
+    """Return the metadata of a file without any of its rows."""
     return pq.read_metadata(source)
 
 
@@ -62,8 +63,8 @@ def _bytes(stream: Any, at: int, length: int) -> bytes:
 
 
 def read_table(path: str, files: Any, schema: Any = None, where: Any = None, *, text_once: bool = False) -> Any:
-    """The rows of a file of a ledger in the filesystem `files`, those `where` an expression holds; with `text_once`,
-    text as dictionaries, which a few bytes may repeat in every row."""
+    """Return the rows of a file of a ledger in the filesystem `files`, those `where` an expression holds; with
+    `text_once`, text as dictionaries, which a few bytes may repeat in every row."""
     with files.open_input_file(path) as stream:
         check_sizes(stream)
         texts = [field.name for field in pq.read_schema(stream) if pa.types.is_string(field.type)] if text_once else []
@@ -73,7 +74,7 @@ def read_table(path: str, files: Any, schema: Any = None, where: Any = None, *, 
 
 
 def batches(paths: Sequence[str], files: Any, schema: Any, columns: Sequence[str], where: Any) -> Iterator[Any]:
-    """Some columns of many files of a ledger, batch by batch."""
+    """Yield some columns of many files of a ledger, batch by batch."""
     for path in paths:
         with files.open_input_file(path) as stream:
             check_sizes(stream)
@@ -84,7 +85,7 @@ def batches(paths: Sequence[str], files: Any, schema: Any, columns: Sequence[str
 
 
 def damage(source: Any) -> str:
-    """What is wrong with a file, every page of which is read; "" where nothing is."""
+    """Return what is wrong with a file, every page of which is read; "" where nothing is."""
     try:
         check_sizes(source)
         file = open_parquet(source)

@@ -19,7 +19,7 @@ _REFUSED: Final = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, Unicod
 
 
 def place(where: str) -> tuple[Any, str]:
-    """A file system, and the folder's path in it. UsageError where Arrow knows none.
+    """Return a file system, and the folder's path in it. UsageError where Arrow knows none.
 
     Of this machine the path is absolute: another may look like a URI, as `profile:` does.
     """

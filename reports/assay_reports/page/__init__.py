@@ -58,7 +58,7 @@ MOST_UNFOLDED = 8
 
 
 def page(report: Report) -> str:
-    """The whole document."""
+    """Return the whole document."""
     css, script = _own("report.css"), _own("report.js")
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
@@ -101,7 +101,7 @@ def _met(report: Report) -> Iterator[tuple[str, str, list[Met]]]:
 
 
 def _article(failure: Failure) -> Markup:
-    """A failure with its timeline."""
+    """Return a failure with its timeline."""
     drawn = chart.chart(failure.story)
     story = _environment().get_template("story.html.j2").module
     markup: Markup = story.told(failure, drawn, axis.story(failure.story, drawn))  # type: ignore[attr-defined]

@@ -111,7 +111,7 @@ class Chart:
 
 
 def chart(story: Timeline) -> Chart:
-    """The drawing of a timeline."""
+    """Return the drawing of a timeline."""
     rows: list[DrawnRow] = []
     gaps: list[Gap] = []
     y: float = _HEAD
@@ -131,7 +131,7 @@ def chart(story: Timeline) -> Chart:
 
 
 def _between(above: Row | None, row: Row) -> str:
-    """What lies between two rows: events that are not shown, and a long time."""
+    """Return what lies between two rows: events that are not shown, and a long time."""
     passed_ms = (row.t_ns - above.t_ns) / 1e6 if above else 0.0
     parts = [_more(row.skipped)] if row.skipped else []
     parts += [f"{passed_ms:.0f} ms later"] if passed_ms >= LONG_MS else []

@@ -9,7 +9,7 @@ from assay_reports.text import counted
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
-    """The environment, as name and value; an empty value is unknown."""
+    """Return the environment, as name and value; an empty value is unknown."""
     run, subject = report.run, report.verdicts.subject
     took = f"{(run.ended_unix_ms - run.started_unix_ms) / 1000:.1f} s" if run.ended_unix_ms else "not ended"
     return [

@@ -105,8 +105,8 @@ def _is_quiet(cell: Cell) -> bool:
 
 
 def cases(report: Report) -> Part[CaseRow]:
-    """The Cases that were judged, by id. Where they are too many, quiet permutations go without a row of their own; and
-    where they still are, the worst are shown."""
+    """Return the Cases that were judged, by id. Where they are too many, quiet permutations go without a row of their
+    own; and where they still are, the worst are shown."""
     rows = _rows(report)
     if len(rows) > MOST_CASES:
         rows = _folded(rows)

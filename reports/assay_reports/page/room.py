@@ -53,7 +53,7 @@ def part(items: Sequence[T], most: int) -> Part[T]:
 
 
 def brief(sentence: str) -> str:
-    """A sentence as a list has room for it."""
+    """Return a sentence as a list has room for it."""
     return sentence if len(sentence) <= MOST_WORDS else f"{sentence[:MOST_WORDS]}…"
 
 

@@ -99,7 +99,7 @@ def y_ticks(top: float) -> tuple[Tick, ...]:
 
 
 def top_of(most: float) -> float:
-    """The end of the axis: the next whole step above."""
+    """Return the end of the axis: the next whole step above."""
     step = _step(most / _Y_TICKS)
     return max(step, math.ceil(most / step) * step)
 

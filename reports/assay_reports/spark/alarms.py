@@ -139,8 +139,8 @@ class Watching:
         return stream in self._subs
 
     def name(self, scopes: Mapping[tuple[int, int], Scope], now_s: float = 0.0) -> None:
-        """The run's streams and subscriptions, as far as they are known: `Small.scopes`. Where anything else holds now,
-        because a consumer left or a broker ended, what is in mind is weighed again."""
+        """Take the run's streams and subscriptions, as far as they are known, from `Small.scopes`. Where anything else
+        holds now, because a member left or a broker ended, what is pending is weighed again."""
         changed = {pair[1] for pair, scope in scopes.items() if self._scopes.get(pair, scope) != scope}
         self._scopes, self._subs = scopes, {}
         for sub, stream in scopes:
@@ -169,11 +169,12 @@ class Watching:
             self._weigh(stream, b, now_s)
 
     def due(self, now_s: float) -> list[Look]:
-        """What it is time to look into."""
+        """Return what it is time to look into."""
         return [look for look, at_s in self._due.items() if at_s <= now_s]
 
     def looked(self, look: Look, now_s: float) -> None:
-        """It was looked into. What is missing is looked for again, for it may still come; the rest when it changes."""
+        """Note that it was looked into. What is missing is looked for again, as it may still come; the rest when it
+        changes."""
         self._due.pop(look, None)
         words = self._whole(look.bucket)
         self._well[look] = words

@@ -68,7 +68,7 @@ class Flows:
         return tuple(Second(*key, n) for key, n in sorted(found.items()))
 
     def alarms(self, small: Small, now_s: float) -> Iterator[Alarm]:
-        """What holds by any clock that does not go back, and has held for a moment."""
+        """Yield what holds by any clock that does not go back, and has held for a moment."""
         end_us = int((self.last_second - WRITTEN_LATER_S) * 1_000_000)
         evidence = Evidence(Rows(), small, self.info, Sums({}, series=self.series(small), end_us=end_us))
         held = {}

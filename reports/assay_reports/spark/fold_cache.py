@@ -37,7 +37,7 @@ class FoldCache:
         return (*self.ledger.bad, *self._damaged.values())
 
     def pick(self, buckets: Iterable[tuple[int, int]], most_rows: int | None) -> picking.Picked:
-        """The rows of these (stream, b), with their neighbours."""
+        """Return the rows of these (stream, b), with their neighbours."""
         wanted = picking.ranges(buckets)
         parts = {
             table.name: tuple(part for part in self.ledger.parts[table.name] if self._may_hold(part, wanted))

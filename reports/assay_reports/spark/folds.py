@@ -74,7 +74,8 @@ class Folded:
     """Where folds lie that cannot lie beside the ledger."""
 
     def of(self, session: Any, kind: str, tables: Iterable[str]) -> Any:
-        """A DataFrame over folds of a kind (`words`, `series`, `chunks`) of one shape; None where there are none."""
+        """Return a DataFrame over folds of a kind (`words`, `series`, `chunks`) of one shape; None where there are
+        none."""
         paths = [f"{place}/{kind}" for table in tables for place in self.places.get(table, ())]
         return views.whole(session).parquet(*paths) if paths else None
 
@@ -146,7 +147,7 @@ def _batches(parts: Iterable[Part]) -> Iterator[list[Part]]:
 def _fold_batch(
     session: Any, ledger: Ledger, table: str, parts: list[Part], folder: _Folder, as_of: Batch
 ) -> tuple[list[Batch], list[BadPart]]:
-    """The fold of these parts, without those that Spark cannot read."""
+    """Return the fold of these parts, without those that Spark cannot read."""
     bad: list[BadPart] = []
     while parts:
         name = uuid.uuid4().hex
@@ -240,7 +241,7 @@ class _Folder:
         return True
 
     def kept(self, made: str, stamps: dict[str, Stamp]) -> Iterator[Batch]:
-        """The folds that hold, each part in one; what does not is removed."""
+        """Yield the folds that hold, each part in one; what does not is removed."""
         seen: set[str] = set()
         names = {info.base_name: info for info in self._listed()}
         for file in sorted(name for name in names if name.endswith(".json")):
@@ -262,7 +263,7 @@ class _Folder:
                 self._remove(f"{name}.json")
 
     def keep(self, batch: Batch) -> None:
-        """A fold counts from here on."""
+        """Keep a fold, which counts from here on."""
         dot = f"{self.root}/.{batch.name}.json"
         try:
             with self._files.open_output_stream(dot) as stream:
@@ -309,6 +310,6 @@ def _is_abandoned(info: Any) -> bool:
 
 
 def recount(session: Any, ledger: Ledger, bad: Iterable[BadPart] = ()) -> dict[str, str]:
-    """Queries over the raw rows of each table that give what its folds give."""
+    """Return queries over the raw rows of each table that give what its folds give."""
     views.show_rows(session, ledger, PARTS, bad)
     return {table.name: screen.fold(table.name, f"{views.RAW}{table.name}", without(ledger)) for table in PARTS}

@@ -83,7 +83,7 @@ class Gateway:
 
 
 def find_java(programs: Programs, environment: Mapping[str, str] = os.environ) -> Java:
-    """The Java of JAVA_HOME or of the path where it suits, else the one from PyPI.
+    """Return the Java of JAVA_HOME or of the path where it suits, else the one from PyPI.
 
     UnavailableError says what was found and what would do.
     """
@@ -112,7 +112,7 @@ def _homes(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _major(programs: Programs, program: Path) -> int | None:
-    """The version it says it is; None where nothing answers."""
+    """Return the version it says it is; None where nothing answers."""
     try:
         done = programs.run([program, "-version"], within_s=JAVA_ANSWER_S)
     except (OSError, TimeoutError):
@@ -122,7 +122,7 @@ def _major(programs: Programs, program: Path) -> int | None:
 
 
 def start(programs: Programs, java: Java, memory: str, folder: Path, settings: Mapping[str, str]) -> Gateway:
-    """A JVM of at most `memory` of heap, with Spark's `settings`; what it says and needs stands in `folder`.
+    """Return a JVM of at most `memory` of heap, with Spark's `settings`; what it says and needs stands in `folder`.
 
     HarnessError with its last words when it ends or does not answer.
     """
@@ -158,12 +158,12 @@ def _kill(process: Program) -> None:
 
 
 def daemon(java: Java, name: str, *arguments: str) -> list[str]:
-    """The command of a process of Spark's own, such as a master or a worker of a standalone cluster."""
+    """Return the command of a process of Spark's own, such as a master or a worker of a standalone cluster."""
     return [str(java.program), "-Xmx512m", *_options(java), "-cp", _jars(), name, *arguments]
 
 
 def daemon_environment(java: Java) -> dict[str, str]:
-    """What such a process finds its Java and its classes by."""
+    """Return what such a process finds its Java and its classes by."""
     return {**os.environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(_spark()), "SPARK_SCALA_VERSION": "2.13"}
 
 
@@ -226,7 +226,7 @@ def _read(data: bytes) -> tuple[int, str] | None:
 
 
 def last_words(log: Path) -> str:
-    """The last line that says something, of a JVM's log."""
+    """Return the last line that says something, of a JVM's log."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith("at ")]
     return telling[-1] if telling else "none"

@@ -39,8 +39,8 @@ def folded(rows: Any) -> Any:
 
 
 def _rows(reader: Any, ledger: Ledger, table: Table) -> Any:
-    """The rows of a table, each with the words it adds to its bucket, those of other tables empty; and once more as one
-    of its second, where `b` is that."""
+    """Return the rows of a table, each with the words it adds to its bucket, those of other tables empty; and once more
+    as one of its second, where `b` is that."""
     columns = ", ".join(f"{column.name} {views.TYPES[column.kind]}" for column in table.columns)
     # A part that cannot be read is named when its rows are asked for, or its footer; the others are watched. Only here:
     # the verdict at the end passes over none.

@@ -58,7 +58,7 @@ def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
 
 
 def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
-    """What to read for these (stream, b): each with one message on either side; what touches is one range."""
+    """Return what to read for these (stream, b): each with one message on either side; what touches is one range."""
     pairs = sorted(set(buckets))
     stream = np.array([stream for stream, _ in pairs], np.int64)
     first = np.array([b * MESSAGES - 1 for _, b in pairs], np.int64)
@@ -70,7 +70,7 @@ def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def pick(ledger: Ledger, wanted: Ranges, most_rows: int | None, bad: Iterable[BadPart] = ()) -> Picked:
-    """The rows of every table that lie in `wanted`, without those of `bad` parts; none when they are more than
+    """Return the rows of every table that lie in `wanted`, without those of `bad` parts; none when they are more than
     `most_rows`."""
     left_out, damaged = {part.file for part in bad}, list[BadPart]()
     found: list[tuple[Any, ...]] = []

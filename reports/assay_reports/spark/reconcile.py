@@ -137,7 +137,7 @@ def _reconcile(
 
 
 def _singled_out(sums: Sums) -> Iterator[tuple[int, int]]:
-    """The buckets of what no word tells."""
+    """Yield the buckets of what no word tells."""
     for found in (sums.moved, sums.overtaken, sums.behind):
         for one in found:
             yield one.stream, one.seq >> BUCKET_BITS
@@ -146,7 +146,8 @@ def _singled_out(sums: Sums) -> Iterator[tuple[int, int]]:
 def _picked(
     ledger: Ledger, result: _Screened, singled_out: set[tuple[int, int]], most_rows: int, bad: tuple[BadPart, ...]
 ) -> tuple[_Screened, picking.Picked]:
-    """The rows of as many of the buckets as there is room for: with many subscriptions they hold more than others."""
+    """Return the rows of as many of the buckets as there is room for: with many subscriptions they hold more than
+    others."""
     while True:
         wanted = picking.ranges(result.buckets | singled_out)
         picked = picking.pick(ledger, wanted, most_rows if result.divisible else None, bad)
@@ -171,7 +172,7 @@ def _to(reporting: Progress) -> folds.Told:
 
 
 def stack_of(session: Any, folded: folds.Folded) -> str:
-    """A query for the stack of all folds."""
+    """Return a query for the stack of all folds."""
     sources = {}
     for table in PARTS:
         frame = folded.of(session, "words", (table.name,))
@@ -344,7 +345,7 @@ def _tuples(content: Any) -> Iterable[tuple[Any, ...]]:
 
 
 def end_us(ledger: Ledger) -> int:
-    """The time of the last row: the footers know it."""
+    """Return the time of the last row: the footers know it."""
     ends = (part.t_to for table in screen.IN_SERIES for part in ledger.parts[table])
     return max((end for end in ends if end is not None), default=0)
 

@@ -47,7 +47,7 @@ class Judged:
 
 
 def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Report:
-    """The report of a ledger at `where`, whose files go to `folder`."""
+    """Return the report of a ledger at `where`, whose files go to `folder`."""
     run = _run(judged.info, catalogue)
     standing = _standing(judged, run)
     document = verdicts_file.verdicts(

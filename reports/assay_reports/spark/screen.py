@@ -44,7 +44,7 @@ _OF_STREAM = re.compile(rf"\b({'|'.join(Scope._fields)})\b")
 
 
 def fold(table: str, source: str, without: Collection[str] = ()) -> str:
-    """The buckets of the rows of a table in view `source`; words of `without` stay as of no rows.
+    """Return the buckets of the rows of a table in view `source`; words of `without` stay as of no rows.
 
     Plain deliveries and the others are reduced apart, for of plain ones three columns tell everything; a bucket that
     has both stands in two rows.
@@ -76,7 +76,7 @@ def _grouped(place: str, words: Mapping[str, str], rows: str) -> str:
 
 
 def _place(sub: str, stream: str, b: str) -> str:
-    """A bucket's number."""
+    """Return a bucket's number."""
     above = f"((cast({sub} as bigint) + 1) << {_STREAM_BITS + _B_BITS})"
     return f"({above} | (cast({stream} as bigint) << {_B_BITS}) | ({b}))"
 
@@ -99,7 +99,7 @@ def _empty(word: Folded) -> str:
 
 
 def stacked(sources: Mapping[str, str]) -> str:
-    """The folds of every table (name -> a query) as rows of all words."""
+    """Return the folds of every table (name -> a query) as rows of all words."""
     return " union all ".join(_widened(table, query) for table, query in sources.items())
 
 
@@ -124,8 +124,8 @@ def reached(stack: str) -> str:
 
 
 def screen(stack: str, clauses: Iterable[Clause] = tuple(CLAUSES.values())) -> str:
-    """Flagged buckets, each with a mask of the clauses that hold, in their order; and one row with mask 0 for all
-    others. Every row tells how many buckets it is, and how often each tally occurred in them."""
+    """Return a query for flagged buckets, each with a mask of the clauses that hold, in their order, and one row with
+    mask 0 for all others. Every row has how many buckets it stands for, and how often each tally occurred in them."""
     mask = " | ".join(f"if({_condition(clause)}, {1 << place}L, 0L)" for place, clause in enumerate(clauses)) or "0L"
     tallies = ", ".join(f"cast({_counted(tally)} as bigint) {name}" for name, tally in tally_columns().items())
     judged = (
@@ -155,7 +155,8 @@ def _counted(tally: Tally) -> str:
 
 
 def _by_stream(text: str) -> str:
-    """What is read once for a stream is read beside one of its subscriptions, by what holds for the stream itself."""
+    """Return the text with what is read once for a stream beside one of its subscriptions, by what holds for the
+    stream itself."""
     return _OF_STREAM.sub(r"s.by_stream.\1", text)
 
 
@@ -172,7 +173,7 @@ SECOND = f"cast(floor(t / {US_PER_S}) as int)"
 
 
 def counted(table: str) -> tuple[str, str]:
-    """What a row of the table counts as, and whether it does; SQL over its columns."""
+    """Return what a row of the table counts as, and whether it does; SQL over its columns."""
     return _SERIES[table]
 
 

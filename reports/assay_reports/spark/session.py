@@ -60,8 +60,8 @@ class Settings:
 
 @contextlib.contextmanager
 def spark_session(programs: Programs, settings: Settings, name: str = "assay") -> Iterator[Any]:
-    """A SparkSession that ends, with its JVM and its folder, when the block does, however it ends. `programs` starts
-    the JVM.
+    """Open a SparkSession that ends, with its JVM and its folder, when the block does, however it ends. `programs`
+    starts the JVM.
 
     UnavailableError without a suitable Java or with a master that does not answer, UsageError for a folder that cannot
     be written and for settings that Spark refuses.
@@ -103,7 +103,7 @@ def _hear_by(handler: Any) -> None:
 
 @contextlib.contextmanager
 def _with_java_message(folder: Path) -> Iterator[None]:
-    """What the JVM raised can be asked for its words as long as there is a JVM."""
+    """Raise what the JVM raised with its message, which can be asked for only as long as there is a JVM."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors.exceptions.captured import CapturedException
 
@@ -242,7 +242,7 @@ def _reachable(master: str) -> None:
 
 
 def _await_workers(session: Any, master: str) -> None:
-    """A master without workers accepts every job and runs none."""
+    """Wait for workers: a master without any accepts every job and runs none."""
     if not master.startswith("spark://"):
         return
     end = time.monotonic() + WORKERS_COME_S

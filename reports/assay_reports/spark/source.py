@@ -207,8 +207,8 @@ def _first_from(
 
 
 def _end_in_chunks(client: pulsar.Client, topic: str, asked: SourceOptions) -> pulsar.Message:
-    """The last message, where the last entry is a chunk: whoever begins to read there never gets it. So further and
-    further back, until messages come; and once more, for one that began before these."""
+    """Return the last message, where the last entry is a chunk: whoever begins to read there never gets it. So further
+    and further back, until messages come; and once more, for one that began before these."""
     import pulsar
 
     now_ms = time.time_ns() // 1_000_000

@@ -87,8 +87,8 @@ def times(calm: Iterable[Calm], of: Iterable[Crew]) -> Iterator[Time]:
 
 
 def _shares() -> str:
-    """What each consumer got of a key of a stream in each of these times: how many messages, the least and the greatest
-    time, and the same of those that have their place in the order of the key, with the numbers."""
+    """Return what each consumer got of a key of a stream in each of these times: how many messages, the least and the
+    greatest time, and the same of those that have their place in the order of the key, with the numbers."""
     ordered = ", ".join(
         f"{merge}(if({_IN_TURN}, d.{column}, null)) {name}"
         for merge, column, name in (
@@ -125,7 +125,7 @@ def _turns() -> str:
 
 
 def _suspects() -> str:
-    """The turns of keys that had several at once, sorted; which they are is decided by `crossing`."""
+    """Return the turns of keys that had several at once, sorted; which they are is decided by `crossing`."""
     two = "count(*) = 2 and (min(first_us) = max(first_us) or max(first_us) < min_by(last_us, first_us))"
     several = f"select {_KEY} from {_TURNS} group by {_KEY} having count(*) > 2 or {two} order by {_KEY}"
     return (
@@ -134,7 +134,7 @@ def _suspects() -> str:
 
 
 def _firsts(session: Any, pairs: Iterable[tuple[Turn, Turn]]) -> dict[Place, tuple[int, int]]:
-    """The messages with which the second turns began."""
+    """Return the messages with which the second turns began."""
     places = {first(other) for _, other in pairs}
     if not places:
         return {}
@@ -167,8 +167,8 @@ def _overtaken(session: Any) -> tuple[Overtaken, ...]:
 
 
 def _stints() -> str:
-    """What each consumer got of a key of a stream, while the consumers were the same: from the least to the greatest
-    number and time."""
+    """Return what each consumer got of a key of a stream, while the consumers were the same: from the least to the
+    greatest number and time."""
     return (
         f"select {_LINE}, crew, consumer, min(first) first, max(last) last, min(in_turn_from) first_us, "
         f"max(in_turn_to) last_us from {_SHARES} where crew <> {NONE} and first is not null "
@@ -186,7 +186,7 @@ def _unclear() -> str:
 
 
 def _came() -> str:
-    """The messages of these keys, with who got them first."""
+    """Return the messages of these keys, with who got them first."""
     return (
         f"select d.sub, d.stream, d.key, d.seq, min(struct(d.t, d.consumer)) came from raw_delivery d "
         f"left semi join {_UNCLEAR} u on d.sub = u.sub and d.stream = u.stream and d.key = u.key "

@@ -21,12 +21,12 @@ RAW = "raw_"
 
 
 def location(where: str, file: str = "") -> str:
-    """A place under `where` that Spark reads: not a pattern, on this machine unless it says otherwise."""
+    """Return a place under `where` that Spark reads: not a pattern, on this machine unless it says otherwise."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", target(where, file))
 
 
 def target(where: str, file: str = "") -> str:
-    """A place under `where` that Spark writes: no pattern could stand there."""
+    """Return a place under `where` that Spark writes: no pattern could stand there."""
     if "://" in where:
         scheme, _, rest = where.rstrip("/").partition("://")
         # What everybody calls s3 has another name in Hadoop.
@@ -37,19 +37,19 @@ def target(where: str, file: str = "") -> str:
 
 
 def read(session: Any, table: Table, paths: Iterable[str]) -> Any:
-    """A DataFrame of a table's rows; of no rows without paths."""
+    """Return a DataFrame of a table's rows; of no rows without paths."""
     described = ", ".join(f"{column.name} {TYPES[column.kind]}" for column in table.columns)
     named = list(paths)
     return whole(session).schema(described).parquet(*named) if named else session.createDataFrame([], described)
 
 
 def whole(session: Any) -> Any:
-    """A reader that passes over no file, damaged or missing, whatever the session's settings are."""
+    """Return a reader that passes over no file, damaged or missing, whatever the session's settings are."""
     return session.read.options(ignoreCorruptFiles="false", ignoreMissingFiles="false")
 
 
 def show_small(session: Any, small: Small, info: LedgerInfo, acking: Iterable[int]) -> None:
-    """The views `reach`, `scopes` and `streams`; `acking` as for `Small.scopes`."""
+    """Make the views `reach`, `scopes` and `streams`; `acking` as for `Small.scopes`."""
     scopes = small.scopes(info, acking)
     subs: dict[int, list[int]] = {stream: [] for stream in small.streams}
     for sub, stream in scopes:
@@ -96,7 +96,7 @@ def show(session: Any, name: str, kinds: dict[str, Any], rows: list[tuple[Any, .
 
 
 def show_rows(session: Any, ledger: Ledger, tables: Iterable[Table], bad: Iterable[BadPart] = ()) -> None:
-    """Views `raw_<table>` of all rows that can be read."""
+    """Make views `raw_<table>` of all rows that can be read."""
     left_out = {part.file for part in bad}
     for table in tables:
         parts = [part for part in ledger.parts[table.name] if part.file not in left_out]

@@ -111,7 +111,7 @@ class Watch:
         )
 
     def _remember(self) -> None:
-        """A query that goes on tells of what changes. What was open before is read from the rows, once."""
+        """Read what was open before from the rows, once: a query that goes on reports only what changes."""
         since_us = _now_us(self._shelf.ledger) - _LET_GO_US + BEGIN_US
         rows = all_rows(self._session.read, self._shelf.ledger).where(f"unix_micros(era) >= {since_us}")
         self._take(folded(rows), -1)
@@ -154,7 +154,7 @@ class Watch:
                 self._say(alarm)
 
     def _picked(self, looks: Sequence[Look]) -> tuple[Sequence[Look], Rows]:
-        """The first of them, as many as there is room for, and the rows of their buckets."""
+        """Return the first of them, as many as there is room for, and the rows of their buckets."""
         while True:
             buckets = {(look.bucket.stream, look.bucket.b) for look in looks}
             picked = self._shelf.pick(buckets, _MOST_ROWS if len(looks) > 1 else None)
@@ -163,8 +163,8 @@ class Watch:
             looks = looks[: len(looks) // 2]
 
     def _looked(self, looks: Sequence[Look], given: dict[tuple[int, int], int]) -> tuple[Sequence[Look], list[Alarm]]:
-        """What the rules say of these buckets, as far as it is what they were looked into for; and which of them these
-        are, for the others stay due."""
+        """Return what the rules say of these buckets, as far as it is what they were looked into for; and which of them
+        these are, for the others stay due."""
         with self._lock:
             self._rename()
             small, info = smalls(self._shelf.ledger), self._shelf.ledger.info
@@ -197,7 +197,7 @@ class Watch:
         self._watching.name(small.scopes(ledger.info, left), time.monotonic())
 
     def _ended(self) -> bool:
-        """The run has, and every part of its ledger is closed."""
+        """Return whether the run has ended, and every part of its ledger is closed."""
         now_s = time.monotonic()
         if now_s - self._asked_s < _ASK_S:
             return False
@@ -234,7 +234,7 @@ def _folder(ledger: Ledger) -> Path:
 
 
 def _read(log: Path) -> list[Alarm]:
-    """A line that a killed watcher did not finish was not said."""
+    """Return the alarms of the log, without a last line that a killed watcher did not finish."""
     found = []
     for line in read_bytes(log, "what a watcher said").splitlines() if os.path.lexists(log) else ():
         with contextlib.suppress(msgspec.DecodeError):
@@ -248,7 +248,8 @@ def _append(folder: Path, alarm: Alarm) -> None:
 
 
 def await_ledger(where: str, within_s: float, report: Callable[[str], None]) -> Ledger:
-    """The ledger, once it exists; UsageError if it does not appear in time. `told` hears once why there is none yet."""
+    """Return the ledger, once it exists; UsageError if it does not appear in time. `told` hears once why there is none
+    yet."""
     until_s = time.monotonic() + within_s
     said = begun = False
     while True:

@@ -75,7 +75,7 @@ def _sent(every: int) -> str:
 
 
 def _inside() -> str:
-    """The same as bits of their buckets, few enough rows for every task to hold."""
+    """Return the same as bits of their buckets, few enough rows for every task to hold."""
     bucket = f"stream, seq >> {BUCKET_BITS}"
     return f"select {bucket} b, bit_or({SQL_BIT}) word from {_SENT} group by {bucket}"
 

@@ -50,7 +50,7 @@ def ordering_sequence_ids_increase_by_one__id_reused() -> str:
 
 
 def _as_they_left() -> list[Any]:
-    """The SENDs of the client, each where it left first."""
+    """Return the SENDs of the client, each where it left first."""
     left = [one for one in frames("SEND") if one.get("sides") != "receiver"]
     return list({one.get("unit"): one for one in reversed(left)}.values())[::-1]
 
@@ -191,7 +191,7 @@ def _errors(result: object) -> list[Call]:
 
 
 def _refused_with_room() -> str:
-    """A message takes a place, and one in chunks as many as it has of them."""
+    """Return the symptom; a message takes one place of the queue, and one in chunks as many as it has."""
     largest = frames("CONNECTED", "b2c")[0]["fields"]["max_message_size"]
     for handle in HANDLES:
         limit = handle.options.get("max_pending_messages", 0)

@@ -34,7 +34,7 @@ class Consumers:
         self._due: dict[int, Times] = {}
 
     def attempts(self, columns: Columns) -> None:
-        """What was sent with a time to be delivered at."""
+        """Take in what was sent with a time to be delivered at."""
         timed = np.flatnonzero(columns["deliver_at"] != NULL)
         for stream in np.unique(columns["stream"][timed]).tolist():
             at = timed[columns["stream"][timed] == stream]
@@ -62,7 +62,7 @@ class Consumers:
         return self._flags[pair].of(seqs) & ACKED != 0
 
     def _of_pair(self, pair: Pair, columns: Columns, at: Any, acks: Columns, said: Any, out: Columns) -> Any:
-        """The messages of which everything that was said in this batch is taken in."""
+        """Return the messages of which everything that was said in this batch is taken in."""
         seqs = columns["seq"][at]
         flags = self._flags[pair]
         again = flags.of(seqs) & SEEN != 0
@@ -137,7 +137,7 @@ class Consumers:
 
 
 def groups(*columns: Any) -> list[tuple[tuple[int, ...], Any]]:
-    """The rows of each combination of values, in their order."""
+    """Return the rows of each combination of values, in their order."""
     if not len(columns[0]):
         return []
     order = np.lexsort(columns[::-1])
@@ -170,7 +170,7 @@ def _steps(seqs: Any, before: int) -> tuple[Any, int]:
 
 
 def _steps_of_groups(seqs: Any, starts: Any, before: Any) -> tuple[Any, Any]:
-    """The same of each group of rows that begins at `starts`, all at once."""
+    """Return the same of each group of rows that begins at `starts`, all at once."""
     # Groups are lifted above one another, so that one running maximum serves all of them.
     sizes = np.diff(np.r_[starts, len(seqs)])
     number = np.arange(len(starts))

@@ -35,7 +35,7 @@ class Covering:
             self._open[consumer] = rows
 
     def expand(self, acks: Columns) -> Columns:
-        """The acknowledgments of a batch, as rows of the table `ack`."""
+        """Return the acknowledgments of a batch, as rows of the table `ack`."""
         upto = acks["kind"] == Said.ACK_UPTO
         ended = (acks["kind"] == Said.ACK) & (acks["t_done"] != NULL)
         pieces = [{name: values[~upto] for name, values in acks.items()}]
@@ -66,7 +66,7 @@ class Covering:
         return {**_rows(covered, np.sort(once)), **same, "kind": np.full(len(once), AckKind.COVERED)}
 
     def _close(self, consumer: int, acks: Columns) -> None:
-        """These were acknowledged one by one."""
+        """Take in what was acknowledged one by one."""
         if not len(acks["seq"]):
             return
         latest = dict(zip(_messages(acks), acks["t"].tolist(), strict=True))

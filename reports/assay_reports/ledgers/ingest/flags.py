@@ -21,7 +21,7 @@ class Flags:
         self._packed: dict[int, tuple[Any, Any] | None] = {}
 
     def of(self, seqs: Any) -> Any:
-        """The flags of these messages; 0 of one that was never set."""
+        """Return the flags of these messages; 0 of one that was never set."""
         found: Any = np.zeros(len(seqs), np.uint8)
         pages = seqs >> PAGE_BITS
         for page in np.unique(pages).tolist():

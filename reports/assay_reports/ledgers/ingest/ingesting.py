@@ -131,7 +131,7 @@ class Ingest:
             self._names.changed = True
 
     def _sent(self, source: Source, blocks: Sequence[Block]) -> None:
-        """Declarations, clocks, and what producers did."""
+        """Write declarations, clocks, and what producers did."""
         writer = source.writer
         for one in blocks:
             if one.kind == BlockKind.CLOCKS:
@@ -150,7 +150,7 @@ class Ingest:
         self._write(writer, STORED.name, stored)
 
     def _delivered(self, source: Source, blocks: Sequence[Block]) -> None:
-        """What consumers did, in the order of writing."""
+        """Write what consumers did, in the order of writing."""
         deliveries, acks = (_rows_of(kind, blocks) for kind in (BlockKind.DELIVERIES, BlockKind.ACKS))
         rows = len(deliveries["seq"]) + len(acks["seq"])
         if rows and self._has_clock(source, deliveries, acks):
@@ -214,7 +214,7 @@ class Ingest:
         return found
 
     def _see_clocks(self, writer: Writer, rows: Columns) -> None:
-        """A delivery before its attempt, beyond what the clocks may be wrong by, shows that one of them is wrong."""
+        """Find wrong clocks: a delivery before its attempt, beyond what the clocks may be wrong by, shows one."""
         for stream, early_us in self._first_sends.early_us(rows):
             sender = self._names.writer_of_stream.get(stream)
             if sender is None:

@@ -73,7 +73,7 @@ class Names:
         return self._writers.setdefault(name, len(self._writers))
 
     def declare(self, writer: str, numbers: Numbers, one: Declaration) -> None:
-        """What `writer` says in a file whose own numbers are `numbers`."""
+        """Take in what `writer` declares in a file whose own numbers are `numbers`."""
         self.changed = True
         match one:
             case StreamDeclared():
@@ -102,7 +102,7 @@ class Names:
                 self._clock(one)
 
     def sampled(self, writer: str, mono_us: int, unix_us: int) -> None:
-        """A clock sample: it counts where the bench has said nothing of this clock."""
+        """Take in a clock sample: it counts where the bench has said nothing of this clock."""
         if writer in self.clocks:
             return
         shared = self._hosts.get(self._host_of.get(writer, ""))
@@ -164,8 +164,8 @@ class Names:
     def tables(
         self, writers: dict[str, WriterState], skewed: set[int], final: bool
     ) -> dict[str, list[tuple[Any, ...]]]:
-        """The small tables. `skewed`: writers whose clock turned out wrong; `final`: who was not named by now will not
-        be."""
+        """Return the small tables. `skewed`: writers whose clock turned out wrong; `final`: who was not named by now
+        will not be."""
         nameless = any(state.nameless or (state.broken and not self.owns(name)) for name, state in writers.items())
         unnamed = self.unnamed() if nameless or final else []
         return {

@@ -89,7 +89,7 @@ class SegmentFile:
         return self._opened
 
     def pieces(self, final: bool) -> Iterator[list[Block]]:
-        """What is new, in pieces of some megabytes; at the last look, what is torn is given up."""
+        """Yield what is new, in pieces of some megabytes; at the last look, what is torn is given up."""
         for found in self._scans(self.used, None):
             yield from self._read(found)
         if final and (left := self._left()):
@@ -98,7 +98,7 @@ class SegmentFile:
             self.torn += len(left) - found.used
 
     def again(self, start: int, stop: int) -> Iterator[list[Block]]:
-        """What was read before, between two values of `used`."""
+        """Yield what was read before, between two values of `used`."""
         for found in self._scans(start, stop):
             if found.blocks:
                 yield list(found.blocks)
@@ -196,7 +196,7 @@ _LAST = (BlockKind.CLOCKS, BlockKind.END)
 
 
 def segment_files(folder: Path) -> list[SegmentFile]:
-    """The segment files of a folder, in the order of their names. UsageError when it cannot be read."""
+    """Return the segment files of a folder, in the order of their names. UsageError when it cannot be read."""
     try:
         return [SegmentFile(path) for path in sorted(folder.iterdir()) if path.suffix == SUFFIX]
     except OSError as error:
@@ -204,14 +204,14 @@ def segment_files(folder: Path) -> list[SegmentFile]:
 
 
 def columns(one: Block) -> dict[str, Any]:
-    """The records of a block, as numpy columns of 64 bits."""
+    """Return the records of a block, as numpy columns of 64 bits."""
     dtype = DTYPES[BlockKind(one.kind)]
     rows = np.frombuffer(one.body[: len(one.body) // dtype.itemsize * dtype.itemsize], dtype)
     return {name: rows[name].astype(np.int64) for name in dtype.names or ()}
 
 
 def declarations(path: Path, one: Block) -> list[Declaration]:
-    """What a block of this file declares. UsageError that names it when that is no declaration."""
+    """Return what a block of this file declares. UsageError that names it when that is no declaration."""
     try:
         return list(declared(one))
     except msgspec.DecodeError as error:

@@ -59,7 +59,7 @@ class Source:
     """There are rows of what is stored in it."""
 
     def pass_over(self, rows: int) -> None:
-        """What says whose they are, or when they were, cannot be read."""
+        """Count rows as passed over: what says whose they are, or when they were, cannot be read."""
         if rows:
             self.passed_over += rows
             self.file.doubt()

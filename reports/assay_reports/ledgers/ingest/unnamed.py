@@ -17,7 +17,8 @@ from assay_reports.ledgers.layout import INFO
 
 
 def info_beside(folders: Iterable[Path], suite: str) -> LedgerInfo:
-    """The first ledger.json there is; else one that says what segments tell by themselves: when the run began."""
+    """Return the first ledger.json there is; else one that says what segments tell by themselves: when the run
+    began."""
     for folder in folders:
         if os.path.lexists(path := folder / INFO):
             return load(path, f"a {INFO}", read_info)
@@ -38,7 +39,7 @@ def info_beside(folders: Iterable[Path], suite: str) -> LedgerInfo:
 
 
 def _began(folder: Path) -> int:
-    """The earliest clock sample of any file: its writer was just opened."""
+    """Return the earliest clock sample of any file: its writer was just opened."""
     samples = []
     for file in segment_files(folder):
         for blocks in file.pieces(final=False):

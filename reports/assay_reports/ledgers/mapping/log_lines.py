@@ -108,7 +108,7 @@ def _see_end(passed: int) -> None:
 
 
 def in_batches(rows: Iterator[T], source: JsonLines | CsvRows) -> Iterator[list[T]]:
-    """The rows that come of a source, some at once."""
+    """Yield the rows that come of a source, some at once."""
     batch: list[T] = []
     begun = source.passed
     for row in rows:

@@ -50,7 +50,7 @@ def log_files(folder: Path, pattern: str, where: str) -> list[Path]:
 
 
 def batches(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
-    """The rows of a file. `columns`: key of the map -> the column that it names.
+    """Yield the rows of a file. `columns`: key of the map -> the column that it names.
 
     UsageError when the file cannot be read, or its head lacks one of them. JSON lines have no head: what none of a
     row's keys names is empty.

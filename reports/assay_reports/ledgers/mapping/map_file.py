@@ -146,7 +146,7 @@ class Map(_Part, frozen=True):
 
 
 def read_map(path: Path) -> Map:
-    """The map in a TOML file. UsageError names the file, the key and what was expected."""
+    """Return the map in a TOML file. UsageError names the file, the key and what was expected."""
     found = read_toml(path, "a map of logs")
     with understanding(path, "a map of logs"):
         described = convert(found, Map)

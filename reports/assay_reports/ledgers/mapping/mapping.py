@@ -70,7 +70,8 @@ class Mapped:
 def map_logs(
     described: Map, where: Path, ledger: Path, suite: str, doing: Callable[[str], object] = lambda _text: None
 ) -> Mapped:
-    """The ledger of these logs. `where` is the map's own path; files are relative to it. `doing` gets what is read.
+    """Return the ledger of these logs. `where` is the map's own path; files are relative to it. `doing` gets what is
+    read.
 
     UsageError for files that are not there or lack a column, and when no row can be used; then nothing is left.
     """
@@ -245,7 +246,7 @@ class _Mapping:
     def _usable(
         self, writer: int, pattern: str, columns: Mapping[str, str], of: Callable[[Row], Any]
     ) -> Iterator[list[Any]]:
-        """What the good rows of each batch are."""
+        """Yield what the good rows of each batch are."""
         files, seen = log_files(self._where.parent, pattern, str(self._where)), dict[str, None]()
         for path in files:
             self._doing(f"reading {path}")
@@ -268,7 +269,7 @@ class _Mapping:
             has(files[0], seen, columns)
 
     def _crc(self, names: Sent | Received, row: Row) -> int:
-        """A number, in digits where the logs hold text; of any other digest its CRC."""
+        """Return a number, in digits where the logs hold text; of any other digest its CRC."""
         if names.crc is None or _empty(row[names.crc]):
             self._without_crc += 1
             return 0

@@ -24,7 +24,8 @@ _US_A_SECOND: Final = 1_000_000
 def parquet_rows(
     path: Path, wanted: Sequence[str], most_rows: int, see: Callable[[Sequence[str]], None]
 ) -> Iterator[list[Row | BadRowError]]:
-    """The columns `wanted` of a file, at most `most_rows` rows at once; `see` is shown the names of all columns first.
+    """Yield the columns `wanted` of a file, at most `most_rows` rows at once; `see` is shown the names of all columns
+    first.
 
     UsageError for two columns of one name that is wanted, and for a row group that unpacks to too much; Arrow's own
     errors (`ledgers.parquet.UNREADABLE`) where it is no sound Parquet.
@@ -63,7 +64,7 @@ def _row(names: Sequence[str], values: Sequence[Any]) -> Row | BadRowError:
 
 
 def _cells(column: Any, name: str) -> list[Any]:
-    """The values of a column; a BadRowError in place of one that cannot be had."""
+    """Return the values of a column; a BadRowError in place of one that cannot be had."""
     if pa.types.is_dictionary(column.type):
         # Each value once, however many rows name it.
         values = _cells(column.dictionary, name)

@@ -29,7 +29,7 @@ class Moment(NamedTuple):
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a sentence, cut where it is long."""
+    """Return a value as it stands in a sentence, cut where it is long."""
     return cut(str(value) if isinstance(value, Moment) else repr(value))
 
 

@@ -58,7 +58,7 @@ class Kind:
 
 
 def edits_of(world: World, anomalies: list[Anomaly]) -> Edits:
-    """The edits of these anomalies; the world's positions take them into account from here on."""
+    """Return the edits of these anomalies; the world's positions take them into account from here on."""
     for one in anomalies:
         KINDS[one.kind].count(world, one.s, one.q)
     found = Edits()

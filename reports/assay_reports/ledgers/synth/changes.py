@@ -34,7 +34,7 @@ Change = Callable[[World, Edits, int, int], None]
 
 
 def _row(world: World, table: str, sub: int, s: int, q: int) -> dict[str, int]:
-    """The ordinary row of a message."""
+    """Return the ordinary row of a message."""
     stream = world.stream(s)
     for name, columns in Block(world, q, q + 1, Edits()).tables():
         if name == table and (sub == ALL_SUBS or columns["sub"][0] == sub):
@@ -48,7 +48,7 @@ def _whose(world: World, sub: int, s: int, q: int) -> int:
 
 
 def _after(world: World, s: int, q: int, us: int) -> int:
-    """A time about `us` after the message was delivered, at which nothing else is."""
+    """Return a time about `us` after the message was delivered, at which nothing else is."""
     return int(world.delivered_at(s, q)) + us // world.spacing_us * world.spacing_us + 1
 
 

@@ -179,13 +179,13 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
 
 def default_anomalies(mix: bool) -> dict[str, Asked]:
-    """A few of every kind that such a ledger can hold."""
+    """Return a few of every kind that such a ledger can hold."""
     of_messages = {name: Asked(count=DEFAULT_COUNT) for name, kind in KINDS.items() if mix or kind.plain}
     return of_messages | (dict.fromkeys(FLOWS, Asked(count=1)) if mix else {})
 
 
 def read_anomalies(path: Path, mix: bool) -> dict[str, Asked]:
-    """A TOML file with a table for each kind. UsageError names the file and the key."""
+    """Return a TOML file with a table for each kind. UsageError names the file and the key."""
     found = read_toml(path, "a TOML file of anomalies")
     return {name: _asked(path, name, value, mix) for name, value in found.items()}
 

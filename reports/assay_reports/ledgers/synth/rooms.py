@@ -55,7 +55,7 @@ def later_rounds(world: World) -> range:
 
 
 def unbatched(s: int) -> bool:
-    """An entry with others in it comes back as long as one of them is wanted."""
+    """Return whether `s` has its messages in entries of their own: one with others comes back while any is wanted."""
     return s < STREAMS and s % TOPICS >= BATCHED_TOPICS
 
 
@@ -74,7 +74,7 @@ def rounds_in_faults(world: World) -> Iterable[int]:
 
 
 def outside_faults(world: World, q: int) -> bool:
-    """What is lost of those that were sent in a fault is attributed to the fault as well."""
+    """Return whether `q` was sent outside of faults: a loss of the others is attributed to the fault as well."""
     from_us, to_us = (turn * STREAMS * world.spacing_us for turn in (q, q + 1))
     return all(from_us > t_to or to_us < t_from for t_from, t_to in EPOCHS_US)
 

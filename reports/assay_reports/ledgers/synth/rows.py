@@ -164,7 +164,7 @@ class Block:
             yield from self._taken_over() if sub == FAILOVER else self._come_again()
 
     def _delivery(self, sub: int, one: Any, t: Any) -> Columns:
-        """What deliveries have in common; the certificates are those of an ordinary first one."""
+        """Return what deliveries have in common; the certificates are those of an ordinary first one."""
         count = len(t)
         return self.common | {
             "sub": np.full(count, sub),
@@ -202,7 +202,8 @@ class Block:
         return gaps
 
     def _taken_over(self) -> Iterator[Columns]:
-        """The rounds that the first consumer of the Failover subscription had not acknowledged, at the second one."""
+        """Yield the rounds that the first consumer of the Failover subscription had not acknowledged, at the second
+        one."""
         world = self.world
         from_round = world.takeover - AGAIN_ROUNDS
         left = (self.q >= from_round) & (self.q < world.takeover) & (self.s < STREAMS)
@@ -217,7 +218,7 @@ class Block:
         yield self._edited(TAKEN_OVER, FAILOVER, again, s=s, q=q)
 
     def _come_again(self) -> Iterator[Columns]:
-        """What was refused on the Key_Shared subscription."""
+        """Yield what was refused on the Key_Shared subscription."""
         world = self.world
         refused = self.special == Special.REFUSED
         for odd in (0, 1):
@@ -260,7 +261,8 @@ class Block:
     def _edited(
         self, table: str, sub: int, columns: Columns, kept: Any = None, s: Any = None, q: Any = None
     ) -> Columns:
-        """The rows that are there, with what anomalies changed. `s`, `q`: their messages, where not the block's."""
+        """Return the rows that are there, with what anomalies changed. `s`, `q`: their messages, where not the
+        block's."""
         keep = np.ones(len(columns["seq"]), bool) if kept is None else kept.copy()
         s, q = (self.s, self.q) if s is None else (s, q)
         for edit, values in self._changed:

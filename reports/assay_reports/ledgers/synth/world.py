@@ -140,7 +140,7 @@ class World:
         return z ^ (z >> np.uint64(31))
 
     def special(self, s: Any, q: Any, noise: Any) -> Any:
-        """A `Special` for each message."""
+        """Return a `Special` for each message."""
         if not self.mix:
             return np.zeros(np.broadcast(s, q).shape, np.int8)
         turn = q % PERIOD

@@ -29,7 +29,7 @@ _WHOLE = 1 << 62
 
 
 def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, int], None]) -> None:
-    """The ledger of the plan. `say(done, of)` is called with the number of parts.
+    """Write the ledger of the plan. `say(done, of)` is called with the number of parts.
 
     What a killed run of the same plan left is gone on with; UsageError when the folder holds anything else.
     """
@@ -43,7 +43,7 @@ def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, in
 
 
 def make_part(plan: Plan, ledger: Path, number: int) -> None:
-    """The parts of one world, or of all flows, which are behind the worlds; each appears when it is whole."""
+    """Write the parts of one world, or of all flows, which are behind the worlds; each appears when it is whole."""
     writers: dict[str, PartWriter] = {}
     for table, columns in _rows(plan, number):
         if table not in writers:
