@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -14,11 +13,14 @@ _BY_NAME = re.compile(r"install[^\n]*\bmq-assay|mq-assay\[[a-z,]+\]")
 _EXTRA = re.compile(r"pip install (?:-\w+ )*'\.\[([a-z,]+)\]'|\binstall\('(\w+)'\)")
 
 
+_FOLDERS = ("bench", "conformance", "docs", "faults", "fixtures", "fuzz", "reports", "tests")
+"""What a checkout has besides the files at its top. A machine that the tests run on may have no git to ask."""
+
+
 def texts() -> dict[str, str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "*.py", "*.md", "*.toml", "*.j2"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    return {name: (ROOT / name).read_text("utf-8") for name in listed if (ROOT / name) != Path(__file__)}
+    files = [*ROOT.glob("*"), *(path for folder in _FOLDERS for path in (ROOT / folder).rglob("*"))]
+    found = (path for path in files if path.suffix in (".py", ".md", ".toml", ".j2") and path != Path(__file__))
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in found}
 
 
 def test_nothing_asks_to_install_assay_from_an_index() -> None:
