@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
+from assay_conformance.model.doors import MOST_SHOWN, shortened
 from assay_conformance.model.errors import UsageError
 from assay_reports.bounds import MOST_FILE_BYTES
 from assay_reports.files import read_bytes
@@ -30,7 +31,8 @@ def place(where: str) -> tuple[Any, str]:
         # What has no name in UTF-8, or a NUL in it, is refused here and not at its first file.
         files.get_file_info(root)
     except _REFUSED as error:
-        raise UsageError(f"{where}: cannot be reached: {said(error)}; expected the folder of a ledger") from error
+        why = shortened(said(error), MOST_SHOWN)  # a long path is in Arrow's own sentence, too
+        raise UsageError(f"{where}: cannot be reached: {why}; expected the folder of a ledger") from error
     return files, root
 
 

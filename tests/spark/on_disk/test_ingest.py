@@ -588,7 +588,7 @@ def test_who_wrote_what_is_no_row_is_named(run: Run) -> None:
 def test_a_file_that_cannot_be_opened_is_named(run: Run) -> None:
     run.close()
     (run.folder / "folder.seg").mkdir()
-    with pytest.raises(UsageError, match=r"folder\.seg: cannot be read: Is a directory"):
+    with pytest.raises(UsageError, match=r"folder\.seg: is a directory; expected a segment file"):
         ingested(run.folder)
 
 
