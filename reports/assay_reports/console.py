@@ -58,12 +58,14 @@ _CASES_FROM = 64
 
 
 _MOST_WORDS = 200
-"""Characters of what an application may meet, and of the profiles that are claimed: two lines of a terminal."""
+_MOST_OF_NAMES = 140
+"""Characters of what an application may meet, and of the profiles that are claimed: with what stands beside them two
+lines of a terminal."""
 
 _MOST_IMPACTS = 5
-_MOST_REASONS = 6
-_MOST_LEFT_OUT = 5
-_MOST_NOT_JUDGED = 3
+_MOST_REASONS = 5
+_MOST_LEFT_OUT = 4
+_MOST_NOT_JUDGED = 2
 """Impacts, reasons of an exit code, reasons why Cases were left out, and requirements that were not always judged: the
 summary fits on one screen, which is `SCREEN`."""
 
@@ -237,9 +239,9 @@ def _profiles(report: Report) -> list[Text]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """As many of the names as `_MOST_WORDS` hold, and how many more there are."""
+    """As many of the names as `_MOST_OF_NAMES` hold, and how many more there are."""
     ends = list(accumulate(len(name) + len(", ") for name in names))
-    shown = max(bisect_right(ends, _MOST_WORDS), 1)
+    shown = max(bisect_right(ends, _MOST_OF_NAMES), 1)
     more = len(names) - shown
     return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
 

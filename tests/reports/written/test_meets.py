@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay_conformance.model.run import LeftOut
-from assay_conformance.model.verdict import Verdict
+from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports.certificate import Claim
 from assay_reports.console import SCREEN, summary
 from assay_reports.impact import Impact
@@ -84,19 +84,28 @@ def test_summary_of_a_certification_fits_on_one_screen(sample: Sample) -> None:
     (long,) = report.verdicts.deviations
     sentence = " ".join(30 * ["A message may be lost."])
     deviations = tuple(
-        msgspec.structs.replace(long, impact=impact, effect=sentence) for impact in Impact for _ in range(9)
+        msgspec.structs.replace(long, impact=impact, effect=sentence) for impact in (None, *Impact) for _ in range(9)
     )
     failed = sample.report(sample.judged(Verdict.FAIL, "out-of-order"))
     (reason,) = failed.verdicts.reasons
     (row,) = failed.verdicts.requirements
-    unjudged = msgspec.structs.replace(row, not_judged={sentence: 3})
+    rows = [
+        msgspec.structs.replace(row, requirement=requirement, verdict=verdict, expected=state, not_judged={sentence: 3})
+        for requirement in ("resend.keeps-order", "ack.broker-keeps")
+        for verdict in Verdict
+        for state in (Expected.NOT_LISTED, Expected.EXPECTED_FAIL)
+    ]
     many = msgspec.structs.replace(reason, sentence=sentence)
     left_out = tuple(LeftOut(f"a/{n}", f"only with {n} and {sentence}") for n in range(90))
     everything = replace(
         failed,
         run=sample.run(left_out=left_out),
         verdicts=msgspec.structs.replace(
-            failed.verdicts, deviations=deviations, reasons=90 * (many,), requirements=9 * (unjudged,)
+            failed.verdicts,
+            deviations=deviations,
+            reasons=90 * (many,),
+            requirements=tuple(rows),
+            subject=msgspec.structs.replace(failed.verdicts.subject, tested=False),
         ),
         claims=tuple(Claim(profile=f"profile-{n}", title="Title", claimed=n < 40, requirements=3) for n in range(50)),
         withheld=3,
