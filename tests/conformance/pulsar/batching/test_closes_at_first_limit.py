@@ -8,15 +8,16 @@ import msgspec
 import pytest
 from tests.conformance.pulsar._trials import codes_of
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.pulsar.checks.batching.closes_at_first_limit import ClosesAtFirstLimit
+from assay_conformance.pulsar.checks.batching.closes_at_first_limit import closes_at_first_limit
 
 LIMITS: dict[str, Any] = {"batching_max_messages": 3, "batching_max_bytes": 10_000, "batching_max_publish_delay_ms": 50}
 
 
-def _batch(count: int, sent_ms: float = 130, case: object = ANY_CASE, **limits: int | bool) -> ClosesAtFirstLimit:
+def _batch(count: int, sent_ms: float = 130, case: object = ANY_CASE, **limits: int | bool) -> Check:
     story = Script()
     story.producer(**{"batching": True, **LIMITS, **limits})
     story.at(100)
@@ -24,7 +25,7 @@ def _batch(count: int, sent_ms: float = 130, case: object = ANY_CASE, **limits: 
         story.send(number)
     story.at(sent_ms).send_frame(*range(count), batch=True)
     story.ok(0)
-    return trial(ClosesAtFirstLimit, story.done(), case)  # type: ignore[arg-type]
+    return trial(closes_at_first_limit, story.done(), case)  # type: ignore[arg-type]
 
 
 def test_batch_within_its_limits_is_accepted() -> None:
@@ -49,7 +50,7 @@ def test_batch_is_full_where_the_next_message_would_exceed_its_bytes(room_bytes:
         story.send(number)
     story.send_frame(0, 1, batch=True)
     story.send_frame(2, batch=True)
-    assert trial(ClosesAtFirstLimit, story.done()).exercised == exercised
+    assert trial(closes_at_first_limit, story.done()).exercised == exercised
 
 
 def test_too_many_messages_are_found() -> None:
@@ -82,7 +83,7 @@ def test_batch_that_waited_for_a_connection_is_not_late() -> None:
     story.producer_again(1)
     story.send_frame(0, conn=1, batch=True)
     story.ok(0)
-    assert codes_of(trial(ClosesAtFirstLimit, story.done())) == []
+    assert codes_of(trial(closes_at_first_limit, story.done())) == []
 
 
 def test_producer_that_does_not_batch_is_not_judged() -> None:
@@ -96,7 +97,7 @@ def test_load_sampled_after_the_batch_left_counts() -> None:
     story.at(400).send_frame(0, batch=True)
     story.ok(0)
     story.at(450).load(400, loop_lag_ms=200)
-    check = trial(ClosesAtFirstLimit, story.done())
+    check = trial(closes_at_first_limit, story.done())
     assert (codes_of(check), bool(check.undecided_because)) == ([], True)
 
 
@@ -106,4 +107,4 @@ def test_batch_of_a_message_that_the_agent_kept_back_is_not_late() -> None:
     story.at(100).send(0)
     story.at(800).send_frame(0, batch=True)
     story.ok(0, called_ns=790_000_000)
-    assert codes_of(trial(ClosesAtFirstLimit, story.done())) == []
+    assert codes_of(trial(closes_at_first_limit, story.done())) == []

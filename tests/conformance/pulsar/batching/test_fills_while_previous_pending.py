@@ -10,7 +10,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import Event
 from assay_conformance.model.policy import Rate
-from assay_conformance.pulsar.checks.batching.fills_while_previous_pending import FillsWhilePreviousPending
+from assay_conformance.pulsar.checks.batching.fills_while_previous_pending import fills_while_previous_pending
 
 
 def _two_batches(second_ms: float, queue: int = 8) -> list[Event]:
@@ -33,20 +33,20 @@ def _two_batches(second_ms: float, queue: int = 8) -> list[Event]:
 
 
 def test_batch_that_leaves_while_the_one_before_it_waits_is_accepted() -> None:
-    assert told(FillsWhilePreviousPending, _two_batches(120)) == ([], 1)
+    assert told(fills_while_previous_pending, _two_batches(120)) == ([], 1)
 
 
 def test_full_batch_that_waits_for_a_receipt_is_found() -> None:
-    assert told(FillsWhilePreviousPending, _two_batches(402)) == (["waited-for-receipt"], 0)
+    assert told(fills_while_previous_pending, _two_batches(402)) == (["waited-for-receipt"], 0)
 
 
 def test_batch_for_which_the_queue_has_no_room_is_not_judged() -> None:
-    assert told(FillsWhilePreviousPending, _two_batches(402, queue=7)) == ([], 0)
+    assert told(fills_while_previous_pending, _two_batches(402, queue=7)) == ([], 0)
 
 
 def test_batch_that_its_broker_may_read_late_is_not_judged() -> None:
     slow = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=5)),))
-    tried = trial(FillsWhilePreviousPending, _two_batches(402), msgspec.structs.replace(ANY_CASE, topology=slow))
+    tried = trial(fills_while_previous_pending, _two_batches(402), msgspec.structs.replace(ANY_CASE, topology=slow))
     assert (tried.findings, tried.exercised) == ([], 0)
 
 
@@ -62,4 +62,4 @@ def test_batch_that_was_refused_ahead_of_the_first_receipt_leaves_room_for_one()
     story.at(400).receipt(0)
     story.receipt(8)
     story.at(402).send_frame(12, 13, 14, 15, batch=True)
-    assert told(FillsWhilePreviousPending, story.done())[0] == []
+    assert told(fills_while_previous_pending, story.done())[0] == []

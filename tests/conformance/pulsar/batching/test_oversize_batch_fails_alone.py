@@ -6,7 +6,7 @@ from tests.conformance.pulsar._trials import judged
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.batching.oversize_batch_fails_alone import OversizeBatchFailsAlone
+from assay_conformance.pulsar.checks.batching.oversize_batch_fails_alone import oversize_batch_fails_alone
 
 LIMIT = 1_000
 
@@ -29,21 +29,21 @@ def test_messages_of_a_batch_that_is_too_large_may_fail() -> None:
     for number in range(2):
         story.fail(number, ErrorClass.TOO_LARGE)
     story.ok(2)
-    assert judged(OversizeBatchFailsAlone, story) == ([], 2)
+    assert judged(oversize_batch_fails_alone, story) == ([], 2)
 
 
 def test_messages_in_smaller_batches_are_accepted() -> None:
     story = _before_the_flush(600)
     for number in range(3):
         story.ok(number)
-    assert judged(OversizeBatchFailsAlone, story) == ([], 2)
+    assert judged(oversize_batch_fails_alone, story) == ([], 2)
 
 
 def test_message_that_fails_for_a_batch_it_was_not_in_is_found() -> None:
     story = _before_the_flush(600)
     for number in range(3):
         story.fail(number, ErrorClass.TOO_LARGE)
-    assert judged(OversizeBatchFailsAlone, story) == (["failed-with-others"], 2)
+    assert judged(oversize_batch_fails_alone, story) == (["failed-with-others"], 2)
 
 
 def _behind_a_second_flush(*, first_ended: bool) -> Script:
@@ -64,15 +64,15 @@ def _behind_a_second_flush(*, first_ended: bool) -> Script:
 
 
 def test_flush_beside_another_need_not_end_a_batch() -> None:
-    assert judged(OversizeBatchFailsAlone, _behind_a_second_flush(first_ended=False)) == ([], 2)
+    assert judged(oversize_batch_fails_alone, _behind_a_second_flush(first_ended=False)) == ([], 2)
 
 
 def test_flush_behind_the_end_of_another_ends_a_batch() -> None:
-    assert judged(OversizeBatchFailsAlone, _behind_a_second_flush(first_ended=True)) == (["failed-with-others"], 1)
+    assert judged(oversize_batch_fails_alone, _behind_a_second_flush(first_ended=True)) == (["failed-with-others"], 1)
 
 
 def test_batches_that_fit_show_nothing() -> None:
     story = _before_the_flush(100)
     for number in range(3):
         story.ok(number)
-    assert judged(OversizeBatchFailsAlone, story) == ([], 0)
+    assert judged(oversize_batch_fails_alone, story) == ([], 0)

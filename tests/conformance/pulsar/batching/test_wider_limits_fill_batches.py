@@ -7,19 +7,19 @@ from tests.conformance.pulsar.batching._closing import LIMITS, told, two_produce
 
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.event import Event
-from assay_conformance.pulsar.checks.batching.wider_limits_fill_batches import WiderLimitsFillBatches
+from assay_conformance.pulsar.checks.batching.wider_limits_fill_batches import wider_limits_fill_batches
 
 
 def test_wider_limits_that_save_are_told_nothing_of() -> None:
-    assert told(WiderLimitsFillBatches, two_producers(8 * MESSAGE_BYTES, limit=3)) == ([], 1)
+    assert told(wider_limits_fill_batches, two_producers(8 * MESSAGE_BYTES, limit=3)) == ([], 1)
 
 
 def test_wider_limits_that_cost_bytes_are_told() -> None:
-    assert told(WiderLimitsFillBatches, two_producers(11 * MESSAGE_BYTES, limit=3)) == (["more-bytes"], 1)
+    assert told(wider_limits_fill_batches, two_producers(11 * MESSAGE_BYTES, limit=3)) == (["more-bytes"], 1)
 
 
 def test_longer_delay_that_gathers_nothing_is_told() -> None:
-    assert told(WiderLimitsFillBatches, two_producers(2 * MESSAGE_BYTES, large_batch=2, limit=3)) == (
+    assert told(wider_limits_fill_batches, two_producers(2 * MESSAGE_BYTES, large_batch=2, limit=3)) == (
         ["no-larger-batches"],
         1,
     )
@@ -47,11 +47,11 @@ def _slow(*, disturbed: bool) -> list[Event]:
 
 @pytest.mark.parametrize(("disturbed", "codes"), [(True, []), (False, ["longer-waits"])])
 def test_waits_are_compared_where_nothing_went_wrong(disturbed: bool, codes: list[str]) -> None:
-    assert told(WiderLimitsFillBatches, _slow(disturbed=disturbed))[0] == codes
+    assert told(wider_limits_fill_batches, _slow(disturbed=disturbed))[0] == codes
 
 
 def test_messages_too_far_apart_to_gather_are_not_compared() -> None:
-    assert told(WiderLimitsFillBatches, two_producers(2 * MESSAGE_BYTES, apart_ms=300, large_batch=2, limit=3)) == (
+    assert told(wider_limits_fill_batches, two_producers(2 * MESSAGE_BYTES, apart_ms=300, large_batch=2, limit=3)) == (
         [],
         0,
     )

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
-from assay_conformance.checks.base import Check, on
-from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Invoke, Outcome
+from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.checks.batching._limits import Limits, limits_of, units_read_at_once
+from assay_conformance.pulsar.timeline import Send, Timeline, Unit
 
 FRAMES_OVER = 1
 """A batch may have been open when the first message of a burst came, or its timer due."""
@@ -47,60 +44,47 @@ class Cost:
         return tuple(unit for unit in self.units if len(unit.numbers) == self.limits.messages)
 
 
-class Costs(Check):
-    """Compares producers that were given alike messages, sent every one of them, and batch differently.
+def compared(timeline: Timeline) -> Iterator[tuple[Cost, Cost]]:
+    """Both orders of every pair of producers that were given alike messages, sent every one of them, and batch
+    differently. Only what was not flushed in between: flushes cut batches alike, whatever their limits are."""
+    openings = timeline.openings if len(timeline.openings) > 1 and timeline.batches else ()
+    costs = [cost for handle in openings for cost in _cost(timeline, handle)]
+    alike = (pair for pair in permutations(costs, 2) if pair[0].load == pair[1].load and pair[0].sent == pair[1].sent)
+    yield from alike
 
-    Only what nobody flushed in between: flushes cut batches alike, whatever their limits are.
-    """
 
-    needs = (Trait.BATCH,)
+def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
+    view, sends = timeline.view, timeline.sends_of(handle)
+    limits, lines = limits_of(view, handle), view.tracker.lines
+    unclear = lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
+    if limits is None or handle in unclear or len(sends) < FEWEST_MESSAGES or _is_flushed(timeline, handle):
+        return
+    ends = [send.completion for send in sends if send.completion is not None]
+    waits = [(end.done_ns or end.t_ns) - end.called_ns for end in ends if end.called_ns is not None]
+    if len(waits) < len(sends) or any(end.outcome is not Outcome.OK for end in ends):
+        return
+    all_units = list(units_read_at_once(view, handle))
+    load = (
+        view.producer_setting(handle, "compression") or "NONE",
+        view.producer_setting(handle, "batching_type"),
+        len({unit.line.topic for unit in all_units}),
+    )
+    sent = tuple(sorted(tuple(str(_of_message(send, name)) for name in _WEIGHING) for send in sends))
+    units = tuple(unit for unit in all_units if unit.numbers)
+    yield Cost(handle, limits, load, sent, units, sum(waits) / len(waits))
 
-    def start(self) -> None:
-        self._flushed: dict[int, int] = {}
-        """Producer handle -> how many messages it had been asked for at its first flush or synchronous send."""
 
-    @on(Invoke, "flush", "send")
-    def asked(self, event: Invoke) -> None:
-        if event.handle is not None and (event.verb == "flush" or event.args.get("mode") == "sync"):
-            self._flushed.setdefault(event.handle, len(self.tracker.sends.get(event.handle, ())))
-
-    def finish(self) -> None:
-        if len(self.tracker.lines.openings) < 2:
-            return
-        costs = [cost for handle in self.tracker.lines.openings for cost in self._cost(handle)]
-        for smaller, larger in permutations(costs, 2):
-            if (smaller.load, smaller.sent) == (larger.load, larger.sent):
-                self.compare(smaller, larger)
-
-    def compare(self, smaller: Cost, larger: Cost) -> None:
-        """Called for both orders of every pair."""
-        raise NotImplementedError
-
-    def _cost(self, handle: int) -> Iterator[Cost]:
-        lines, setting = self.tracker.lines, self.view.producer_setting
-        limits, sends = limits_of(self.view, handle), self.tracker.sends.get(handle, [])
-        unclear = lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
-        if limits is None or handle in unclear or len(sends) < FEWEST_MESSAGES:
-            return
-        if self._flushed.get(handle, len(sends)) < len(sends):
-            return
-        ends = [send.completion for send in sends if send.completion is not None]
-        waits = [(end.done_ns or end.t_ns) - end.called_ns for end in ends if end.called_ns is not None]
-        if len(waits) < len(sends) or any(end.outcome is not Outcome.OK for end in ends):
-            return
-        sent = tuple(sorted(tuple(str(_of_message(send, name)) for name in _WEIGHING) for send in sends))
-        load = (
-            setting(handle, "compression") or "NONE",
-            setting(handle, "batching_type"),
-            len({unit.line.topic for unit in units_read_at_once(self, handle)}),
-        )
-        units = tuple(unit for unit in units_read_at_once(self, handle) if unit.numbers)
-        yield Cost(handle, limits, load, sent, units, sum(waits) / len(waits))
+def _is_flushed(timeline: Timeline, handle: int) -> bool:
+    """By a flush or a synchronous send, with messages behind it."""
+    sends = timeline.sends_of(handle)
+    flushes = [flush.seq for flush in timeline.events.invokes("flush") if flush.handle == handle]
+    flushes += [send.invoke.seq for send in sends if send.invoke.args.get("mode") == "sync"]
+    return min(flushes, default=sends[-1].invoke.seq) < sends[-1].invoke.seq
 
 
 _WEIGHING = ("size", "key", "properties", "event_time_ms")
 """What makes a message larger."""
 
 
-def _of_message(send: Operation, name: str) -> object:
+def _of_message(send: Send, name: str) -> object:
     return send.invoke.size if name == "size" else send.invoke.args.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from assay_conformance.checks.base import Check, View
+from assay_conformance.checks.base import View
 from assay_conformance.checks.lines import Unit
 from assay_conformance.tuning import Closing
 
@@ -50,21 +50,21 @@ def in_one_frame(view: View, limits: Limits) -> Limits:
     return replace(limits, bytes=min(limits.bytes or most, most))
 
 
-def units_read_at_once(check: Check, handle: int) -> Iterator[Unit]:
+def units_read_at_once(view: View, handle: int) -> Iterator[Unit]:
     """Those of a producer whose moment of leaving is known."""
-    for line in check.tracker.lines.of_handle(handle):
-        if check.view.is_read_at_once(line.topic):
+    for line in view.tracker.lines.of_handle(handle):
+        if view.is_read_at_once(line.topic):
             yield from line.units
 
 
-def asked_ns(check: Check, unit: Unit) -> int | None:
+def asked_ns(view: View, unit: Unit) -> int | None:
     """When the client was told of the unit's first message: its agent's own stamp, or None.
 
     An agent that waits for something else of that producer keeps a send back, so nothing else tells.
     """
     if unit.line.handle is None or not unit.numbers:
         return None
-    send = check.tracker.send_of(unit.line.handle, unit.numbers[0])
+    send = view.tracker.send_of(unit.line.handle, unit.numbers[0])
     return send.completion.called_ns if send is not None and send.completion is not None else None
 
 

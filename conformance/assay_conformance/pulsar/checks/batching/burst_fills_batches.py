@@ -55,7 +55,7 @@ class BurstFillsBatches(Check):
             keyed = self.view.producer_setting(handle, "batching_type") == "key_based"
             if limits is None or handle in unclear or keyed or self._may_be_short(handle):
                 continue
-            units = [unit for unit in units_read_at_once(self, handle) if unit.numbers]
+            units = [unit for unit in units_read_at_once(self.view, handle) if unit.numbers]
             for sends in _bursts(self.tracker.sends.get(handle, ()), burst_of):
                 self._burst(in_one_frame(self.view, limits), sends, units)
 

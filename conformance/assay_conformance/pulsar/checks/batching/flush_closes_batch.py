@@ -50,7 +50,7 @@ class FlushClosesBatch(Check):
             handle = operation.invoke.handle or 0
             limits = limits_of(self.view, handle)
             if limits is not None and not self.view.producer_setting(handle, "block_if_queue_full"):
-                for unit in units_read_at_once(self, handle):
+                for unit in units_read_at_once(self.view, handle):
                     self._judge(operation, limits, unit)
 
     def _receipt(self, handle: int, invoke: Invoke, event: Completion) -> None:
@@ -71,7 +71,7 @@ class FlushClosesBatch(Check):
         )
 
     def _judge(self, operation: Operation, limits: Limits, unit: Unit) -> None:
-        completion, since_ns = operation.completion, asked_ns(self, unit)
+        completion, since_ns = operation.completion, asked_ns(self.view, unit)
         called_ns = None if completion is None else completion.called_ns
         if called_ns is None or since_ns is None or not admitted_by(unit, called_ns):
             return

@@ -1,78 +1,78 @@
-"""Batches beyond the broker's limit: their messages fail, and nobody else's."""
+"""batching.oversize-batch-fails-alone"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import ErrorClass, Frame, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
+from bisect import bisect
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.chunking._sent_chunks import properties_bytes
 from assay_conformance.pulsar.checks.chunking._size_limits import announced_limit
+from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, breach, check, ms
 
 HEADER_BYTES = 128
 """More than a batch adds to a message of its own accord, and an entry to a batch, keys and properties aside."""
 
 
-class OversizeBatchFailsAlone(Check):
-    """Messages between two flushes may have been one batch. Where together they fit a frame, none of them fails as too
-    large. A client that makes batches no larger than the limit fails nobody.
+class _Group(NamedTuple):
+    """Messages that may have been one batch, with all that it may have weighed, and what the broker takes."""
 
-    Judged where nothing is compressed, and no message is too large by itself. A flush that is asked for while another
-    is under way may join it, and ends no batch.
-    """
+    handle: int
+    sends: list[Send]
+    bytes: int
+    limit: int
 
-    requirement = RequirementId("batching.oversize-batch-fails-alone")
-    needs = (Setting("producer", "batching"),)
 
-    def start(self) -> None:
-        self._limit: int | None = None
-        self._groups: dict[int, list[list[Operation]]] = {}
-        self._flushes: dict[int, list[Operation]] = {}
-        """Producer -> the flushes that have not ended."""
+def _groups(timeline: Timeline) -> Iterator[_Group]:
+    """Messages between two flushes, of producers that batch and do not compress, none too large by itself."""
+    most, connected = timeline.view.case.topology.max_message_bytes, timeline.events.frames("CONNECTED")
+    limit = min((announced_limit(frame, most) for frame in connected if frame.to_receiver), default=None)
+    setting = timeline.view.producer_setting
+    for handle in timeline.openings if limit is not None else ():
+        if limit is None or setting(handle, "compression") not in (None, "NONE") or not setting(handle, "batching"):
+            continue
+        for sends in _between(timeline.sends_of(handle), _flushes(timeline, handle)):
+            sizes = [(send.invoke.size or 0) + properties_bytes(send.invoke) + HEADER_BYTES for send in sends]
+            if max(sizes) <= limit:
+                yield _Group(handle, sends, sum(sizes), limit)
 
-    @on(Frame, "CONNECTED")
-    def connected(self, event: Frame) -> None:
-        if event.to_receiver:
-            told = announced_limit(event, self.view.case.topology.max_message_bytes)
-            self._limit = told if self._limit is None else min(self._limit, told)
 
-    @on(Invoke, "flush")
-    def flush(self, event: Invoke) -> None:
-        handle = event.handle or 0
-        under_way = [flush for flush in self._flushes.get(handle, ()) if flush.completion is None]
-        self._flushes[handle] = [*under_way, self.tracker.operations[event.op]]
-        if not under_way:
-            self._groups.setdefault(handle, [[]]).append([])
+def _between(sends: Iterable[Send], flushes: list[int]) -> Iterator[list[Send]]:
+    return (list(group) for _, group in groupby(sends, lambda send: bisect(flushes, send.invoke.seq)))
 
-    @on(Invoke, "send")
-    def asked(self, event: Invoke) -> None:
-        self._groups.setdefault(event.handle or 0, [[]])[-1].append(self.tracker.operations[event.op])
 
-    def finish(self) -> None:
-        for handle, groups in self._groups.items():
-            setting = self.view.producer_setting
-            plain = setting(handle, "compression") in (None, "NONE")
-            if self._limit is not None and plain and setting(handle, "batching") is True:
-                for group in groups:
-                    self._judge(handle, group, self._limit)
+def _flushes(timeline: Timeline, handle: int) -> list[int]:
+    """One that is asked for while another is under way may join it, and ends no batch."""
+    ends = {end.op: end.seq for end in timeline.ends("flush")}
+    found, under_way = [], list[int]()
+    for flush in timeline.events.invokes("flush"):
+        if flush.handle == handle:
+            under_way = [op for op in under_way if ends.get(op, flush.seq) >= flush.seq]
+            if not under_way:
+                found.append(flush.seq)
+            under_way.append(flush.op)
+    return found
 
-    def _judge(self, handle: int, group: list[Operation], limit: int) -> None:
-        sizes = [(send.invoke.size or 0) + properties_bytes(send.invoke) + HEADER_BYTES for send in group]
-        if not sizes or max(sizes) > limit:
-            return
-        fits = sum(sizes) + HEADER_BYTES <= limit
-        for send in group:
-            end = send.completion
-            if end is None:
-                continue
-            if end.error is ErrorClass.TOO_LARGE and fits:
-                self.breach(
-                    "failed-with-others",
-                    f"producer {handle}: message {send.invoke.number} failed as too large at {ms(end.t_ns)}; with all "
-                    f"that may have been in its batch it is {sum(sizes)} bytes at most, the broker takes {limit}",
-                    send.invoke,
-                    end,
-                )
-            elif not fits and (end.outcome is Outcome.OK or end.error is ErrorClass.TOO_LARGE):
-                self.exercise(end)
+
+@check("batching.oversize-batch-fails-alone", of=_groups)
+def oversize_batch_fails_alone(timeline: Timeline, group: _Group) -> Says:
+    """batching.oversize-batch-fails-alone: messages beyond the broker's limit fail, and no others: where all that may
+    have been one batch fits a frame, none of it fails as too large. A client that makes batches no larger than the
+    limit fails none."""
+    fits = group.bytes + HEADER_BYTES <= group.limit
+    for send in group.sends:
+        end = send.completion
+        if end is None:
+            continue
+        if end.error is ErrorClass.TOO_LARGE and fits:
+            yield breach(
+                "failed-with-others",
+                f"producer {group.handle}: message {send.invoke.number} failed as too large at {ms(end.t_ns)}; with "
+                f"all that may have been in its batch it is {group.bytes} bytes at most, the broker takes "
+                f"{group.limit}",
+                *(send.invoke, end),
+            )
+        elif not fits and (end.outcome is Outcome.OK or end.error is ErrorClass.TOO_LARGE):
+            yield Exercised(end)

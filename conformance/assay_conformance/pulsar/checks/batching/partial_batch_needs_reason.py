@@ -107,8 +107,8 @@ class PartialBatchNeedsReason(Check):
         following = self._following(handle)
         explained: list[Unit] = []
         unexplained: list[Unit] = []
-        for unit in units_read_at_once(self, handle):
-            since_ns = asked_ns(self, unit)
+        for unit in units_read_at_once(self.view, handle):
+            since_ns = asked_ns(self.view, unit)
             if since_ns is None or not admitted_by(unit, since_ns):
                 continue
             after = following.get(id(unit))
@@ -145,19 +145,19 @@ class PartialBatchNeedsReason(Check):
     def _over(self, limits: Limits, since_ns: int, unit: Unit, after: Unit | None) -> Closing | None:
         """Its time was up, or nothing came in its time that is not in it."""
         due_ns = since_ns + limits.delay_ms * MS - SLACK_NS
-        next_ns = None if after is None else asked_ns(self, after)
+        next_ns = None if after is None else asked_ns(self.view, after)
         over = unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns
         return Closing.DELAY if over or self._by_timer_before(limits, unit) else None
 
     def _by_timer_before(self, limits: Limits, unit: Unit) -> bool:
         """The time of the batch in front was up just when this one left."""
         before = unit.line.units[unit.index - 1] if unit.index else None
-        began_ns = None if before is None else asked_ns(self, before)
+        began_ns = None if before is None else asked_ns(self.view, before)
         return began_ns is not None and abs(unit.first.t_ns - began_ns - limits.delay_ms * MS) <= CROSSING_NS
 
     def _told(self, limits: Limits, unexplained: list[Unit], explained: int) -> None:
         one, *others = unexplained[:2]
-        since_ns = asked_ns(self, one) or 0
+        since_ns = asked_ns(self.view, one) or 0
         self.breach(
             "left-early",
             f"{one.line}: {len(unexplained)} of {len(unexplained) + explained} batches left for no reason, such as "

@@ -132,7 +132,7 @@ class SmallQueueDoesNotStall(Check):
             return
         slack, load = TOLERANCES["batch-delay"], self.tracker.load
         for index, (before, unit) in enumerate(pairwise(line.units)):
-            since_ns, began_ns = asked_ns(self, before), asked_ns(self, unit)
+            since_ns, began_ns = asked_ns(self.view, before), asked_ns(self.view, unit)
             alone = len(before.numbers) == 1 or len(unit.numbers) == 1
             if id(unit) not in self._filled or alone or since_ns is None or began_ns is None:
                 continue
@@ -163,7 +163,7 @@ class SmallQueueDoesNotStall(Check):
         return ends_ns[place - 1] if place else 0
 
     def _delay(self, unit: Unit, room_ns: int) -> None:
-        small, since_ns = self._small_queue(unit.line.handle), asked_ns(self, unit)
+        small, since_ns = self._small_queue(unit.line.handle), asked_ns(self.view, unit)
         if small is None or since_ns is None:
             return
         accepted_ns = max(since_ns, room_ns)

@@ -5,81 +5,62 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from assay_conformance.checks.base import on
-from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Fired
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.batching._costs import BYTES_OVER, FRAMES_OVER, Cost, Costs
+from assay_conformance.pulsar.checks.batching._costs import BYTES_OVER, FRAMES_OVER, Cost, compared
 from assay_conformance.pulsar.checks.batching._limits import Limits, asked_ns
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Exercised, Says, Timeline, breach, check
 
 FEWEST_GAPS = 3
 
 
-class WiderLimitsFillBatches(Costs):
-    """Of two producers under one load, the one whose every limit is as wide or wider has larger batches, writes no more
-    frames and no more bytes, and its messages wait no longer than by its publish delay. Told, and counted neither way.
+@check("batching.wider-limits-fill-batches", of=compared)
+def wider_limits_fill_batches(timeline: Timeline, costs: tuple[Cost, Cost]) -> Says:
+    """batching.wider-limits-fill-batches: of two producers under one load, the one whose every limit is as wide or
+    wider has larger batches, writes no more frames and no more bytes, and its messages wait no longer than by its
+    publish delay. Reported, and counted neither way.
 
     Judged where the longer delay had something to gather: batches that left by the shorter one close to each other.
     Where something went wrong on the way, or a producer had to come again, waits are not compared.
     """
-
-    requirement = RequirementId("batching.wider-limits-fill-batches")
-
-    def start(self) -> None:
-        super().start()
-        self._disturbed = False
-
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        del event
-        self._disturbed = True
-
-    def compare(self, smaller: Cost, larger: Cost) -> None:
-        if not _wider(larger.limits, smaller.limits) or not self._close_to_each_other(smaller, larger.limits):
-            return
-        self.exercise(larger.units[0].first)
-        if len(larger.units) == len(smaller.units):
-            self.breach(
-                "no-larger-batches",
-                f"producer {larger.handle} put {larger.messages} messages into {len(larger.units)} batches with a "
-                f"delay of {larger.limits.delay_ms} ms, and producer {smaller.handle} did so with "
-                f"{smaller.limits.delay_ms} ms",
-                smaller.units[0].first,
-                larger.units[0].first,
+    smaller, larger = costs
+    if not _wider(larger.limits, smaller.limits) or not _close_to_each_other(timeline, smaller, larger.limits):
+        return
+    evidence = (smaller.units[0].first, larger.units[0].first)
+    yield Exercised(larger.units[0].first)
+    if len(larger.units) == len(smaller.units):
+        yield breach(
+            "no-larger-batches",
+            f"producer {larger.handle} put {larger.messages} messages into {len(larger.units)} batches with a delay of "
+            f"{larger.limits.delay_ms} ms, and producer {smaller.handle} did so with {smaller.limits.delay_ms} ms",
+            *evidence,
+        )
+    allowed_ns = larger.limits.delay_ms * MS + TOLERANCES["batch-delay"].slack_ns
+    waited = round(larger.waited_ns / MS), round((smaller.waited_ns + allowed_ns) / MS)
+    amounts = [
+        ("more-frames", len(larger.units), len(smaller.units) + FRAMES_OVER, "frames"),
+        ("more-bytes", larger.bytes, int(smaller.bytes * BYTES_OVER), "bytes"),
+    ]
+    came_again = any(len(unit.line.sessions) > 1 for cost in costs for unit in cost.units)
+    if not came_again and not timeline.events.of(Fired):
+        amounts.append(("longer-waits", *waited, "ms on average"))
+    for code, came, most, what in amounts:
+        if came > most:
+            yield breach(
+                code,
+                f"producer {larger.handle}, whose limits are wider, took {came} {what} for {larger.messages} messages; "
+                f"by producer {smaller.handle}, at most {most} were expected",
+                *evidence,
             )
-        allowed_ns = larger.limits.delay_ms * MS + TOLERANCES["batch-delay"].slack_ns
-        told = {
-            "more-frames": (len(larger.units), len(smaller.units) + FRAMES_OVER, "frames"),
-            "more-bytes": (larger.bytes, int(smaller.bytes * BYTES_OVER), "bytes"),
-            "longer-waits": (
-                round(larger.waited_ns / MS),
-                round((smaller.waited_ns + allowed_ns) / MS),
-                "ms on average",
-            ),
-        }
-        if self._disturbed or any(len(unit.line.sessions) > 1 for cost in (smaller, larger) for unit in cost.units):
-            del told["longer-waits"]
-        for code, (came, most, unit) in told.items():
-            if came > most:
-                self.breach(
-                    code,
-                    f"producer {larger.handle}, whose limits are wider, took {came} {unit} for {larger.messages} "
-                    f"messages; by producer {smaller.handle}, at most {most} were expected",
-                    smaller.units[0].first,
-                    larger.units[0].first,
-                )
 
-    def _close_to_each_other(self, smaller: Cost, limits: Limits) -> bool:
-        """Batches left by the shorter delay, and their next message came while the longer one would have waited."""
-        if limits.delay_ms <= smaller.limits.delay_ms:
-            return False
-        waits_ns = limits.delay_ms * MS // 2
-        gaps = 0
-        for unit, after in pairwise(smaller.units):
-            asked, next_ns = asked_ns(self, unit), asked_ns(self, after)
-            if asked is not None and next_ns is not None and not smaller.limits.reached_by(unit, after, headers=True):
-                gaps += next_ns - asked < waits_ns
-        return gaps >= FEWEST_GAPS
+
+def _close_to_each_other(timeline: Timeline, smaller: Cost, limits: Limits) -> bool:
+    """Batches left by the shorter delay, and their next message came while the longer one would have waited."""
+    waits_ns, gaps = limits.delay_ms * MS // 2, 0
+    for unit, after in pairwise(smaller.units) if limits.delay_ms > smaller.limits.delay_ms else ():
+        asked, next_ns = asked_ns(timeline.view, unit), asked_ns(timeline.view, after)
+        if asked is not None and next_ns is not None and not smaller.limits.reached_by(unit, after, headers=True):
+            gaps += next_ns - asked < waits_ns
+    return gaps >= FEWEST_GAPS
 
 
 def _wider(one: Limits, other: Limits) -> bool:
