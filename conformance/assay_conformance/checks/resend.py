@@ -9,7 +9,7 @@ from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS, RESENDS, ended_ns
 
-__all__ = ["IN_FLIGHT_NS", "RESENDS", "done_before", "ended_ns", "operations"]
+__all__ = ["IN_FLIGHT_NS", "RESENDS", "ended_ns", "operations"]
 
 
 def operations(check: Check, unit: Unit) -> Iterator[Operation]:
@@ -19,8 +19,3 @@ def operations(check: Check, unit: Unit) -> Iterator[Operation]:
             operation = check.tracker.send_of(unit.line.handle, number)
             if operation is not None:
                 yield operation
-
-
-def done_before(check: Check, unit: Unit, seq: int) -> bool:
-    """Some send inside had ended before event `seq`."""
-    return any(operation.completion and operation.completion.seq < seq for operation in operations(check, unit))
