@@ -144,7 +144,7 @@ def test_golden_run_is_judged_to_the_same_findings(version: str, tmp_path: Path)
     assert _run(["check", str(folder)]) == 1
     then, now = (_records(where / "findings.jsonl") for where in (GOLDEN / version, folder))
     # Where a check stands among the others is no part of what it says.
-    assert sorted(now, key=str) == sorted(map(renamed, then), key=str)
+    assert sorted(map(_wordless, now), key=str) == sorted(map(_wordless, map(renamed, then)), key=str)
 
 
 @pytest.mark.parametrize("version", RELEASED)
@@ -158,7 +158,14 @@ def test_golden_run_comes_to_the_same_verdicts(version: str, tmp_path: Path) -> 
         del document["catalogue"], document["schema"]
         document["cells"].sort(key=lambda cell: (cell["requirement"], cell["case"]))
     # Keys may be added.
-    assert {key: now[key] for key in then} == then
+    assert _wordless({key: now[key] for key in then}) == _wordless(then)
+
+
+def _wordless(value: Any) -> Any:
+    """Return what was found without the sentences about it, whose wording may improve: requirement, code and events."""
+    if isinstance(value, dict):
+        return {key: _wordless(one) for key, one in value.items() if key not in ("sentence", "reason")}
+    return [_wordless(one) for one in value] if isinstance(value, list) else value
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
