@@ -38,8 +38,10 @@ NUMBERS = (FRESH, *((NIGHT,) if NIGHTLY else ()))
 def pytest_configure(config: pytest.Config) -> None:
     if PROFILE not in EXAMPLES:
         raise pytest.UsageError(f"HYPOTHESIS_PROFILE is {PROFILE!r}, expected {' or '.join(EXAMPLES)}")
-    # A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start.
+    # A background job of a shell, as CI often is, ignores these, and so would every process the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(LeftOut())
         # Workers of xdist are started later, with the environment as it is then.

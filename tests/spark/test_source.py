@@ -41,7 +41,7 @@ def broker() -> Iterator[str]:
 
 
 def read(url: str, topic: str, **options: str) -> list[dict[str, Any]]:
-    reader = source.TopicReader(source.wish({"service_url": url, "topic": topic, **options}))
+    reader = source.TopicReader(source.options_of({"service_url": url, "topic": topic, **options}))
     return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
 
 
@@ -80,7 +80,7 @@ def test_parts_are_bounded_by_what_was_there_when_they_were_planned(broker: str)
     client = pulsar.Client(broker)
     producer = client.create_producer(topic)
     producer.send(b"first")
-    reader = source.TopicReader(source.wish({"service_url": broker, "topic": topic}))
+    reader = source.TopicReader(source.options_of({"service_url": broker, "topic": topic}))
     parts = reader.partitions()
     producer.send(b"later")
     client.close()
@@ -98,4 +98,4 @@ def test_parts_are_bounded_by_what_was_there_when_they_were_planned(broker: str)
 )
 def test_wrong_options_are_refused_by_name(options: dict[str, str], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        source.wish(options)
+        source.options_of(options)

@@ -220,7 +220,7 @@ def test_payloads_are_compared_where_every_row_has_a_crc(
     assert [note for note in told.notes if "crc" in note] == (
         []
         if compared
-        else ["1 rows have no crc: whether payloads changed is told only where all rows of both logs have one"]
+        else ["1 rows have no crc: whether payloads changed is judged only if all rows of both logs have one"]
     )
 
 

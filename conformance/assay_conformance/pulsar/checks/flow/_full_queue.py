@@ -15,8 +15,8 @@ SETTLED_NS: Final = 100 * MS
 
 
 def refused_sends(timeline: Timeline) -> list[Completion]:
-    """Sends that a full queue refused."""
-    ends = (end for end in timeline.failed_sends if end.handle is not None)
+    """Sends that a full queue refused, also those that an agent says ended well."""
+    ends = (end for end in timeline.events.completions("send") if end.handle is not None)
     return [end for end in ends if end.error is ErrorClass.QUEUE_FULL]
 
 
