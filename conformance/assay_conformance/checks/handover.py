@@ -17,7 +17,7 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.subscription._readers import begins_at, is_reader
+from assay_conformance.pulsar.timeline.readers import begins_at, is_reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from assay_conformance.pulsar.timeline.consumers import (
 )
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
+from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
 from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
@@ -90,6 +91,7 @@ __all__ = [
     "Leaving",
     "Member",
     "NotJudged",
+    "Offer",
     "Parting",
     "PartitionedProducer",
     "PermitAccount",
@@ -123,6 +125,8 @@ __all__ = [
     "known_owner",
     "ms",
     "name_of",
+    "not_delivered",
+    "offers",
     "precedence",
     "session_for",
 ]

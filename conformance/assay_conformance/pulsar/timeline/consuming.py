@@ -12,7 +12,13 @@ from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
-from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry
+from assay_conformance.pulsar.timeline.consumers import (
+    Consumer,
+    ConsumerSession,
+    ConsumerSessions,
+    Entry,
+    known_owner,
+)
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
@@ -58,6 +64,31 @@ class Consuming:
         before = [one for one in consumer.sessions if one.topic == topic and one.request.seq < event.seq]
         ended = before[-1].ended if before else None
         return before[-1] if before and (ended is None or ended.seq > event.seq) else None
+
+    def is_unsure(self, consumer: Consumer, topic: str, at: Event) -> bool:
+        """Whether a session of a consumer on a topic may have been another's, since an event before."""
+        sessions = (one for one in consumer.sessions if one.topic == topic and one.request.seq < at.seq)
+        return any(known_owner(one, at) is None for one in sessions)
+
+    def has_sought(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
+        """Whether the application had asked a consumer to seek behind an entry."""
+        calls = (call for call in self.events.invokes("seek") if call.handle == consumer.handle)
+        named = (tuple(call.args.get("message_id", ())[:2]) for call in calls if call.seq < before.seq)
+        return (entry.ledger, entry.entry) in named
+
+    def announced_limit(self, frame: Frame) -> int | None:
+        """How large a message may be, as the CONNECTED of a frame's connection said."""
+        said = [(seq, most) for seq, most in self._announced.get(frame.conn, ()) if seq < frame.seq]
+        return said[-1][1] if said else None
+
+    @cached_property
+    def _announced(self) -> dict[int, list[tuple[int, int]]]:
+        found: dict[int, list[tuple[int, int]]] = {}
+        for connected in self.events.frames("CONNECTED"):
+            most = connected.fields.get("max_message_size")
+            if connected.to_receiver and most:
+                found.setdefault(connected.conn, []).append((connected.seq, int(most)))
+        return found
 
     @cached_property
     def starved(self) -> list[Completion]:

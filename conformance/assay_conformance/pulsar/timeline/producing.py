@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from assay_conformance.judging.certainty import UnknownError
@@ -73,10 +73,13 @@ class Producing(Consuming):
     @cached_property
     def batches(self) -> list[Unit]:
         """Units of known producers that hold several messages, or say that they may, in order of their first SEND."""
-        known = (line for line in self._tracker.lines.all if line.handle is not None)
-        units = (unit for line in known for unit in line.units)
-        batches = (unit for unit in units if unit.first.meta is not None and unit.first.meta.batch is not None)
+        batches = (unit for unit in self.units if unit.first.meta is not None and unit.first.meta.batch is not None)
         return sorted(batches, key=lambda unit: unit.first.seq)
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        """Units of known producers."""
+        return (unit for line in self._tracker.lines.all if line.handle is not None for unit in line.units)
 
     @cached_property
     def _routed(self) -> list[Routed]:

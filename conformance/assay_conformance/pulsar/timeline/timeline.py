@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from assay_conformance.checks.base import View
@@ -58,7 +58,23 @@ class Timeline(Producing, Acknowledging):
         """The end of the frame's connection where the client ended it soon, and the application had not closed the
         producer. Raises `TooBusyError` where the machine may have made the client think that its peer was gone."""
         left = self._left_after(frame, producer)
-        if left is not None and may_have_heard_nothing(self.view, left):
+        return left if left is None else self._heard(left)
+
+    def left_over_messages(self, last: Frame, alike: Iterable[Frame]) -> Closed | None:
+        """The end of the connection of `last` where the client ended it soon behind that MESSAGE, the application had
+        not begun to end what it has, and the client had no reason beside the messages `alike`. Raises `TooBusyError`
+        where the machine may have made the client think that its peer was gone."""
+        connection, passed_over = self.connection(last.conn), {frame.seq for frame in alike}
+        left = connection.left_by_client
+        if left is None or not self.bounds.ended_soon_after(last, left) or self.has_begun_to_end(left.seq):
+            return None
+        reasons = (reason.event.seq for reason in connection.reasons_but() if reason.event.seq < left.seq)
+        if any(seq not in passed_over for seq in reasons):
+            return None
+        return self._heard(left)
+
+    def _heard(self, left: Closed) -> Closed:
+        if may_have_heard_nothing(self.view, left):
             raise TooBusyError(f"the machine was too busy to say why connection {left.conn} was left")
         return left
 

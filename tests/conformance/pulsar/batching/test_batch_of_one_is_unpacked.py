@@ -7,7 +7,7 @@ from typing import Any
 from tests.conformance.pulsar._trials import judged
 
 from assay_conformance.history.script import Script, entry_id
-from assay_conformance.pulsar.checks.batching.batch_of_one_is_unpacked import BatchOfOneIsUnpacked
+from assay_conformance.pulsar.checks.batching.batch_of_one_is_unpacked import batch_of_one_is_unpacked
 
 
 def _batch_of_one(**fields: Any) -> tuple[list[str], int]:
@@ -15,7 +15,7 @@ def _batch_of_one(**fields: Any) -> tuple[list[str], int]:
     story.consumer()
     story.message(0, batch=True)
     story.received(0, message_id=entry_id(0, 0, 1), **fields)
-    return judged(BatchOfOneIsUnpacked, story)
+    return judged(batch_of_one_is_unpacked, story)
 
 
 def test_batch_of_one_that_is_opened_is_accepted() -> None:
@@ -33,7 +33,7 @@ def test_batch_of_one_that_is_kept_is_found() -> None:
     story.message(0, batch=True)
     story.after(2_000)
     story.complete(receive, count=0)
-    assert judged(BatchOfOneIsUnpacked, story) == (["not-delivered"], 0)
+    assert judged(batch_of_one_is_unpacked, story) == (["not-delivered"], 0)
 
 
 def test_batch_of_one_that_is_larger_than_its_broker_takes_may_be_refused() -> None:
@@ -44,7 +44,7 @@ def test_batch_of_one_that_is_larger_than_its_broker_takes_may_be_refused() -> N
     story.message(0, batch=True)
     story.after(2_000)
     story.complete(receive, count=0)
-    assert judged(BatchOfOneIsUnpacked, story) == ([], 0)
+    assert judged(batch_of_one_is_unpacked, story) == ([], 0)
 
 
 def _reader_comes_back(*, to: int) -> Script:
@@ -64,11 +64,11 @@ def _reader_comes_back(*, to: int) -> Script:
 
 
 def test_batch_of_one_that_a_reader_has_read_and_comes_back_to_is_not_owed_again() -> None:
-    assert judged(BatchOfOneIsUnpacked, _reader_comes_back(to=0)) == ([], 1)
+    assert judged(batch_of_one_is_unpacked, _reader_comes_back(to=0)) == ([], 1)
 
 
 def test_batch_of_one_behind_the_place_a_reader_comes_back_to_is_owed() -> None:
-    assert judged(BatchOfOneIsUnpacked, _reader_comes_back(to=1)) == (["not-delivered"], 1)
+    assert judged(batch_of_one_is_unpacked, _reader_comes_back(to=1)) == (["not-delivered"], 1)
 
 
 def test_batch_of_one_that_a_reader_has_read_is_not_owed_again_whoever_asked_for_it() -> None:
@@ -83,7 +83,7 @@ def test_batch_of_one_that_a_reader_has_read_is_not_owed_again_whoever_asked_for
     story.message(0, batch=True)
     story.after(2_000)
     story.complete(receive, count=0)
-    assert judged(BatchOfOneIsUnpacked, story) == ([], 2)
+    assert judged(batch_of_one_is_unpacked, story) == ([], 2)
 
 
 def test_message_that_is_no_batch_shows_nothing() -> None:
@@ -91,4 +91,4 @@ def test_message_that_is_no_batch_shows_nothing() -> None:
     story.consumer()
     story.message(0)
     story.received(0)
-    assert judged(BatchOfOneIsUnpacked, story) == ([], 0)
+    assert judged(batch_of_one_is_unpacked, story) == ([], 0)

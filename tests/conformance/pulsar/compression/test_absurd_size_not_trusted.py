@@ -9,7 +9,7 @@ from tests.conformance.pulsar._trials import codes_of
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import AgentEnded, ClosedBy, Meta
-from assay_conformance.pulsar.checks.compression.absurd_size_not_trusted import AbsurdSizeNotTrusted
+from assay_conformance.pulsar.checks.compression.absurd_size_not_trusted import absurd_size_not_trusted
 
 
 def _absurd(**fields: Any) -> Script:
@@ -26,7 +26,7 @@ def test_consumer_that_goes_on_behind_an_absurd_size_is_accepted() -> None:
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.received(1)
     story.at(2_000).complete(waiting, count=1)
-    check = trial(AbsurdSizeNotTrusted, story.done())
+    check = trial(absurd_size_not_trusted, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -34,7 +34,7 @@ def test_consumer_that_is_stuck_behind_an_absurd_size_is_found() -> None:
     story = _absurd()
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(2_000).complete(waiting, count=0)
-    assert codes_of(trial(AbsurdSizeNotTrusted, story.done())) == ["stuck"]
+    assert codes_of(trial(absurd_size_not_trusted, story.done())) == ["stuck"]
 
 
 def test_a_damaged_message_behind_an_absurd_size_is_not_owed() -> None:
@@ -43,16 +43,16 @@ def test_a_damaged_message_behind_an_absurd_size_is_not_owed() -> None:
     waiting = story.invoke("receive", CONSUMER, args={"count": 2})
     story.received(1)
     story.at(2_000).complete(waiting, count=1)
-    assert codes_of(trial(AbsurdSizeNotTrusted, story.done())) == []
+    assert codes_of(trial(absurd_size_not_trusted, story.done())) == []
 
 
 def test_connection_that_ends_of_an_absurd_size_is_found() -> None:
     story = _absurd()
     story.closed(by=ClosedBy.CLIENT)
-    assert codes_of(trial(AbsurdSizeNotTrusted, story.done())) == ["connection-closed"]
+    assert codes_of(trial(absurd_size_not_trusted, story.done())) == ["connection-closed"]
 
 
 def test_process_that_dies_of_an_absurd_size_is_found() -> None:
     story = _absurd()
     story.add(AgentEnded, reason="killed by signal 6")
-    assert codes_of(trial(AbsurdSizeNotTrusted, story.done())) == ["died"]
+    assert codes_of(trial(absurd_size_not_trusted, story.done())) == ["died"]

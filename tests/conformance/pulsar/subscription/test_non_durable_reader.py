@@ -9,8 +9,8 @@ from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import LEDGER, Script
-from assay_conformance.pulsar.checks.subscription._readers import NONE
 from assay_conformance.pulsar.checks.subscription.non_durable_reader import NonDurableReader
+from assay_conformance.pulsar.timeline.readers import NONE
 
 NAMED = {"subscription": "reader", "subType": "Exclusive"}
 EARLIEST = {"ledgerId": NONE, "entryId": NONE}

@@ -1,43 +1,34 @@
-"""Batches of one message: a batch all the same, as an entry that does not say how many it holds is none."""
+"""batching.batch-of-one-is-unpacked"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
+from collections.abc import Iterator
+
 from assay_conformance.checks.consumption import to_client
-from assay_conformance.checks.handover import HandoverCheck, Offer
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import FORGED, Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import FORGED, Frame
+from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, ms, not_delivered, offers
 
 
-class BatchOfOneIsUnpacked(HandoverCheck):
-    """The message of a batch of one is handed over, without the header it has in the batch."""
+def _batches_of_one(timeline: Timeline) -> Iterator[Frame]:
+    for frame in timeline.events.frames("MESSAGE"):
+        is_one = frame.meta is not None and frame.meta.batch == 1 and len(frame.members) == 1
+        if is_one and to_client(frame) and frame.fate not in FORGED and frame.intact is not False:
+            yield frame
 
-    requirement = RequirementId("batching.batch-of-one-is-unpacked")
-    needs = (Trait.BATCH,)
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session, meta = self.tracker.consumer_of(event), event.meta
-        whole = event.fate not in FORGED and event.intact is not False
-        if session is None or meta is None or meta.batch != 1 or not to_client(event) or not whole:
-            return
-        if len(event.members) == 1:
-            self.handover.offer(session, event)
-
-    def handed(self, offer: Offer, event: Received) -> None:
-        member = offer.frame.members[0]
-        self.exercise(event)
-        if event.payload != member.payload:
-            self.breach(
-                "changed",
-                f"consumer {event.handle} handed {offer.entry}, a batch of one message, over at {ms(event.t_ns)} as "
-                f"{event.size} bytes of digest {event.digest:08x}; the message in it has {member.size} bytes of digest "
-                f"{member.digest:08x}",
-                offer.frame,
-                event,
-            )
-
-    def what(self, offer: Offer) -> str:
-        del offer
-        return "a batch of one message"
+@check("batching.batch-of-one-is-unpacked", of=lambda timeline: offers(timeline, _batches_of_one(timeline)))
+def batch_of_one_is_unpacked(timeline: Timeline, offer: Offer) -> Says:
+    """batching.batch-of-one-is-unpacked: the message of a batch of one is handed over, without the header it has in
+    the batch."""
+    handle, member, got = offer.consumer.handle, offer.member, offer.taken
+    if got is not None:
+        yield Exercised(got)
+    if got is not None and got.payload != member.payload:
+        yield breach(
+            "changed",
+            f"consumer {handle} handed {offer.entry}, a batch of one message, over at {ms(got.t_ns)} as {got.size} "
+            f"bytes of digest {got.digest:08x}; the message in it has {member.size} bytes of digest "
+            f"{member.digest:08x}",
+            *(offer.frame, got),
+        )
+    yield from not_delivered(timeline, offer, "a batch of one message")

@@ -1,89 +1,100 @@
-"""Impossible uncompressed sizes: a consumer must not allocate memory by what the metadata of a message claims."""
+"""compression.absurd-size-not-trusted"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import late, to_client
-from assay_conformance.checks.handover import HandoverCheck, Offer
-from assay_conformance.checks.leaving import LeavingCheck
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import OpenedConsumer
-from assay_conformance.model.event import AgentEnded, Closed, Completion, Fired, Frame
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+
+from assay_conformance.checks.consumption import to_client
+from assay_conformance.model.event import AgentEnded, Fired, Frame
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    Offer,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    known_owner,
+    ms,
+    offers,
+)
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
 
-class AbsurdSizeNotTrusted(HandoverCheck, LeavingCheck):
-    """A message with an uncompressed size beyond the limit of any message affects only itself: later messages are
-    received, and neither the connection nor the process ends because of it."""
+@check("compression.absurd-size-not-trusted")
+def absurd_size_not_trusted(timeline: Timeline) -> Says:
+    """compression.absurd-size-not-trusted: a message with an uncompressed size beyond the limit of any message affects
+    only itself: later messages are received, and neither the connection nor the process ends because of it."""
+    absurd = list(_absurd(timeline))
+    first, last = dict[int, Frame](), dict[int, Frame]()
+    for handle, frame in absurd:
+        first.setdefault(handle, frame)
+        last[frame.conn] = frame
+        yield Exercised(frame)
+    if absurd:
+        yield from each(timeline.events.of(AgentEnded), _survives, absurd[0][1])
+        yield from each(last.values(), _stays, timeline, [frame for _, frame in absurd])
+        yield from each(offers(timeline, _messages(timeline, absurd[0][1])), _goes_on, timeline, first)
 
-    requirement = RequirementId("compression.absurd-size-not-trusted")
-    needs = (Trait.COMPRESSED,)
 
-    def start(self) -> None:
-        super().start()
-        self._came: list[tuple[OpenedConsumer, Frame]] = []
+def _absurd(timeline: Timeline) -> Iterator[tuple[int, Frame]]:
+    """With the handles of the consumers that they came to."""
+    for frame in timeline.events.frames("MESSAGE"):
+        if not _is_absurd(frame) or not to_client(frame) or not frame.intact:
+            continue
+        session = timeline.consumer_sessions.of(frame)
+        consumer = None if session is None else known_owner(session, frame)
+        if consumer is not None:
+            yield consumer.handle, frame
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session, meta = self.tracker.consumer_of(event), event.meta
-        if session is None or session.consumer is None or meta is None or not to_client(event) or not event.intact:
-            return
-        if meta.compression != "NONE" and meta.uncompressed_size > MAX_MESSAGE_BYTES:
-            self._came.append((session.consumer, event))
-            self.exercise(event)
-        # Whether a last chunk completes its message is judged by the chunking checks.
-        elif event.members and meta.chunk_id is None and self._before(session.consumer.handle) is not None:
-            self.handover.offer(session, event)
 
-    def _before(self, handle: int | None) -> Frame | None:
-        """Return the first such message that this consumer got."""
-        return next((frame for consumer, frame in self._came if consumer.handle == handle), None)
+def _is_absurd(frame: Frame) -> bool:
+    meta = frame.meta
+    return meta is not None and meta.compression != "NONE" and meta.uncompressed_size > MAX_MESSAGE_BYTES
 
-    @on(AgentEnded)
-    def process_ended(self, event: AgentEnded) -> None:
-        if self._came and not event.killed:
-            first = self._came[0][1]
-            self.breach(
-                "died",
-                f"{_describe(first)}; expected the client to survive it; its process ended at {ms(event.t_ns)}: "
-                f"{event.reason}",
-                first,
-                event,
-            )
 
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        if event.conn is not None:
-            self.reasons_to_leave.add(event.conn)
-        else:
-            # Faults of bytes, processes and packets may end every connection.
-            self.leaving = True
+def _messages(timeline: Timeline, after: Frame) -> Iterator[Frame]:
+    """Whether a last chunk completes its message is judged by the chunking checks."""
+    for frame in timeline.events.frames("MESSAGE"):
+        alone = frame.meta is not None and frame.meta.chunk_id is None and frame.members
+        if frame.seq > after.seq and alone and to_client(frame) and frame.intact and not _is_absurd(frame):
+            yield frame
 
-    @on(Closed)
-    def connection_closed(self, event: Closed) -> None:
-        last = next((frame for _, frame in reversed(self._came) if frame.conn == event.conn), None)
-        if last is not None and not late("answer", last.t_ns, event.t_ns) and self.was_left(event):
-            self.breach(
-                "connection-closed",
-                f"{_describe(last)}; expected the client to go on without that message; it closed connection "
-                f"{event.conn} at {ms(event.t_ns)}",
-                last,
-                event,
-            )
 
-    def withheld(self, offer: Offer, event: Completion) -> None:
-        first = self._before(event.handle)
-        if first is not None:
-            self.overdue(
-                "answer",
-                offer.frame.t_ns,
-                event.t_ns,
+def _survives(first: Frame, ended: AgentEnded) -> Says:
+    if ended.seq > first.seq and not ended.killed:
+        yield breach(
+            "died",
+            f"{_describe(first)}; expected the client to survive it; its process ended at {ms(ended.t_ns)}: "
+            f"{ended.reason}",
+            *(first, ended),
+        )
+
+
+def _stays(timeline: Timeline, absurd: list[Frame], last: Frame) -> Says:
+    """Faults of bytes, processes and packets may end every connection."""
+    left = timeline.left_over_messages(last, absurd)
+    fired = timeline.events.of(Fired) if left is not None else ()
+    if left is not None and not any(one.conn in (None, left.conn) and one.seq < left.seq for one in fired):
+        yield breach(
+            "connection-closed",
+            f"{_describe(last)}; expected the client to go on without that message; it closed connection {left.conn} "
+            f"at {ms(left.t_ns)}",
+            *(last, left),
+        )
+
+
+def _goes_on(timeline: Timeline, first: dict[int, Frame], offer: Offer) -> Says:
+    absurd = first.get(offer.consumer.handle)
+    if absurd is None or absurd.seq > offer.frame.seq:
+        return
+    for end in offer.missed:
+        if timeline.bounds.is_missing("answer", offer.frame.t_ns, end.t_ns, what="a message"):
+            yield breach(
                 "stuck",
-                f"consumer {event.handle}: {_describe(first)}; {offer.entry} arrived after it at "
-                f"{ms(offer.frame.t_ns)}; expected it to be received; a receive ended without it at {ms(event.t_ns)}",
-                first,
-                event,
+                f"consumer {end.handle}: {_describe(absurd)}; {offer.entry} arrived after it at "
+                f"{ms(offer.frame.t_ns)}; expected it to be received; a receive ended without it at {ms(end.t_ns)}",
+                *(absurd, end),
             )
 
 

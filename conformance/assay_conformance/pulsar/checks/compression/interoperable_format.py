@@ -2,78 +2,74 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
+from collections.abc import Iterator
+
 from assay_conformance.checks.consumption import to_client
-from assay_conformance.checks.handover import HandoverCheck, Offer
-from assay_conformance.checks.leaving import ends_reading
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Completion, Fired, Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.compression._compressed import is_too_large, metadata_if_compressed
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    Offer,
+    Says,
+    Timeline,
+    Unit,
+    Why,
+    breach,
+    check,
+    each,
+    ms,
+    not_delivered,
+    offers,
+)
 
 
-class InteroperableFormat(HandoverCheck):
-    """What a producer compressed can be decompressed with its codec, and a consumer receives what any producer
-    compressed.
+@check("compression.interoperable-format")
+def interoperable_format(timeline: Timeline) -> Says:
+    """compression.interoperable-format: what a producer compressed can be decompressed with its codec, and a consumer
+    receives what any producer compressed.
 
-    Wrong sizes, and other defects in the body of a batch, are judged by other requirements.
+    Wrong sizes, and other defects in the body of a batch, are judged by other requirements, and so is what a client
+    does behind bytes that are no frame.
     """
+    yield from each(timeline.units, _is_in_format)
+    yield from each(offers(timeline, _compressed(timeline)), _is_received, timeline)
 
-    requirement = RequirementId("compression.interoperable-format")
-    needs = (Trait.COMPRESSED,)
 
-    def start(self) -> None:
-        super().start()
-        self._unreadable: set[int] = set()
-        """Connections with bytes that are no frame: what a client does after those is judged by another requirement."""
+def _is_in_format(unit: Unit) -> Says:
+    frame, meta = unit.first, metadata_if_compressed(unit.first)
+    if meta is None or frame.intact is False:
+        return
+    if meta.unpacked_bytes == -1:
+        yield breach(
+            "another-format",
+            f"{unit.line}: the message at {ms(frame.t_ns)} names the codec {meta.compression}; expected a body in "
+            f"Pulsar's format for it, of {meta.uncompressed_size} bytes; it cannot be decompressed to any size",
+            frame,
+        )
+    elif frame.members or meta.unpacked_bytes is not None:
+        yield Exercised(frame)
 
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        if event.conn is not None and ends_reading(self.view, event):
-            self._unreadable.add(event.conn)
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit, meta = self.tracker.lines.first(event), metadata_if_compressed(event)
-        if unit is None or meta is None or event.intact is False:
-            return
-        if meta.unpacked_bytes == -1:
-            self.breach(
-                "another-format",
-                f"{unit.line}: the message at {ms(event.t_ns)} names the codec {meta.compression}; expected a body in "
-                f"Pulsar's format for it, of {meta.uncompressed_size} bytes; it cannot be decompressed to any size",
-                event,
-            )
-        elif event.members or meta.unpacked_bytes is not None:
-            self.exercise(event)
+def _compressed(timeline: Timeline) -> Iterator[Frame]:
+    """Chunked messages are judged by the chunking checks."""
+    for frame in timeline.events.frames("MESSAGE"):
+        meta = metadata_if_compressed(frame)
+        is_whole = to_client(frame) and frame.intact and frame.members and not is_too_large(timeline.view, frame)
+        if meta is not None and meta.chunk_id is None and is_whole:
+            yield frame
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or not to_client(event) or not event.intact or not event.members:
-            return
-        meta = metadata_if_compressed(event)
-        # Chunked messages are judged by the chunking checks.
-        if meta is not None and meta.chunk_id is None and not is_too_large(self.view, event):
-            self.handover.offer(session, event)
 
-    def withheld(self, offer: Offer, event: Completion) -> None:
-        if offer.frame.conn not in self._unreadable:
-            super().withheld(offer, event)
-
-    def handed(self, offer: Offer, event: Received) -> None:
-        member, meta = offer.frame.members[max(offer.index, 0)], offer.frame.meta
-        if event.payload == member.payload:
-            self.exercise(event)
-        else:
-            self.breach(
-                "message-changed",
-                f"consumer {event.handle} received {offer.entry} as {event.size} bytes of digest {event.digest:08x}; "
-                f"expected {member.size} bytes of digest {member.digest:08x}, to which "
-                f"{meta.compression if meta else 'it'} decompresses",
-                offer.frame,
-                event,
-            )
-
-    def what(self, offer: Offer) -> str:
-        return f"compressed by {offer.frame.meta.compression if offer.frame.meta else 'some codec'}"
+def _is_received(timeline: Timeline, offer: Offer) -> Says:
+    handle, got, member = offer.consumer.handle, offer.taken, offer.member
+    codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
+    if got is not None and got.payload == member.payload:
+        yield Exercised(got)
+    elif got is not None:
+        yield breach(
+            "message-changed",
+            f"consumer {handle} received {offer.entry} as {got.size} bytes of digest {got.digest:08x}; expected "
+            f"{member.size} bytes of digest {member.digest:08x}, to which {codec} decompresses",
+            *(offer.frame, got),
+        )
+    if offer.missed and not timeline.connection(offer.frame.conn).has_seen(offer.missed[0], Why.NOT_A_FRAME):
+        yield from not_delivered(timeline, offer, f"compressed by {codec}")

@@ -9,7 +9,6 @@ from assay_conformance.checks.consumption import buries, plain_acks
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Position
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
-from assay_conformance.pulsar.checks.subscription._readers import is_reader
 from assay_conformance.pulsar.timeline import (
     Entry,
     Exercised,
@@ -22,6 +21,7 @@ from assay_conformance.pulsar.timeline import (
     known_owner,
     ms,
 )
+from assay_conformance.pulsar.timeline.readers import is_reader
 
 
 def _grants(timeline: Timeline) -> Iterator[Grant]:

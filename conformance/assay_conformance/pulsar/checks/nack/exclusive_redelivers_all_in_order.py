@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.consumption import is_open, of_earlier_epoch
 from assay_conformance.checks.settled import Settled
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.checks.subscription._readers import is_reader
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over, Receive, Sent
+from assay_conformance.pulsar.timeline.readers import is_reader
 
 
 @dataclass(slots=True)

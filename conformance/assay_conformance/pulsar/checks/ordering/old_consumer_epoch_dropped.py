@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.consumption import of_earlier_epoch
 from assay_conformance.checks.settled import Settled
 from assay_conformance.model.event import FORGED, Frame
-from assay_conformance.pulsar.checks.subscription._readers import is_reader
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
     Consumer,
@@ -22,6 +21,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
 )
 from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
+from assay_conformance.pulsar.timeline.readers import is_reader
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from assay_conformance.model.event import Cursor, Frame, MessageId, Position, St
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.subscription._readers import FIRST, place_named
+from assay_conformance.pulsar.timeline.readers import FIRST, place_named
 
 
 class NonDurableReader(Check):

@@ -24,7 +24,7 @@ from assay_conformance.model.event import (
     Received,
 )
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.subscription._readers import FIRST, place_named
+from assay_conformance.pulsar.timeline.readers import FIRST, place_named
 
 Place = tuple[Position, int]
 WHOLE = 2**31

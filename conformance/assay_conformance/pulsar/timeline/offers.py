@@ -1,0 +1,179 @@
+"""Offers: whole messages that reached a client, and whether the application got them.
+
+A receive that ended short, although an offered message had been with the client for longer than any answer takes, shows
+that it was withheld. These a client does not owe:
+
+| message                              | why                                                                           |
+|--------------------------------------|-------------------------------------------------------------------------------|
+| of a non-persistent topic            | its entries are numbered anew whenever it is loaded: an id says nothing there |
+| that came before SUCCESS             | it was left over from the session before                                      |
+| sought behind, or begun at           | the broker starts with it, and the client passes it over                      |
+| larger than the broker takes         | as CONNECTED said: the client may not believe it                              |
+| acknowledged, or compacted out       | in its batch                                                                  |
+| a letter, or one to become a letter  | a client that sends letters settles it that way                               |
+| acknowledged by the application      | a cumulative ack that was lost covers what comes again                        |
+| read already                         | by a reader, which knows how far it is                                        |
+| asked for again with everything else | the client may let go of what it holds                                        |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.consumption import buries, is_dead_letter, is_open
+from assay_conformance.judging.certainty import Breach, breach
+from assay_conformance.judging.tolerance import ms
+from assay_conformance.model.event import Completion, Event, Frame, Member, Received
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer, known_owner
+from assay_conformance.pulsar.timeline.deliveries import REDELIVER
+from assay_conformance.pulsar.timeline.readers import begins_at, is_reader
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+Place = tuple[Entry, int]
+"""An entry, and the index in its batch; -1 without a batch."""
+
+
+@dataclass(slots=True, eq=False)
+class Offer:
+    """One message of a MESSAGE. `taken`: the application got it; `missed`: receives that ended short without it, longer
+    than an answer takes behind its MESSAGE."""
+
+    session: ConsumerSession
+    frame: Frame
+    entry: Entry
+    index: int
+    taken: Received | None = None
+    missed: list[Completion] = field(default_factory=list)
+
+    @property
+    def consumer(self) -> Consumer:
+        """Whose it is; raises where that is unknown."""
+        return known_consumer(self.session, self.frame)
+
+    @property
+    def member(self) -> Member:
+        """The message as it came."""
+        return self.frame.members[max(self.index, 0)]
+
+
+def offers(timeline: Timeline, frames: Iterable[Frame]) -> list[Offer]:
+    """The messages of these MESSAGEs, which came whole: unbatched, a batch, or the last chunk. In order."""
+    chosen = {frame.seq: frame for frame in frames}
+    return _Handover(timeline).through(chosen) if chosen else []
+
+
+def not_delivered(timeline: Timeline, offer: Offer, what: str) -> Iterator[Breach]:
+    """A breach for each receive that misses it; `what` a message of its kind is, in a few words."""
+    for end in offer.missed:
+        if timeline.bounds.is_missing("answer", offer.frame.t_ns, end.t_ns, what="a message"):
+            yield breach(
+                "not-delivered",
+                f"{offer.entry}, {what}, arrived at consumer {end.handle} at {ms(offer.frame.t_ns)}; expected it to be "
+                f"received; a receive ended without it at {ms(end.t_ns)}",
+                *(offer.frame, end),
+            )
+
+
+class _Handover:
+    """One walk through what came, and what the application got."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline, self._view = timeline, timeline.view
+        self._transient = {topic.name for topic in timeline.view.case.topology.topics if not topic.persistent}
+        self._found: list[Offer] = []
+        self._open: dict[int, dict[Place, Offer]] = {}
+        """Handle of a consumer -> what it was offered and has not taken."""
+        self._got: dict[int, set[Entry]] = {}
+        """Handle -> entries of which it has got a message."""
+        self._last: dict[tuple[int, str], Entry] = {}
+        """Handle and topic -> what it has got last there."""
+
+    def through(self, chosen: dict[int, Frame]) -> list[Offer]:
+        events = self._timeline.events
+        again = (frame for frame in events.frames(REDELIVER) if frame.from_sender and not frame.ids)
+        seen: list[Event] = [*chosen.values(), *again, *events.of(Received), *self._timeline.starved]
+        for event in sorted(seen, key=lambda one: one.seq):
+            if isinstance(event, Received):
+                self._received(event)
+            elif isinstance(event, Completion):
+                self._missed(event)
+            elif event.seq in chosen:
+                self._offer(chosen[event.seq])
+            else:
+                self._asked_again(event)  # type: ignore[arg-type]
+        return self._found
+
+    def _offer(self, frame: Frame) -> None:
+        session = self._timeline.consumer_sessions.of(frame)
+        if session is None or base_topic(session.topic) in self._transient:
+            return
+        id, consumer = frame.ids[0], known_owner(session, frame)
+        entry = Entry(session.topic, id.ledger, id.entry)
+        if consumer is None:
+            self._found.append(Offer(session, frame, entry, -1))
+        elif not self._is_passed_over(session, consumer, frame, entry):
+            for index in _owed(frame):
+                offer = Offer(session, frame, entry, index)
+                self._found.append(offer)
+                self._open.setdefault(consumer.handle, {})[entry, index] = offer
+
+    def _is_passed_over(self, session: ConsumerSession, consumer: Consumer, frame: Frame, entry: Entry) -> bool:
+        if session.admitted is None or session.admitted.seq > frame.seq or begins_at(session, entry):
+            return True
+        if self._timeline.has_sought(consumer, entry, frame) or is_dead_letter(self._view, consumer, frame):
+            return True
+        limit = self._timeline.announced_limit(frame)
+        return limit is not None and _size_of(frame) > limit
+
+    def _received(self, message: Received) -> None:
+        entry, handle = self._timeline.entry_of(message), message.handle
+        if entry is None:
+            return
+        self._got.setdefault(handle, set()).add(entry)
+        self._last[handle, entry.topic] = entry
+        index, waiting = message.message_id.batch_index, self._open.get(handle, {})
+        # Of a batch of one, clients say that it is no batch, or the other way round.
+        for place in (index, -1 - index) if index in (0, -1) else (index,):
+            if (entry, place) in waiting:
+                waiting.pop((entry, place)).taken = message
+                return
+
+    def _asked_again(self, frame: Frame) -> None:
+        session = self._timeline.consumer_sessions.of(frame)
+        for handle, waiting in self._open.items():
+            self._open[handle] = {place: offer for place, offer in waiting.items() if offer.session is not session}
+
+    def _missed(self, end: Completion) -> None:
+        consumer = self._timeline.consumer(end.handle)
+        for offer in self._open.get(consumer.handle, {}).values() if consumer is not None else ():
+            late = self._timeline.bounds.is_past("answer", offer.frame.t_ns, end.t_ns)
+            if consumer is not None and late and self._is_owed(consumer, offer, end):
+                offer.missed.append(end)
+
+    def _is_owed(self, consumer: Consumer, offer: Offer, end: Completion) -> bool:
+        handle, entry, ended = consumer.handle, offer.entry, offer.session.ended
+        if (ended is not None and ended.seq <= end.seq) or self._timeline.is_unsure(consumer, entry.topic, end):
+            return False
+        if buries(self._view, consumer) and entry in self._got.get(handle, ()):
+            return False
+        last = self._last.get((handle, entry.topic)) if is_reader(offer.session) else None
+        if last is not None and last >= entry:
+            return False
+        calls = self._timeline.calls_about(consumer, entry)
+        return not any(call.invoke.verb == "ack" and call.invoke.seq < end.seq for call in calls)
+
+
+def _owed(frame: Frame) -> Iterator[int]:
+    """Indexes of the messages in it that are open."""
+    for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
+        compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
+        if not compacted and is_open(frame, index):
+            yield index
+
+
+def _size_of(frame: Frame) -> int:
+    """What counts against a broker's limit: the body; that of a batch holds the headers of its messages, too."""
+    is_batch = frame.meta is not None and frame.meta.batch
+    return frame.size if is_batch else sum(member.size for member in frame.members)
