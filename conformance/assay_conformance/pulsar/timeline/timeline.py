@@ -8,7 +8,7 @@ from functools import cached_property
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
-from assay_conformance.model.event import Closed, Completion, Fate, Frame, Identity, Invoke, Outcome, Stored
+from assay_conformance.model.event import Closed, Completion, Event, Fate, Frame, Identity, Invoke, Outcome, Stored
 from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
@@ -135,6 +135,10 @@ class Timeline(Producing, Acknowledging):
         """Every producer, on each topic or partition, over all its connections."""
         return self._tracker.lines.all
 
+    def producers_of(self, handle: int) -> Iterator[Producer]:
+        """Those of a handle, one for each topic or partition."""
+        return self._tracker.lines.of_handle(handle)
+
     @property
     def producer_sessions(self) -> Sequence[ProducerSession]:
         """Every producer on every connection, in order of its PRODUCER."""
@@ -182,7 +186,7 @@ class Timeline(Producing, Acknowledging):
 
     def admitted_before(self, end: Completion) -> Producer | None:
         """The producer of this send, on the first of its partitions that had let it in by then."""
-        for producer in self._tracker.lines.of_handle(-1 if end.handle is None else end.handle):
+        for producer in self.producers_of(-1 if end.handle is None else end.handle):
             if any(one.admitted is not None and one.admitted.seq < end.seq for one in producer.sessions):
                 return producer
         return None
@@ -248,7 +252,7 @@ class Timeline(Producing, Acknowledging):
         if any(seq is not None and seq <= at.seq for seq in since):
             raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
 
-    def check_forged_receipts(self, at: Frame) -> None:
+    def check_forged_receipts(self, at: Event) -> None:
         """Raise `UnknownError` where a fault had altered or made up an answer to a SEND by an event."""
         forged = self._tracker.lines.forged_receipt
         if forged is not None and forged.seq <= at.seq:

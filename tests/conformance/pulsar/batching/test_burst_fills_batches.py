@@ -7,7 +7,7 @@ from tests.conformance.pulsar.batching._closing import LIMITS, asks, told
 
 from assay_conformance.history.script import MESSAGE_BYTES, NAME, Script
 from assay_conformance.model.event import Event, Meta
-from assay_conformance.pulsar.checks.batching.burst_fills_batches import BurstFillsBatches
+from assay_conformance.pulsar.checks.batching.burst_fills_batches import burst_fills_batches
 
 
 def _burst(*cuts: int) -> list[Event]:
@@ -27,11 +27,11 @@ def _burst(*cuts: int) -> list[Event]:
 
 @pytest.mark.parametrize("cuts", [(4, 4, 4, 4), (1, 4, 4, 4, 3)])
 def test_burst_in_full_batches_is_accepted(cuts: tuple[int, ...]) -> None:
-    assert told(BurstFillsBatches, _burst(*cuts)) == ([], 1)
+    assert told(burst_fills_batches, _burst(*cuts)) == ([], 1)
 
 
 def test_burst_in_half_batches_is_found() -> None:
-    assert told(BurstFillsBatches, _burst(*[2] * 8)) == (["too-many-frames"], 0)
+    assert told(burst_fills_batches, _burst(*[2] * 8)) == (["too-many-frames"], 0)
 
 
 @pytest.mark.parametrize(("header_bytes", "codes"), [(MESSAGE_BYTES, []), (0, ["too-many-frames"])])
@@ -46,7 +46,7 @@ def test_what_stands_in_front_of_messages_may_fill_the_frames_of_a_burst(header_
         story.send_frame(first, first + 1, batch=True, meta=meta)
     for number in range(16):
         story.ok(number)
-    assert told(BurstFillsBatches, story.done())[0] == codes
+    assert told(burst_fills_batches, story.done())[0] == codes
 
 
 def test_messages_that_come_slowly_are_no_burst() -> None:
@@ -58,4 +58,4 @@ def test_messages_that_come_slowly_are_no_burst() -> None:
         story.after(60).send_frame(number, batch=True)
     for number in range(8):
         story.ok(number)
-    assert told(BurstFillsBatches, story.done()) == ([], 0)
+    assert told(burst_fills_batches, story.done()) == ([], 0)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import MS, NAME, PRODUCER, Script
-from assay_conformance.pulsar.checks.batching.flush_closes_batch import FlushClosesBatch
+from assay_conformance.pulsar.checks.batching.flush_closes_batch import flush_closes_batch
 
 FAR: dict[str, Any] = {"batching": True, "batching_max_messages": 100, "batching_max_publish_delay_ms": 5_000}
 
 
-def _flushed(left_ms: float, **config: Any) -> FlushClosesBatch:
+def _flushed(left_ms: float, **config: Any) -> Check:
     story = Script()
     story.producer(**{**FAR, **config})
     story.at(100).send(0)
@@ -20,7 +21,7 @@ def _flushed(left_ms: float, **config: Any) -> FlushClosesBatch:
     story.receipt(0)
     story.ok(0, called_ns=100 * MS)
     story.complete(flush)
-    return trial(FlushClosesBatch, story.done())
+    return trial(flush_closes_batch, story.done())
 
 
 def test_batch_that_leaves_when_flushed_is_accepted() -> None:
@@ -40,14 +41,14 @@ def test_batch_that_had_left_before_the_flush_shows_nothing() -> None:
     assert _flushed(100.5).exercised == 0
 
 
-def _sent_synchronously(left_ms: float, *, receipt_first: bool = True) -> FlushClosesBatch:
+def _sent_synchronously(left_ms: float, *, receipt_first: bool = True) -> Check:
     story = Script()
     story.producer(**FAR)
     story.at(100).send(0, mode="sync")
     story.at(left_ms).send_frame(0, batch=True)
     for step in (story.receipt, story.ok) if receipt_first else (story.ok, story.receipt):
         step(0)
-    return trial(FlushClosesBatch, story.done())
+    return trial(flush_closes_batch, story.done())
 
 
 def test_synchronous_send_that_leaves_and_returns_with_its_receipt_is_accepted() -> None:
@@ -62,7 +63,7 @@ def test_synchronous_send_of_a_producer_that_does_not_batch_shows_nothing() -> N
     story.send_frame(0)
     story.receipt(0)
     story.ok(0)
-    assert trial(FlushClosesBatch, story.done()).exercised == 0
+    assert trial(flush_closes_batch, story.done()).exercised == 0
 
 
 def test_synchronous_send_that_waits_for_company_is_found() -> None:
@@ -83,7 +84,7 @@ def test_synchronous_send_leaves_the_batches_of_other_partitions_alone() -> None
     story.ok(1)
     story.at(5_100).send_frame(0, batch=True)
     story.ok(0)
-    check = trial(FlushClosesBatch, story.done())
+    check = trial(flush_closes_batch, story.done())
     assert (check.findings, check.exercised) == ([], 2)
 
 
@@ -101,4 +102,4 @@ def test_synchronous_send_whose_id_another_had_may_have_had_its_receipt() -> Non
     story.send_frame(1, batch=True, sequence_id=0)
     story.receipt(0)
     story.ok(1)
-    assert trial(FlushClosesBatch, story.done()).findings == []
+    assert trial(flush_closes_batch, story.done()).findings == []

@@ -9,7 +9,7 @@ from tests.conformance.pulsar.batching._closing import LIMITS, asks, told
 
 from assay_conformance.history.script import MESSAGE_BYTES, NAME, Script
 from assay_conformance.model.event import Event, Meta
-from assay_conformance.pulsar.checks.batching.partial_batch_needs_reason import PartialBatchNeedsReason
+from assay_conformance.pulsar.checks.batching.partial_batch_needs_reason import partial_batch_needs_reason
 
 
 def _trickle(left_after_ms: float, flush: bool = False, **config: Any) -> list[Event]:
@@ -44,15 +44,15 @@ def _crowded(left_after_ms: float, meta: Meta | None = None, **config: Any) -> l
 
 
 def test_batch_that_leaves_by_its_delay_has_a_reason() -> None:
-    assert told(PartialBatchNeedsReason, _trickle(201)) == ([], 3)
+    assert told(partial_batch_needs_reason, _trickle(201)) == ([], 3)
 
 
 def test_batch_after_which_nothing_came_has_a_reason() -> None:
-    assert told(PartialBatchNeedsReason, _trickle(30)) == ([], 3)
+    assert told(partial_batch_needs_reason, _trickle(30)) == ([], 3)
 
 
 def test_batches_that_leave_early_are_found() -> None:
-    assert told(PartialBatchNeedsReason, _crowded(35))[0] == ["left-early"]
+    assert told(partial_batch_needs_reason, _crowded(35))[0] == ["left-early"]
 
 
 def _hurried(batches: int, first_lasts_ms: float = 5) -> list[Event]:
@@ -73,28 +73,28 @@ def _hurried(batches: int, first_lasts_ms: float = 5) -> list[Event]:
 
 @pytest.mark.parametrize(("batches", "codes"), [(9, []), (10, ["left-early"]), (19, ["left-early"]), (20, [])])
 def test_one_batch_without_a_reason_is_too_much_of_ten(batches: int, codes: list[str]) -> None:
-    assert told(PartialBatchNeedsReason, _hurried(batches))[0] == codes
+    assert told(partial_batch_needs_reason, _hurried(batches))[0] == codes
 
 
 def test_batches_that_a_full_queue_closes_have_a_reason() -> None:
-    codes, exercised = told(PartialBatchNeedsReason, _crowded(35, max_pending_messages=2))
+    codes, exercised = told(partial_batch_needs_reason, _crowded(35, max_pending_messages=2))
     assert (codes, exercised) == ([], 6)
 
 
 def test_full_batches_show_nothing_of_reasons() -> None:
-    assert told(PartialBatchNeedsReason, _crowded(35, batching_max_messages=2)) == ([], 0)
+    assert told(partial_batch_needs_reason, _crowded(35, batching_max_messages=2)) == ([], 0)
 
 
 @pytest.mark.parametrize(("room_bytes", "codes"), [(-1, []), (0, ["left-early"])])
 def test_batches_that_had_room_for_the_next_message_are_not_full(room_bytes: int, codes: list[str]) -> None:
-    assert told(PartialBatchNeedsReason, _crowded(35, batching_max_bytes=3 * MESSAGE_BYTES + room_bytes))[0] == codes
+    assert told(partial_batch_needs_reason, _crowded(35, batching_max_bytes=3 * MESSAGE_BYTES + room_bytes))[0] == codes
 
 
 def test_what_stands_in_front_of_messages_may_have_filled_a_batch() -> None:
     limits = {**LIMITS, "batching_max_bytes": 3 * MESSAGE_BYTES}
     meta = Meta(producer_name=NAME, sequence_id=0, batch=2, uncompressed_size=2 * MESSAGE_BYTES + 8)
-    assert told(PartialBatchNeedsReason, _crowded(35, meta, **limits))[0] == []
+    assert told(partial_batch_needs_reason, _crowded(35, meta, **limits))[0] == []
 
 
 def test_batches_of_keys_are_not_judged() -> None:
-    assert told(PartialBatchNeedsReason, _crowded(35, batching_type="key_based")) == ([], 0)
+    assert told(partial_batch_needs_reason, _crowded(35, batching_type="key_based")) == ([], 0)

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import MS, PRODUCER, Script
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.batching.small_queue_does_not_stall import SmallQueueDoesNotStall
+from assay_conformance.pulsar.checks.batching.small_queue_does_not_stall import small_queue_does_not_stall
 
 SMALL: dict[str, Any] = {
     "batching": True,
@@ -20,7 +21,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def _small_queue(second_ms: float, *inside: int) -> SmallQueueDoesNotStall:
+def _small_queue(second_ms: float, *inside: int) -> Check:
     story = Script()
     story.producer(**SMALL)
     story.at(100)
@@ -33,7 +34,7 @@ def _small_queue(second_ms: float, *inside: int) -> SmallQueueDoesNotStall:
     story.at(second_ms).send_frame(*inside, batch=True)
     for number in inside:
         story.ok(number, called_ns=102 * MS)
-    return trial(SmallQueueDoesNotStall, story.done())
+    return trial(small_queue_does_not_stall, story.done())
 
 
 def test_batches_that_leave_by_their_delay_and_fit_the_queue_are_accepted() -> None:
@@ -53,7 +54,7 @@ def test_room_is_made_when_a_send_ends_however_late_the_agent_says_so() -> None:
     story.at(452).send_frame(2, batch=True)
     for number, ended_ms in ((0, 400), (1, 400), (2, 460)):
         story.complete(sends[number], Outcome.UNKNOWN, called_ns=102 * MS, done_ns=ended_ms * MS)
-    assert trial(SmallQueueDoesNotStall, story.done()).findings == []
+    assert trial(small_queue_does_not_stall, story.done()).findings == []
 
 
 def test_room_is_made_by_a_send_that_the_bench_heard_of_before_its_agent_did() -> None:
@@ -67,14 +68,14 @@ def test_room_is_made_by_a_send_that_the_bench_heard_of_before_its_agent_did() -
         story.complete(send, Outcome.UNKNOWN, called_ns=102 * MS, done_ns=453 * MS)
     story.at(452).send_frame(2, batch=True)
     story.at(600).complete(sends[2], Outcome.UNKNOWN, called_ns=102 * MS)
-    assert trial(SmallQueueDoesNotStall, story.done()).findings == []
+    assert trial(small_queue_does_not_stall, story.done()).findings == []
 
 
 def test_batch_larger_than_the_queue_is_found() -> None:
     assert [finding.code for finding in _small_queue(212, 2, 3, 4).findings] == ["larger-than-queue"]
 
 
-def _behind_full_queue(second_ms: float, *, flushed: bool = False, **settings: Any) -> SmallQueueDoesNotStall:
+def _behind_full_queue(second_ms: float, *, flushed: bool = False, **settings: Any) -> Check:
     story = Script()
     story.producer(**{**SMALL, "batching_max_publish_delay_ms": 500, **settings})
     story.at(100)
@@ -89,7 +90,7 @@ def _behind_full_queue(second_ms: float, *, flushed: bool = False, **settings: A
     story.at(second_ms).send_frame(2, 3, batch=True)
     for number in (2, 3):
         story.ok(number, called_ns=102 * MS)
-    return trial(SmallQueueDoesNotStall, story.done())
+    return trial(small_queue_does_not_stall, story.done())
 
 
 def test_batch_that_leaves_because_its_queue_is_full_is_found() -> None:
@@ -105,7 +106,7 @@ def test_batch_behind_a_full_queue_that_something_else_may_have_closed_is_not_ju
     assert _behind_full_queue(620, **otherwise).findings == []
 
 
-def _stuck(*, receipted: bool) -> SmallQueueDoesNotStall:
+def _stuck(*, receipted: bool) -> Check:
     story = Script()
     story.producer(**SMALL)
     sends = [story.send(number) for number in range(3)]
@@ -113,7 +114,7 @@ def _stuck(*, receipted: bool) -> SmallQueueDoesNotStall:
     if receipted:
         story.receipt(0)
     story.at(6_000).overdue(sends[2], 5_000)
-    return trial(SmallQueueDoesNotStall, story.done())
+    return trial(small_queue_does_not_stall, story.done())
 
 
 def test_message_that_never_leaves_with_nothing_in_flight_is_found() -> None:

@@ -4,42 +4,45 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from assay_conformance.checks.tracker import Operation
+from assay_conformance.pulsar.timeline import Send, Timeline
 
 CLOSING_VERBS = ("flush", "close")
 
 
-def called_ns(send: Operation | None) -> int | None:
+def called_ns(send: Send | None) -> int | None:
     """When the application's call was made, by its agent's own stamp."""
     return None if send is None or send.completion is None else send.completion.called_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """When somebody asked for the open batch to leave, and how long that may have waited for its turn."""
+    """When the application asked for the open batch of a producer to leave, and how long that may have waited for its
+    turn."""
 
     began_ns: list[int]
     latest_end_ns: list[float]
 
     @classmethod
-    def of(cls, operations: Iterable[Operation]) -> Asked:
+    def of(cls, timeline: Timeline, handle: int) -> Asked:
+        closing = [call for verb in CLOSING_VERBS for call in timeline.events.invokes(verb) if call.handle == handle]
+        sends = [send.invoke for send in timeline.sends_of(handle) if send.invoke.args.get("mode") == "sync"]
         began, ends = [], []
-        for operation in operations:
-            end = operation.completion
-            began.append(operation.invoke.t_ns)
+        for call in sorted([*closing, *sends], key=lambda one: one.seq):
+            end = timeline.end_of(call.op)
+            began.append(call.t_ns)
             ends.append(math.inf if end is None else end.done_ns or end.t_ns)
         return cls(began, list(accumulate(ends, max)))
 
     def between(self, since_ns: int, by_ns: int) -> bool:
+        """Whether that may have made a batch leave."""
         place = bisect_right(self.began_ns, by_ns)
         return place > 0 and self.latest_end_ns[place - 1] >= since_ns
 
 
-def is_alone(send: Operation) -> bool:
+def is_alone(send: Send) -> bool:
     """It leaves by itself, and makes the open batch leave in front of it."""
     args = send.invoke.args
     return any(args.get(key) is not None for key in ("deliver_after_ms", "deliver_at_ms", "sequence_id"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.batching._limits import Limits, limits_of, units_read_at_once
+from assay_conformance.pulsar.checks.batching._limits import Limits, is_clear, limits_of, units_read_at_once
 from assay_conformance.pulsar.timeline import Send, Timeline, Unit
 
 FRAMES_OVER = 1
@@ -55,9 +55,13 @@ def compared(timeline: Timeline) -> Iterator[tuple[Cost, Cost]]:
 
 def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
     view, sends = timeline.view, timeline.sends_of(handle)
-    limits, lines = limits_of(view, handle), view.tracker.lines
-    unclear = lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
-    if limits is None or handle in unclear or len(sends) < FEWEST_MESSAGES or _is_flushed(timeline, handle):
+    limits = limits_of(view, handle)
+    if (
+        limits is None
+        or not is_clear(timeline, handle)
+        or len(sends) < FEWEST_MESSAGES
+        or _is_flushed(timeline, handle)
+    ):
         return
     ends = [send.completion for send in sends if send.completion is not None]
     waits = [(end.done_ns or end.t_ns) - end.called_ns for end in ends if end.called_ns is not None]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.lines import Unit
+from assay_conformance.pulsar.timeline import Timeline, Unit
 from assay_conformance.tuning import Closing
 
 
@@ -72,3 +72,14 @@ def admitted_by(unit: Unit, t_ns: int) -> bool:
     """The session the unit first left on was open by then, and so until it left."""
     ready = unit.sends[0][0].ready
     return ready is not None and ready.t_ns <= t_ns
+
+
+def is_clear(timeline: Timeline, handle: int) -> bool:
+    """Whether all messages and SENDs of a producer are known, in the client's own order."""
+    lines = timeline.view.tracker.lines
+    return handle not in lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
+
+
+def by_key(timeline: Timeline, handle: int) -> bool:
+    """Whether a producer has a batch for each key."""
+    return timeline.view.producer_setting(handle, "batching_type") == "key_based"

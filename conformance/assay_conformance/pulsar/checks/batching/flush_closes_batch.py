@@ -2,105 +2,113 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.batching._limits import (
-    Limits,
-    admitted_by,
-    asked_ns,
-    limits_of,
-    units_read_at_once,
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.pulsar.checks.batching._limits import Limits, admitted_by, asked_ns, by_key, limits_of
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    Exercised,
+    Producer,
+    Says,
+    Timeline,
+    Unit,
+    breach,
+    check,
+    each,
+    ms,
 )
 
 
-class FlushClosesBatch(Check):
-    """What is in the open batch leaves when its producer is flushed, or a synchronous send joins it, and that send
-    returns no earlier than its receipt comes. Batches of other partitions are none of a send's business.
+@check("batching.flush-closes-batch")
+def flush_closes_batch(timeline: Timeline) -> Says:
+    """batching.flush-closes-batch: what is in the open batch leaves when its producer is flushed, or a synchronous send
+    joins it, and that send returns no earlier than its receipt comes. Batches of other partitions are none of a send's
+    business.
 
     Judged where the batch would have stayed open for long: neither full, nor its delay nearly over.
     """
+    synchronous = [end for end in timeline.ends("send") if timeline.call(end).args.get("mode") == "sync"]
+    returned = (end for end in synchronous if end.outcome is Outcome.OK)
+    yield from each(returned, _returns_behind_receipt, timeline)
+    yield from each(_flushed(timeline, [*timeline.ends("flush"), *synchronous]), _leaves, timeline)
 
-    requirement = RequirementId("batching.flush-closes-batch")
-    needs = (Setting("producer", "batching"),)
 
-    def start(self) -> None:
-        self._flushes: list[Operation] = []
-        self._returned: list[tuple[int, Invoke, Completion]] = []
+def _returns_behind_receipt(timeline: Timeline, end: Completion) -> Says:
+    handle, unit, number = end.handle or 0, _own_unit(timeline, end), timeline.number(end)
+    if unit is None:
+        return
+    timeline.check_owned(handle)
+    timeline.check_pairing(handle)
+    timeline.check_forged_receipts(end)
+    if unit.receipts and unit.receipts[0].seq < end.seq:
+        if timeline.view.producer_setting(handle, "batching") is True:
+            yield Exercised(end)
+        return
+    yield breach(
+        "returned-early",
+        f"producer {handle}: the synchronous send of message {number} succeeded at {ms(end.t_ns)}, and no receipt for "
+        "it had been written to the client by then",
+        *(timeline.call(end), end),
+    )
 
-    @on(Completion, "flush", "send")
-    def ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is None or operation.completion is not event or event.handle is None:
+
+def _own_unit(timeline: Timeline, end: Completion) -> Unit | None:
+    """What a send left in, whenever that was."""
+    send = timeline.send(end.handle or 0, timeline.number(end))
+    return None if send is None else timeline.unit_with(send)
+
+
+class _Flushed(NamedTuple):
+    """A unit that was open when a flush, or a synchronous send, that ended so was called."""
+
+    end: Completion
+    called_ns: int
+    limits: Limits
+    unit: Unit
+
+
+def _flushed(timeline: Timeline, ends: list[Completion]) -> Iterator[_Flushed]:
+    for end in sorted(ends, key=lambda one: one.seq):
+        handle, called_ns = -1 if end.handle is None else end.handle, end.called_ns
+        limits = limits_of(timeline.view, handle)
+        if limits is None or called_ns is None or timeline.view.producer_setting(handle, "block_if_queue_full"):
+            continue
+        own = _own_unit(timeline, end) if end.verb == "send" else None
+        for producer in timeline.producers_of(handle):
+            joins = end.verb == "flush" or (own is not None and own.line is producer)
+            if joins and timeline.view.is_read_at_once(producer.topic):
+                for unit in _open(timeline, producer, end, called_ns):
+                    yield _Flushed(end, called_ns, limits, unit)
+
+
+def _open(timeline: Timeline, producer: Producer, end: Completion, called_ns: int) -> Iterator[Unit]:
+    """Units that left behind the call, and began before it: the next ones, but where there is a batch for each key."""
+    call, keyed = timeline.call(end), by_key(timeline, producer.handle or 0)
+    start = bisect_left(producer.units, called_ns, key=lambda unit: unit.first.t_ns)
+    for unit in producer.units[start:]:
+        first = next(timeline.sends(unit), None)
+        if first is not None and first.invoke.seq <= call.seq:
+            yield unit
+        elif first is not None and not keyed:
             return
-        synchronous = event.verb == "send" and operation.invoke.args.get("mode") == "sync"
-        if synchronous and event.outcome is Outcome.OK:
-            self._returned.append((event.handle, operation.invoke, event))
-        if synchronous or event.verb == "flush":
-            self._flushes.append(operation)
 
-    def finish(self) -> None:
-        for handle, invoke, event in self._returned:
-            self._receipt(handle, invoke, event)
-        for operation in self._flushes:
-            handle = operation.invoke.handle or 0
-            limits = limits_of(self.view, handle)
-            if limits is not None and not self.view.producer_setting(handle, "block_if_queue_full"):
-                for unit in units_read_at_once(self.view, handle):
-                    self._judge(operation, limits, unit)
 
-    def _receipt(self, handle: int, invoke: Invoke, event: Completion) -> None:
-        lines = self.tracker.lines
-        unit = lines.by_message.get((handle, invoke.number or 0))
-        if unit is None or handle in lines.foresight.unsure | lines.unpaired or lines.forged_receipts:
-            return
-        if unit.receipts and unit.receipts[0].seq < event.seq:
-            if self.view.producer_setting(handle, "batching") is True:
-                self.exercise(event)
-            return
-        self.breach(
-            "returned-early",
-            f"producer {handle}: the synchronous send of message {invoke.number} succeeded at {ms(event.t_ns)}, and no "
-            "receipt for it had been written to the client by then",
-            invoke,
-            event,
+def _leaves(timeline: Timeline, flushed: _Flushed) -> Says:
+    (end, called_ns, limits, unit), since_ns = flushed, asked_ns(timeline.view, flushed.unit)
+    if since_ns is None or not admitted_by(unit, called_ns) or limits.reached_by(unit):
+        return
+    if since_ns + limits.delay_ms * MS <= called_ns + TOLERANCES["answer"].slack_ns:
+        return
+    yield Exercised(unit.first)
+    if timeline.bounds.is_overdue("answer", called_ns, unit.first.t_ns, what="a flushed batch"):
+        called = "flush" if end.verb == "flush" else f"a synchronous send of message {timeline.number(end)}"
+        yield breach(
+            "stayed-open",
+            f"{unit.line}: {called} at {ms(called_ns)} with message {unit.numbers[0]} in the open batch, which left at "
+            f"{ms(unit.first.t_ns)}, expected at once",
+            *(timeline.call(end), unit.first),
         )
-
-    def _judge(self, operation: Operation, limits: Limits, unit: Unit) -> None:
-        completion, since_ns = operation.completion, asked_ns(self.view, unit)
-        called_ns = None if completion is None else completion.called_ns
-        if called_ns is None or since_ns is None or not admitted_by(unit, called_ns):
-            return
-        if operation.invoke.verb == "send" and not self._joins(operation.invoke, unit):
-            return
-        first = self.tracker.send_of(unit.line.handle or 0, unit.numbers[0])
-        was_open = first is not None and first.invoke.seq <= operation.invoke.seq and unit.first.t_ns >= called_ns
-        tolerance = TOLERANCES["answer"]
-        due_soon = since_ns + limits.delay_ms * MS <= called_ns + tolerance.slack_ns
-        if not was_open or due_soon or limits.reached_by(unit):
-            return
-        self.exercise(unit.first)
-        timing = self.tracker.load.timing(called_ns, called_ns, unit.first.t_ns, tolerance)
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to say when a flushed batch left")
-        elif timing is Timing.LATE:
-            self.breach(
-                "stayed-open",
-                f"{unit.line}: {_called(operation.invoke)} at {ms(called_ns)} with message {unit.numbers[0]} in the "
-                f"open batch, which left at {ms(unit.first.t_ns)}, expected at once",
-                operation.invoke,
-                unit.first,
-            )
-
-    def _joins(self, send: Invoke, unit: Unit) -> bool:
-        """The message went where this unit did."""
-        own = self.tracker.lines.by_message.get((unit.line.handle or 0, send.number or 0))
-        return own is not None and own.line is unit.line
-
-
-def _called(invoke: Invoke) -> str:
-    return "flush" if invoke.verb == "flush" else f"a synchronous send of message {invoke.number}"

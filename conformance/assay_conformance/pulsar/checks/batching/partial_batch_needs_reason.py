@@ -5,23 +5,31 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
+from typing import NamedTuple
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Invoke
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.batching._closing import CLOSING_VERBS, Asked, called_ns, is_alone
+from assay_conformance.pulsar.checks.batching._closing import Asked, called_ns, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
     asked_ns,
+    by_key,
     in_one_frame,
+    is_clear,
     limits_of,
-    units_read_at_once,
+)
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    Exercised,
+    Says,
+    Send,
+    Timeline,
+    Unit,
+    breach,
+    check,
+    ms,
 )
 from assay_conformance.tuning import Closing
 
@@ -44,7 +52,7 @@ class _Held:
     ended_bytes: list[int]
 
     @classmethod
-    def of(cls, sends: Iterable[Operation]) -> _Held:
+    def of(cls, sends: Iterable[Send]) -> _Held:
         calls, ends = [], []
         for send in sends:
             end, since_ns = send.completion, called_ns(send)
@@ -66,104 +74,98 @@ def _columns(rows: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [t_ns for t_ns, _ in rows], list(accumulate((size for _, size in rows), initial=0))
 
 
-class PartialBatchNeedsReason(Check):
-    """A batch that is not full leaves because of its delay, a flush, or a full queue or memory; or nothing else came.
+class _Batch(NamedTuple):
+    """A unit whose first message was asked for at `since_ns`, and the one that left behind it."""
 
-    Each batch is explained by the first reason that fits. Reasons are generous: what may have been one is one, and so
-    may the timer of the batch before it, which had fired already when it was stopped. Few batches may stay unexplained.
-    """
+    unit: Unit
+    after: Unit | None
+    since_ns: int
 
-    requirement = RequirementId("batching.partial-batch-needs-reason")
-    # Not skips_plain: the share is of all batches.
-    needs = (Setting("producer", "batching"),)
 
-    def start(self) -> None:
-        self._closers: dict[int, list[int]] = {}
+class _Producer:
+    """One whose batches close for the reasons of a default batcher alone, and whose messages are all known."""
 
-    @on(Invoke, *CLOSING_VERBS, "send")
-    def asked(self, event: Invoke) -> None:
-        closes = event.verb in CLOSING_VERBS or event.args.get("mode") == "sync"
-        if closes and event.handle is not None:
-            self._closers.setdefault(event.handle, []).append(event.op)
+    def __init__(self, timeline: Timeline, handle: int, limits: Limits) -> None:
+        self._timeline, self.handle, self.limits = timeline, handle, limits
+        self._held = _Held.of(timeline.sends_of(handle))
+        client = timeline.openings[handle].args.get("client")
+        handles = (other for other, opening in timeline.openings.items() if opening.args.get("client") == client)
+        self._held_by_all = _Held.of(send for other in handles for send in timeline.sends_of(other))
+        self.asked = Asked.of(timeline, handle)
 
-    def finish(self) -> None:
-        for handle in self.tracker.lines.openings:
-            limits = limits_of(self.view, handle)
-            if limits is not None and self._judged(handle):
-                self._producer(handle, in_one_frame(self.view, limits))
+    def batches(self) -> Iterator[_Batch]:
+        """Of all its partitions, where brokers read what is written as it comes."""
+        for producer in self._timeline.producers_of(self.handle):
+            at_once = self._timeline.view.is_read_at_once(producer.topic)
+            for unit, after in zip_longest(producer.units, producer.units[1:]) if at_once else ():
+                since_ns = asked_ns(self._timeline.view, unit)
+                if since_ns is not None and admitted_by(unit, since_ns):
+                    yield _Batch(unit, after, since_ns)
 
-    def _judged(self, handle: int) -> bool:
-        """Whose batches close for the reasons of a default batcher alone, and whose messages are all known."""
-        lines = self.tracker.lines
-        known = handle not in lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
-        return known and self.view.producer_setting(handle, "batching_type") != "key_based"
+    def is_flushed(self, batch: _Batch) -> bool:
+        """Whether the application may have made it leave."""
+        return self.asked.between(batch.since_ns - SLACK_NS, batch.unit.first.t_ns)
 
-    def _producer(self, handle: int, limits: Limits) -> None:
-        sends = self.tracker.sends.get(handle, [])
-        if any(is_alone(send) for send in sends):
-            return
-        held, all_held = _Held.of(sends), _Held.of(self._of_client(handle))
-        asked = Asked.of(self.tracker.operations[op] for op in self._closers.get(handle, ()))
-        following = self._following(handle)
-        explained: list[Unit] = []
-        unexplained: list[Unit] = []
-        for unit in units_read_at_once(self.view, handle):
-            since_ns = asked_ns(self.view, unit)
-            if since_ns is None or not admitted_by(unit, since_ns):
-                continue
-            after = following.get(id(unit))
-            reason = limits.reached_by(unit, after, headers=True)
-            if reason is None and not asked.between(since_ns - SLACK_NS, unit.first.t_ns):
-                reason = self._short(handle, held, all_held, unit) or self._over(limits, since_ns, unit, after)
-                (explained if reason else unexplained).append(unit)
-            if reason is not None and reason not in (Closing.COUNT, Closing.BYTES):
-                self.exercise(unit.first)
-        judged = len(explained) + len(unexplained)
-        enough = len(unexplained) > 1 or judged >= LEAST_BATCHES
-        if enough and len(unexplained) * UNEXPLAINED_SHARE > judged:
-            self._told(limits, unexplained, len(explained))
-
-    def _following(self, handle: int) -> dict[int, Unit]:
-        lines = self.tracker.lines.of_handle(handle)
-        return {id(one): after for line in lines for one, after in zip(line.units, line.units[1:], strict=False)}
-
-    def _of_client(self, handle: int) -> Iterator[Operation]:
-        openings = self.tracker.lines.openings
-        client = openings[handle].args.get("client")
-        for other, opening in openings.items():
-            if opening.args.get("client") == client:
-                yield from self.tracker.sends.get(other, ())
-
-    def _short(self, handle: int, held: _Held, all_held: _Held, unit: Unit) -> Closing | None:
-        """There was no room for another message."""
-        queue = int(self.view.producer_setting(handle, "max_pending_messages") or 0)
-        memory = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
-        if 0 < queue <= held.at(unit.first.t_ns)[0]:
+    def reason(self, batch: _Batch) -> Closing | None:
+        """Why a batch that is not full left, and was not flushed: no room for another message, or its time."""
+        view, left_ns = self._timeline.view, batch.unit.first.t_ns
+        queue = int(view.producer_setting(self.handle, "max_pending_messages") or 0)
+        memory = int(view.client_setting(self.handle, "memory_limit_bytes") or 0)
+        if 0 < queue <= self._held.at(left_ns)[0]:
             return Closing.PERMITS
-        return Closing.MEMORY if 0 < memory <= all_held.at(unit.first.t_ns)[1] else None
+        if 0 < memory <= self._held_by_all.at(left_ns)[1]:
+            return Closing.MEMORY
+        return Closing.DELAY if self._is_over(batch) or self._is_by_timer_before(batch.unit) else None
 
-    def _over(self, limits: Limits, since_ns: int, unit: Unit, after: Unit | None) -> Closing | None:
+    def _is_over(self, batch: _Batch) -> bool:
         """Its time was up, or nothing came in its time that is not in it."""
-        due_ns = since_ns + limits.delay_ms * MS - SLACK_NS
-        next_ns = None if after is None else asked_ns(self.view, after)
-        over = unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns
-        return Closing.DELAY if over or self._by_timer_before(limits, unit) else None
+        due_ns = batch.since_ns + self.limits.delay_ms * MS - SLACK_NS
+        next_ns = None if batch.after is None else asked_ns(self._timeline.view, batch.after)
+        return batch.unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns
 
-    def _by_timer_before(self, limits: Limits, unit: Unit) -> bool:
+    def _is_by_timer_before(self, unit: Unit) -> bool:
         """The time of the batch in front was up just when this one left."""
         before = unit.line.units[unit.index - 1] if unit.index else None
-        began_ns = None if before is None else asked_ns(self.view, before)
-        return began_ns is not None and abs(unit.first.t_ns - began_ns - limits.delay_ms * MS) <= CROSSING_NS
+        began_ns = None if before is None else asked_ns(self._timeline.view, before)
+        return began_ns is not None and abs(unit.first.t_ns - began_ns - self.limits.delay_ms * MS) <= CROSSING_NS
 
-    def _told(self, limits: Limits, unexplained: list[Unit], explained: int) -> None:
-        one, *others = unexplained[:2]
-        since_ns = asked_ns(self.view, one) or 0
-        self.breach(
+
+def _producers(timeline: Timeline) -> Iterator[_Producer]:
+    for handle in timeline.openings:
+        limits = limits_of(timeline.view, handle)
+        if limits is None or by_key(timeline, handle) or not is_clear(timeline, handle):
+            continue
+        if not any(is_alone(send) for send in timeline.sends_of(handle)):
+            yield _Producer(timeline, handle, in_one_frame(timeline.view, limits))
+
+
+@check("batching.partial-batch-needs-reason", of=_producers, sees_plain=[Setting("producer", "batching")])
+def partial_batch_needs_reason(timeline: Timeline, producer: _Producer) -> Says:
+    """batching.partial-batch-needs-reason: a batch that is not full leaves because of its delay, a flush, or a full
+    queue or memory; or nothing else came.
+
+    Each batch is explained by the first reason that fits. Reasons are generous: what may have been one is one, and so
+    may the timer of the batch before it, which had fired already when it was stopped. Few batches may stay unexplained;
+    the share is of all batches.
+    """
+    limits, unexplained, explained = producer.limits, list[_Batch](), 0
+    for batch in producer.batches():
+        if limits.reached_by(batch.unit, batch.after, headers=True) is not None or producer.is_flushed(batch):
+            continue
+        if producer.reason(batch) is None:
+            unexplained.append(batch)
+        else:
+            explained += 1
+            yield Exercised(batch.unit.first)
+    judged = explained + len(unexplained)
+    enough = len(unexplained) > 1 or judged >= LEAST_BATCHES
+    if enough and len(unexplained) * UNEXPLAINED_SHARE > judged:
+        (unit, _, since_ns), *others = unexplained[:2]
+        yield breach(
             "left-early",
-            f"{one.line}: {len(unexplained)} of {len(unexplained) + explained} batches left for no reason, such as "
-            f"{one} at {ms(one.first.t_ns)}: its first message was asked for at {ms(since_ns)}, it may hold "
-            f"{limits.messages} messages and {limits.bytes} bytes and wait {limits.delay_ms} ms, nobody flushed it, "
-            "and there was room for more",
-            one.first,
-            *(other.first for other in others),
+            f"{unit.line}: {len(unexplained)} of {judged} batches left for no reason, such as {unit} at "
+            f"{ms(unit.first.t_ns)}: its first message was asked for at {ms(since_ns)}, it may hold {limits.messages} "
+            f"messages and {limits.bytes} bytes and wait {limits.delay_ms} ms, the application did not flush it, and "
+            "there was room for more",
+            *(unit.first, *(other.unit.first for other in others)),
         )
