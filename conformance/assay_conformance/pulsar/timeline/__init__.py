@@ -34,7 +34,7 @@ from assay_conformance.pulsar.timeline.consumers import (
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
 from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
-from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, charged
+from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, Supply, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
     PASSING_ERRORS,
@@ -105,6 +105,7 @@ __all__ = [
     "Send",
     "ServedProducer",
     "Subscription",
+    "Supply",
     "Timeline",
     "TimelineCheck",
     "TooBusyError",

@@ -11,7 +11,8 @@ from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
-from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
+from assay_conformance.model.event import Completion, Event, Fired, Frame, Invoke, Outcome, Received, Stepped
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import (
     Consumer,
     ConsumerSession,
@@ -22,6 +23,7 @@ from assay_conformance.pulsar.timeline.consumers import (
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.loading import reloads
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
 from assay_conformance.pulsar.timeline.subscriptions import Subscription
@@ -33,6 +35,7 @@ class Consuming:
     def __init__(self, view: View) -> None:
         self.view = view
         self._tracker = view.tracker
+        self._reloads: dict[str, list[Stepped | Fired]] = {}
         self._courses: dict[int, list[Moment]] = {}
 
     @cached_property
@@ -127,7 +130,11 @@ class Consuming:
 
     def broker_account(self, session: ConsumerSession) -> PermitAccount:
         """Of a session, as its broker keeps it."""
-        return next(account for account in self.broker_accounts if account.session is session)
+        return self._broker_accounts[id(session)]
+
+    @cached_property
+    def _broker_accounts(self) -> dict[int, PermitAccount]:
+        return {id(account.session): account for account in self.broker_accounts}
 
     def account(self, session: ConsumerSession | None) -> PermitAccount | None:
         """Of a session; None where there is none in `accounts`."""
@@ -167,6 +174,18 @@ class Consuming:
     def shrinking(self) -> frozenset[object]:
         """Topics whose backlog may shrink without an acknowledgement."""
         return shrinking_topics(self.view.case)
+
+    @cached_property
+    def steady_subscriptions(self) -> list[Subscription]:
+        """Those of all other topics: what they have to be sent is what nobody acknowledged."""
+        return [one for one in self.subscriptions if base_topic(one.topic) not in self.shrinking]
+
+    def reloads(self, topic: str) -> list[Stepped | Fired]:
+        """What made a broker load a topic again, in order."""
+        name = base_topic(topic)
+        if name not in self._reloads:
+            self._reloads[name] = reloads(self.view.case, self.events, name)
+        return self._reloads[name]
 
     @cached_property
     def _calls(self) -> dict[int, list[Call]]:

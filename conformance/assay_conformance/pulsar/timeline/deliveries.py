@@ -42,6 +42,8 @@ class Delivery:
     """The first ACK at the broker that names it, or a later one cumulatively."""
     given_back: Frame | None = None
     """The first REDELIVER of its consumer at the broker which names its entry, or everything."""
+    is_repeat: bool = False
+    """Its entry had been sent to somebody of its subscription, and not acknowledged by then."""
     next: Delivery | None = None
     """The same entry, sent to somebody of its subscription once more."""
 

@@ -97,6 +97,13 @@ class Balance(NamedTuple):
         )
 
 
+class Supply(NamedTuple):
+    """What a MESSAGE found: how many permits were open, and the FLOW since which some had been, without a break."""
+
+    outstanding: int
+    since: Frame | None
+
+
 class Grant(NamedTuple):
     """A FLOW, where it stands among the frames of its account, and the balance with it."""
 
@@ -137,6 +144,18 @@ class PermitAccount:
         """Every FLOW, in order."""
         steps = enumerate(_balances(Balance(), self.frames))
         return [Grant(self, frame, place, balance) for place, (frame, balance) in steps if frame.command == "FLOW"]
+
+    @cached_property
+    def supplies(self) -> dict[int, Supply]:
+        """Number of a MESSAGE -> what it found."""
+        found, balance, since = dict[int, Supply](), Balance(), None
+        for frame, later in _balances(balance, self.frames):
+            if frame.command == "MESSAGE":
+                found[frame.seq] = Supply(balance.outstanding, since)
+            balance = later
+            # A batch with more messages than there were permits for leaves fewer than none.
+            since = None if balance.outstanding <= 0 else since or frame
+        return found
 
     @property
     def is_return(self) -> bool:

@@ -82,7 +82,7 @@ class _Service:
             self._current[place] = found
             self._found.append(found)
         if not found.living(frame):
-            found.kinds.append(str(frame.fields.get("subType", DEFAULT_KIND)))
+            found.kinds.append((frame.seq, str(frame.fields.get("subType", DEFAULT_KIND))))
         asked = self._asked[frame.conn, frame.request_id] = Asked(session)
         found.asked.append(asked)
 
@@ -101,6 +101,7 @@ class _Service:
             member.deliveries.append(delivery)
             subscription.deliveries.append(delivery)
             self._out.setdefault(id(member), {})[delivery.position] = delivery
+            delivery.is_repeat = delivery.position in self._unacked.get(id(subscription), ())
             if delivery.position not in subscription.acked:
                 self._unacked.setdefault(id(subscription), {})[delivery.position] = delivery
 

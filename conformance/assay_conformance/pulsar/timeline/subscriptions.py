@@ -88,13 +88,23 @@ class Subscription:
     """What the broker sent to any of its members, in order."""
     acked: dict[Position, Acked] = field(default_factory=dict)
     over: Frame | None = None
-    kinds: list[str] = field(default_factory=list)
-    """Its types, Exclusive or another: a SUBSCRIBE may change it while nobody is there."""
+    kinds: list[tuple[int, str]] = field(default_factory=list)
+    """Its types, Exclusive or another, each from an event on: a SUBSCRIBE may change it while nobody is there."""
 
     @property
     def kind(self) -> str:
         """Its type, Exclusive or another; the last one, where it had several."""
-        return self.kinds[-1] if self.kinds else DEFAULT_KIND
+        return self.kinds[-1][1] if self.kinds else DEFAULT_KIND
+
+    def kind_at(self, at: Event) -> str:
+        """Its type at an event."""
+        return next((kind for seq, kind in reversed(self.kinds) if seq <= at.seq), DEFAULT_KIND)
+
+    @property
+    def served(self) -> list[tuple[Member, Delivery]]:
+        """What the broker sent, each with the member that it was sent to, in order."""
+        sent = ((member, delivery) for member in self.members for delivery in member.deliveries)
+        return sorted(sent, key=lambda one: one[1].frame.seq)
 
     def living(self, at: Event) -> list[Member]:
         """Members that had joined, and not ended."""
@@ -117,6 +127,10 @@ class Subscription:
     def is_acked(self, position: Position, at: Event) -> bool:
         """Whether an entry had been acknowledged whole."""
         return position in self.acked and self.acked[position].ack.seq < at.seq
+
+    def is_unacked(self, last: Delivery, at: Event) -> bool:
+        """Whether an entry, as it was sent last, was still acknowledged by nobody."""
+        return not self._is_settled(last.position, last, at)
 
     def _is_settled(self, position: Position, last: Delivery, at: Event) -> bool:
         return self.is_acked(position, at) or (last.settled is not None and last.settled.seq < at.seq)

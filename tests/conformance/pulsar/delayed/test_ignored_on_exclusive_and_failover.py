@@ -9,16 +9,16 @@ from tests.conformance.pulsar.delayed._histories import delayed_case, delivered,
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.policy import Rate
-from assay_conformance.pulsar.checks.delayed.ignored_on_exclusive_and_failover import IgnoredOnExclusiveAndFailover
+from assay_conformance.pulsar.checks.delayed.ignored_on_exclusive_and_failover import ignored_on_exclusive_and_failover
 
 
 def test_exclusive_consumer_that_gets_a_delayed_message_at_once_is_accepted() -> None:
-    check = trial(IgnoredOnExclusiveAndFailover, delivered((1_000, 50), kind="Exclusive").done(), delayed_case())
+    check = trial(ignored_on_exclusive_and_failover, delivered((1_000, 50), kind="Exclusive").done(), delayed_case())
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_exclusive_consumer_that_has_to_wait_is_found() -> None:
-    check = trial(IgnoredOnExclusiveAndFailover, delivered((1_000, 1_000), kind="Exclusive").done(), delayed_case())
+    check = trial(ignored_on_exclusive_and_failover, delivered((1_000, 1_000), kind="Exclusive").done(), delayed_case())
     assert codes_of(check) == ["waited"]
 
 
@@ -27,7 +27,8 @@ def test_permits_behind_sends_that_a_publish_rate_holds_up_may_not_have_been_rea
     topics = tuple(msgspec.structs.replace(topic, publish_rate=Rate(messages=10)) for topic in case.topology.topics)
     case = msgspec.structs.replace(case, topology=msgspec.structs.replace(case.topology, topics=topics))
     assert (
-        codes_of(trial(IgnoredOnExclusiveAndFailover, delivered((1_000, 1_000), kind="Exclusive").done(), case)) == []
+        codes_of(trial(ignored_on_exclusive_and_failover, delivered((1_000, 1_000), kind="Exclusive").done(), case))
+        == []
     )
 
 
@@ -36,7 +37,8 @@ def test_message_that_a_rate_of_dispatch_keeps_back_does_not_wait_for_its_time()
     topics = tuple(msgspec.structs.replace(topic, dispatch_rate=Rate(messages=1)) for topic in case.topology.topics)
     case = msgspec.structs.replace(case, topology=msgspec.structs.replace(case.topology, topics=topics))
     assert (
-        codes_of(trial(IgnoredOnExclusiveAndFailover, delivered((1_000, 1_000), kind="Exclusive").done(), case)) == []
+        codes_of(trial(ignored_on_exclusive_and_failover, delivered((1_000, 1_000), kind="Exclusive").done(), case))
+        == []
     )
 
 
@@ -48,13 +50,13 @@ def test_a_message_stored_after_its_time_tells_nothing() -> None:
     story.at(1_500)
     stored(story, 0, 1_000)
     story.message(0)
-    check = trial(IgnoredOnExclusiveAndFailover, story.done(), delayed_case())
+    check = trial(ignored_on_exclusive_and_failover, story.done(), delayed_case())
     assert (codes_of(check), check.exercised) == ([], 0)
     assert "stored after its delivery time" in check.undecided_because
 
 
 def test_shared_consumer_has_to_wait() -> None:
-    check = trial(IgnoredOnExclusiveAndFailover, delivered((1_000, 1_000)).done(), delayed_case())
+    check = trial(ignored_on_exclusive_and_failover, delivered((1_000, 1_000)).done(), delayed_case())
     assert (codes_of(check), check.exercised) == ([], 0)
 
 
@@ -65,7 +67,7 @@ def test_exclusive_consumer_that_came_late_may_get_it_late() -> None:
     story.subscribed(initialPosition="Earliest")
     story.flow(10)
     story.message(0)
-    assert codes_of(trial(IgnoredOnExclusiveAndFailover, story.done(), delayed_case())) == []
+    assert codes_of(trial(ignored_on_exclusive_and_failover, story.done(), delayed_case())) == []
 
 
 def test_exclusive_consumer_whose_permits_were_used_up_may_get_it_late() -> None:
@@ -79,7 +81,7 @@ def test_exclusive_consumer_whose_permits_were_used_up_may_get_it_late() -> None
     story.message(0)
     story.at(1_500).flow(1)
     story.message(1)
-    assert codes_of(trial(IgnoredOnExclusiveAndFailover, story.done(), delayed_case())) == []
+    assert codes_of(trial(ignored_on_exclusive_and_failover, story.done(), delayed_case())) == []
 
 
 def test_exclusive_consumer_that_owes_permits_for_a_batch_may_get_it_late() -> None:
@@ -93,4 +95,4 @@ def test_exclusive_consumer_that_owes_permits_for_a_batch_may_get_it_late() -> N
     stored(story, 3, 500)
     story.at(1_500).flow(2)
     story.message(3)
-    assert codes_of(trial(IgnoredOnExclusiveAndFailover, story.done(), delayed_case())) == []
+    assert codes_of(trial(ignored_on_exclusive_and_failover, story.done(), delayed_case())) == []

@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.delayed.sets_deliver_at_time import SetsDeliverAtTime
+from assay_conformance.pulsar.checks.delayed.sets_deliver_at_time import sets_deliver_at_time
 
 
 def _delayed(said_ms: int | None, **asked: int) -> Check:
@@ -17,7 +17,7 @@ def _delayed(said_ms: int | None, **asked: int) -> Check:
     story.producer()
     story.at(100).send(0, **asked)
     story.send_frame(0, meta=Meta(producer_name="p", sequence_id=0, deliver_at_ms=said_ms))
-    return trial(SetsDeliverAtTime, story.done())
+    return trial(sets_deliver_at_time, story.done())
 
 
 @pytest.mark.parametrize(

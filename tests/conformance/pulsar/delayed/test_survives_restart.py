@@ -15,7 +15,7 @@ from assay_conformance.model.event import Stepped
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
 from assay_conformance.model.policy import Rate
-from assay_conformance.pulsar.checks.delayed.survives_restart import SurvivesRestart
+from assay_conformance.pulsar.checks.delayed.survives_restart import survives_restart
 
 RESTART = delayed_case(Step(Who.BROKER, "restart"))
 
@@ -43,12 +43,12 @@ def _restarted(sent_ms: int | None, *, killed: bool = False, **fields: Any) -> S
 
 
 def test_delayed_message_that_comes_after_a_restart_is_accepted() -> None:
-    check = trial(SurvivesRestart, _restarted(1_000).done(), RESTART)
+    check = trial(survives_restart, _restarted(1_000).done(), RESTART)
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_delayed_message_that_is_gone_after_a_restart_is_found() -> None:
-    assert codes_of(trial(SurvivesRestart, _restarted(None).done(), RESTART)) == ["lost"]
+    assert codes_of(trial(survives_restart, _restarted(None).done(), RESTART)) == ["lost"]
 
 
 def test_what_a_subscription_has_passed_by_a_seek_is_not_lost() -> None:
@@ -56,24 +56,24 @@ def test_what_a_subscription_has_passed_by_a_seek_is_not_lost() -> None:
     story.up("SEEK", 1, consumer_id=0, request_id=9)
     story.subscribed(1, kind="Shared", initialPosition="Earliest")
     story.flow(10, conn=1)
-    assert codes_of(trial(SurvivesRestart, story.at(9_000).done(), RESTART)) == []
+    assert codes_of(trial(survives_restart, story.at(9_000).done(), RESTART)) == []
 
 
 def test_delayed_message_that_is_gone_after_its_broker_was_killed_is_found() -> None:
-    check = trial(SurvivesRestart, _restarted(None, killed=True).done(), BROKER_KILLED)
+    check = trial(survives_restart, _restarted(None, killed=True).done(), BROKER_KILLED)
     assert codes_of(check) == ["lost"]
 
 
 def test_delayed_message_that_a_rate_of_dispatch_keeps_back_is_not_lost() -> None:
     topics = tuple(msgspec.structs.replace(topic, dispatch_rate=Rate(messages=1)) for topic in RESTART.topology.topics)
     case = msgspec.structs.replace(RESTART, topology=msgspec.structs.replace(RESTART.topology, topics=topics))
-    assert codes_of(trial(SurvivesRestart, _restarted(None).done(), case)) == []
+    assert codes_of(trial(survives_restart, _restarted(None).done(), case)) == []
 
 
 def test_restart_that_did_not_happen_loses_nothing() -> None:
-    assert codes_of(trial(SurvivesRestart, _restarted(None, skipped="no such broker").done(), RESTART)) == []
+    assert codes_of(trial(survives_restart, _restarted(None, skipped="no such broker").done(), RESTART)) == []
 
 
 def test_message_that_may_still_come_is_not_lost() -> None:
     story = _restarted(None)
-    assert codes_of(trial(SurvivesRestart, story.at(1_500).done(), RESTART)) == []
+    assert codes_of(trial(survives_restart, story.at(1_500).done(), RESTART)) == []

@@ -1,4 +1,4 @@
-"""Delayed delivery: not before its time on Shared and Key_Shared subscriptions, at once on all others.
+"""When entries with a delivery time may be sent, and when they were.
 
 Times are the broker's, which runs on the bench's machine: the wall clock at the start plus the bench's clock since
 then.
@@ -6,80 +6,66 @@ then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import on
-from assay_conformance.checks.dispatches import DispatchLedger
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
-from assay_conformance.model.case import Topic
-from assay_conformance.model.event import Began, Ended, Event, Position, Stored
+from assay_conformance.model.event import Began, Position, Stored
 from assay_conformance.model.policy import DelayedDelivery
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Delivery, Member, Subscription, Supply, Timeline
 
 WAITING_KINDS = ("Shared", "Key_Shared")
 TRACKED_MS = 1_000
 """delayedDeliveryTickTimeMillis by default: the resolution of delivery times, whatever tick a policy sets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """An entry, and when it may be delivered, on the bench's clock."""
+class Due(NamedTuple):
+    """An entry and its time. `earliest_ns`: when it may be sent; `latest_ns`: when it has certainly been, if a consumer
+    could take it."""
 
     stored: Stored
     at_ns: int
+    earliest_ns: int
+    latest_ns: int
 
     @property
     def name(self) -> str:
+        """Ledger and entry."""
         return self.stored.id.name
 
 
-class DelayCheck(DispatchLedger):
-    """Knows when every stored entry is due; a topic with delayed delivery disabled has none that are delayed."""
+def delayed(timeline: Timeline) -> dict[tuple[str, Position], Due]:
+    """Every entry with a delivery time, by topic and place; none of a topic with delayed delivery disabled."""
+    topology = timeline.view.case.topology
+    policies = {topic.name: topology.policies_of(topic).delayed_delivery for topic in topology.topics}
+    began = next(iter(timeline.events.of(Began)), None)
+    found = dict[tuple[str, Position], Due]()
+    for stored in timeline.events.of(Stored):
+        policy = policies.get(base_topic(stored.topic)) or DelayedDelivery()
+        if stored.meta.deliver_at_ms and policy.active:
+            at_ns = (stored.meta.deliver_at_ms - (0 if began is None else began.unix_ms)) * MS
+            earliest_ns = at_ns - (0 if topology.settings.delayed_strict else policy.tick_ms) * MS
+            latest_ns = at_ns + 2 * max(policy.tick_ms, TRACKED_MS) * MS + TOLERANCES["answer"].slack_ns
+            found[stored.topic, stored.id.position] = Due(stored, at_ns, earliest_ns, latest_ns)
+    return found
 
-    needs = (Trait.DELAYED,)
 
-    def start(self) -> None:
-        super().start()
-        topology = self.view.case.topology
-        self._unix_ms = 0
-        self.end: Ended | None = None
-        self.due: dict[tuple[str, Position], Due] = {}
-        self._policies = {topic.name: self._policy_of(topic) for topic in topology.topics}
-        self._is_strict = topology.settings.delayed_strict
+class SentDelayed(NamedTuple):
+    """An entry with a delivery time that was sent."""
 
-    @on(Began)
-    def began(self, event: Began) -> None:
-        self._unix_ms = event.unix_ms
+    due: Due
+    subscription: Subscription
+    member: Member
+    delivery: Delivery
+    supply: Supply
 
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self.end = event
 
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if event.meta.deliver_at_ms and self.policy(event.topic).active:
-            due = Due(event, (event.meta.deliver_at_ms - self._unix_ms) * MS)
-            self.due[event.topic, event.id.position] = due
-
-    def policy(self, topic: str) -> DelayedDelivery:
-        return self._policies.get(base_topic(topic), DelayedDelivery())
-
-    def earliest_ns(self, due: Due) -> int:
-        """Return when it may be delivered: at its time with strict delivery, else a tick earlier."""
-        early_ms = 0 if self._is_strict else self.policy(due.stored.topic).tick_ms
-        return due.at_ns - early_ms * MS
-
-    def latest_ns(self, due: Due) -> int:
-        """Return when it has certainly been delivered, if a consumer could take it."""
-        coarse_ms = max(self.policy(due.stored.topic).tick_ms, TRACKED_MS)
-        return due.at_ns + 2 * coarse_ms * MS + TOLERANCES["answer"].slack_ns
-
-    def quiet_or_undecided(self, start: Event, end: Event, tolerance: Tolerance) -> bool:
-        if self.tracker.load.quiet(start.t_ns, end.t_ns, tolerance):
-            return True
-        self.undecided("the machine was too busy to decide why a message was delayed")
-        return False
-
-    def _policy_of(self, topic: Topic) -> DelayedDelivery:
-        return self.view.case.topology.policies_of(topic).delayed_delivery or DelayedDelivery()
+def sent_delayed(timeline: Timeline, *, waiting: bool) -> Iterator[SentDelayed]:
+    """All of them, subscription by subscription: on those that wait for the time, or on the others."""
+    due = delayed(timeline)
+    for subscription in timeline.steady_subscriptions if due else ():
+        for member, delivery in subscription.served:
+            its = due.get((subscription.topic, delivery.position))
+            if its is not None and (subscription.kind_at(delivery.frame) in WAITING_KINDS) is waiting:
+                supply = timeline.broker_account(member.session).supplies[delivery.frame.seq]
+                yield SentDelayed(its, subscription, member, delivery, supply)

@@ -2,61 +2,101 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import Group, Member
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.event import Frame, Position
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.delayed._due import WAITING_KINDS, DelayCheck, Due
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from assay_conformance.checks.occasions import Trait
+from assay_conformance.pulsar.checks.delayed._due import Due, SentDelayed, sent_delayed
+from assay_conformance.pulsar.timeline import MS, Delivery, Exercised, Says, Timeline, breach, check, each, ms
 
 OUT_OF_TURN_NS = 100 * MS
 """Entries that are due together leave in one read, in stored order: only entries further apart are compared."""
 
 
-class NotBeforeDeliverAtTime(DelayCheck):
-    """No entry is sent early. The order of due entries is judged where one consumer could take them all."""
+class _Passed(NamedTuple):
+    """An entry that was sent behind `other`, which is due later, though it was there by then."""
 
-    requirement = RequirementId("delayed.not-before-deliver-at-time")
+    sent: SentDelayed
+    other: Due
+    before: Delivery
 
-    def start(self) -> None:
-        super().start()
-        self._sent: dict[Group, list[tuple[Due, Frame]]] = {}
 
-    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        due = self.due.get((group.topic, position))
-        if group.kind not in WAITING_KINDS or due is None:
+@check("delayed.not-before-deliver-at-time", sees_plain=[Trait.DELAYED])
+def not_before_deliver_at_time(timeline: Timeline) -> Says:
+    """delayed.not-before-deliver-at-time: no entry is sent early, and those that are due leave in order of their times.
+    Order is judged where one consumer could take them all."""
+    sent = [*sent_delayed(timeline, waiting=True)]
+    yield from each(sent, _is_early, timeline)
+    yield from each(_passed(sent), _is_out_of_turn, timeline)
+
+
+def _is_early(timeline: Timeline, sent: SentDelayed) -> Says:
+    due, frame = sent.due, sent.delivery.frame
+    if timeline.bounds.is_before("nack-early", due.earliest_ns, frame.t_ns):
+        yield breach(
+            "early",
+            f"{sent.subscription}: entry {due.name} has a delivery time of {ms(due.at_ns)}; expected it no earlier "
+            f"than {ms(due.earliest_ns)}; it was sent to {sent.member} at {ms(frame.t_ns)}",
+            due.stored,
+            frame,
+        )
+    elif due.stored.t_ns < due.earliest_ns:
+        yield Exercised(frame)
+
+
+class _Line:
+    """Of one subscription, what was sent while one consumer could take more, in order."""
+
+    def __init__(self) -> None:
+        self._sent: list[SentDelayed] = []
+        self._latest_ns: list[int] = []
+        """The latest time of what was sent so far, each in its turn."""
+        self._due: set[int] = set()
+
+    def passes(self, sent: SentDelayed) -> Iterator[_Passed]:
+        """The first that passed this one. What was redelivered, for example to a group whose consumers all left, has no
+        turn."""
+        due, frame = sent.due, sent.delivery.frame
+        end = bisect_left(self._sent, frame.t_ns - OUT_OF_TURN_NS, key=_sent_ns)
+        if id(due) in self._due or not end or self._latest_ns[end - 1] <= due.at_ns:
             return
-        earliest_ns = self.earliest_ns(due)
-        if frame.t_ns < earliest_ns - TOLERANCES["nack-early"].slack_ns:
-            self.breach(
-                "early",
-                f"{group}: entry {due.name} has a delivery time of {ms(due.at_ns)}; expected it no earlier than "
-                f"{ms(earliest_ns)}; it was sent to {member} at {ms(frame.t_ns)}",
-                due.stored,
-                frame,
-            )
-        elif due.stored.t_ns < earliest_ns:
-            self.exercise(frame)
-        if position not in group.unacked and position not in group.acked:
-            self._judge_order(group, member, due, frame)
+        there = bisect_right(self._sent, due.stored.t_ns, key=_sent_ns)
+        passed = (other for other in self._sent[there:end] if other.due.at_ns > due.at_ns)
+        yield from (_Passed(sent, other.due, other.delivery) for other in islice(passed, 1))
 
-    def _judge_order(self, group: Group, member: Member, due: Due, frame: Frame) -> None:
-        earlier = self._sent.setdefault(group, [])
-        if any(other is due for other, _ in earlier):
-            return  # It was redelivered, for example to a group whose consumers all left.
-        for other, before in earlier:
-            passed = other.at_ns > due.at_ns and frame.t_ns - before.t_ns > OUT_OF_TURN_NS
-            if not passed or due.stored.t_ns >= before.t_ns:
-                continue
-            # A broker that got no CPU time finds them due together.
-            if self.quiet_or_undecided(due.stored, frame, TOLERANCES["answer"]):
-                self.breach(
-                    "out-of-turn",
-                    f"{group}: entry {due.name}, due at {ms(due.at_ns)}, was sent at {ms(frame.t_ns)}; expected it "
-                    f"before {other.name}, due at {ms(other.at_ns)}, which was sent at {ms(before.t_ns)}",
-                    before,
-                    frame,
-                )
-                break
-        if len(group.members) == 1 and member.permits > 1:
-            earlier.append((due, frame))
+    def add(self, sent: SentDelayed) -> None:
+        """Take what the next ones are compared with."""
+        self._sent.append(sent)
+        self._latest_ns.append(max([sent.due.at_ns, *self._latest_ns[-1:]]))
+        self._due.add(id(sent.due))
+
+
+def _sent_ns(sent: SentDelayed) -> int:
+    return sent.delivery.frame.t_ns
+
+
+def _passed(sent: list[SentDelayed]) -> Iterator[_Passed]:
+    lines: dict[int, _Line] = {}
+    for one in sent:
+        line, frame = lines.setdefault(id(one.subscription), _Line()), one.delivery.frame
+        if one.delivery.is_repeat or one.subscription.is_acked(one.delivery.position, frame):
+            continue
+        yield from line.passes(one)
+        members = [member for member in one.subscription.members if member.joined.seq < frame.seq]
+        if len(members) == 1 and one.supply.outstanding > 1:
+            line.add(one)
+
+
+def _is_out_of_turn(timeline: Timeline, passed: _Passed) -> Says:
+    (due, subscription, _, delivery, _), other, before = passed
+    # A broker that got no CPU time finds them due together.
+    timeline.bounds.check_fair("answer", due.stored.t_ns, delivery.frame.t_ns, what="why a message was delayed")
+    yield breach(
+        "out-of-turn",
+        f"{subscription}: entry {due.name}, due at {ms(due.at_ns)}, was sent at {ms(delivery.frame.t_ns)}; expected it "
+        f"before {other.name}, due at {ms(other.at_ns)}, which was sent at {ms(before.frame.t_ns)}",
+        before.frame,
+        delivery.frame,
+    )

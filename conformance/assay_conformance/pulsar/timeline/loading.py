@@ -1,0 +1,20 @@
+"""When a broker loads a topic again: what it keeps in memory only is lost then."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.loading import Loads
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Fired, Stepped
+from assay_conformance.pulsar.timeline.events import Events
+
+
+def reloads(case: Case, events: Events, topic: str) -> list[Stepped | Fired]:
+    """Steps and faults of a Case that load a topic again, as they happened, in order."""
+    loads, found = Loads(case), list[Stepped | Fired]()
+    happened: list[Stepped | Fired] = [*events.of(Fired), *(step for step in events.of(Stepped) if not step.skipped)]
+    for event in sorted(happened, key=lambda one: one.seq):
+        before = loads.of(topic)
+        loads.see(event)
+        if loads.of(topic) > before:
+            found.append(event)
+    return found
