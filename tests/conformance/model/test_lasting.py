@@ -8,7 +8,7 @@ import pytest
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.fault import Delay, Fault, Hold, Until
+from assay_conformance.model.fault import Delay, Fault, Hold, Resegment, Until
 from assay_conformance.model.lasting import may_last_ms
 
 
@@ -33,6 +33,13 @@ def test_what_a_fault_holds_back_is_waited_for() -> None:
     held = Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(after_ms=300))
     late = Fault(trigger=down("SEND_RECEIPT"), action=Delay(200))
     assert may_last_ms(_case(faults=(held, late))) == 500
+
+
+def test_pieces_of_what_is_sent_come_one_after_the_other() -> None:
+    plan = Schedule()
+    plan.send(1, count=20, size=1_000)
+    dividing = Fault(trigger=down("CONNECTED"), action=Resegment(piece_bytes=100, gap_ms=5))
+    assert may_last_ms(_case(plan, faults=(dividing,))) == 5 + 1_000
 
 
 def test_the_longest_of_the_clients_own_times_is_waited_for() -> None:
