@@ -32,7 +32,9 @@ from assay_conformance.pulsar.timeline.consumers import (
     known_owner,
 )
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
+from assay_conformance.pulsar.timeline.handshakes import Handshake
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
+from assay_conformance.pulsar.timeline.migrations import Migration, clusters
 from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
 from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, Supply, charged
 from assay_conformance.pulsar.timeline.producers import (
@@ -86,10 +88,12 @@ __all__ = [
     "Exercised",
     "Fit",
     "Grant",
+    "Handshake",
     "InFlight",
     "Judged",
     "Leaving",
     "Member",
+    "Migration",
     "NotJudged",
     "Offer",
     "Parting",
@@ -117,6 +121,7 @@ __all__ = [
     "breach",
     "charged",
     "check",
+    "clusters",
     "each",
     "either",
     "ended_ns",

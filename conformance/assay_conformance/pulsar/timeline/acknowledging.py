@@ -9,12 +9,12 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame, Invoke, Overdue
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
+from assay_conformance.pulsar.timeline.connecting import Connecting
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession
-from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.requests import Answers
 
 
-class Acknowledging(Consuming):
+class Acknowledging(Connecting):
     """The acknowledgments' part of a timeline."""
 
     def __init__(self, view: View) -> None:
@@ -43,19 +43,8 @@ class Acknowledging(Consuming):
     def agreed_version(self, conn: int, at: Event) -> int | None:
         """The lower one of the protocol versions that both sides of a connection had named by an event; None before
         the broker had."""
-        found = self._versions.get(conn)
-        return found[1] if found is not None and found[0].seq <= at.seq else None
-
-    @cached_property
-    def _versions(self) -> dict[int, tuple[Frame, int]]:
-        asked = {one.conn: one for one in self.events.frames("CONNECT") if one.from_sender}
-        found = {}
-        for answer in self.events.frames("CONNECTED"):
-            if answer.to_receiver:
-                version = int(answer.fields.get("protocol_version", 0))
-                ours = asked[answer.conn].fields.get("protocol_version", 0) if answer.conn in asked else version
-                found[answer.conn] = (answer, min(version, int(ours)))
-        return found
+        found = self.handshakes.on(conn)
+        return found.version if found is not None and found.is_before(at) else None
 
     def ack_response(self, ack: Frame) -> Frame | None:
         """The first ACK_RESPONSE to an ACK that was written to its client."""

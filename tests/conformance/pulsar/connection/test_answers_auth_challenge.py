@@ -10,7 +10,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.pulsar.checks.connection.answers_auth_challenge import AnswersAuthChallenge
+from assay_conformance.pulsar.checks.connection.answers_auth_challenge import answers_auth_challenge
 
 
 def _challenged(*, answer: dict[str, str] | None, at_ms: int = 20, opened_with: str = "01") -> Check:
@@ -23,7 +23,7 @@ def _challenged(*, answer: dict[str, str] | None, at_ms: int = 20, opened_with: 
         story.at(at_ms).up("AUTH_RESPONSE", fields={"response": {"auth_method_name": "token", **answer}})
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"tokens": "first,second"}))
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"tokens"}))
-    return trial(AnswersAuthChallenge, story.at(5_000).done(), case, facts)
+    return trial(answers_auth_challenge, story.at(5_000).done(), case, facts)
 
 
 def test_fresh_credentials_at_once_are_accepted() -> None:

@@ -11,7 +11,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.event import Sides
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.pulsar.checks.connection.answers_ping import AnswersPing
+from assay_conformance.pulsar.checks.connection.answers_ping import answers_ping
 
 
 def _pinged() -> Script:
@@ -24,24 +24,24 @@ def _pinged() -> Script:
 def test_prompt_pong_is_accepted() -> None:
     story = _pinged()
     story.up("PONG")
-    check = trial(AnswersPing, story.done())
+    check = trial(answers_ping, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_late_pong_is_found() -> None:
     story = _pinged()
     story.at(2000).up("PONG")
-    assert codes_of(trial(AnswersPing, story.done())) == ["late"]
+    assert codes_of(trial(answers_ping, story.done())) == ["late"]
 
 
 def test_missing_pong_is_found() -> None:
-    assert codes_of(trial(AnswersPing, _pinged().at(2000).done())) == ["no-pong"]
+    assert codes_of(trial(answers_ping, _pinged().at(2000).done())) == ["no-pong"]
 
 
 def test_ping_right_before_a_cut_proves_nothing() -> None:
     story = _pinged()
     story.cut()
-    check = trial(AnswersPing, story.at(2000).done())
+    check = trial(answers_ping, story.at(2000).done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -49,7 +49,7 @@ def test_ping_that_never_reached_the_client_is_not_judged() -> None:
     story = Script()
     story.connected()
     story.down("PING", sides=Sides.SENDER)
-    assert codes_of(trial(AnswersPing, story.at(2000).done())) == []
+    assert codes_of(trial(answers_ping, story.at(2000).done())) == []
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_ping_that_never_reached_the_client_is_not_judged() -> None:
 )
 def test_pong_is_not_judged_where_the_broker_may_not_read(topology: Topology) -> None:
     case = msgspec.structs.replace(ANY_CASE, topology=topology)
-    assert codes_of(trial(AnswersPing, _pinged().at(2000).done(), case)) == []
+    assert codes_of(trial(answers_ping, _pinged().at(2000).done(), case)) == []

@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.connection._negotiated import agreed
 
-from assay_conformance.pulsar.checks.connection.no_checksum_to_old_broker import NoChecksumToOldBroker
+from assay_conformance.pulsar.checks.connection.no_checksum_to_old_broker import no_checksum_to_old_broker
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ def test_sends_carry_a_checksum_from_version_6_on(
 ) -> None:
     story = agreed(version)
     story.send_frame(0, fields=fields)
-    assert judged(NoChecksumToOldBroker, story) == said
+    assert judged(no_checksum_to_old_broker, story) == said

@@ -7,7 +7,7 @@ from tests.conformance.pulsar._identity import judged
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Opened
-from assay_conformance.pulsar.checks.connection.request_ids_unique import RequestIdsUnique
+from assay_conformance.pulsar.checks.connection.request_ids_unique import request_ids_unique
 
 
 def _requests(*ids: int, conns: tuple[int, ...] = (0, 0, 0)) -> Script:
@@ -18,11 +18,11 @@ def _requests(*ids: int, conns: tuple[int, ...] = (0, 0, 0)) -> Script:
 
 
 def test_requests_with_ids_of_their_own_are_accepted() -> None:
-    assert judged(_requests(0, 1, 2), RequestIdsUnique) == ([], 2)
+    assert judged(_requests(0, 1, 2), request_ids_unique) == ([], 2)
 
 
 def test_request_id_that_comes_again_is_found() -> None:
-    assert judged(_requests(0, 1, 0), RequestIdsUnique) == (["used-twice"], 1)
+    assert judged(_requests(0, 1, 0), request_ids_unique) == (["used-twice"], 1)
 
 
 def _came_back(*asked: tuple[str, int], url: str = "pulsar://b:0") -> Script:
@@ -44,13 +44,13 @@ def test_lookups_at_a_cluster_that_a_topic_went_to_are_counted_anew() -> None:
     story.up("LOOKUP", request_id=1)
     story.down("TOPIC_MIGRATED", fields={"brokerServiceUrl": url, "resource_type": "Producer", "resource_id": 0})
     story.up("LOOKUP", request_id=1)
-    assert judged(story, RequestIdsUnique)[0] == []
+    assert judged(story, request_ids_unique)[0] == []
 
 
 @pytest.mark.parametrize("first", ["LOOKUP", "PARTITIONED_METADATA"])
 def test_lookups_at_a_cluster_that_was_known_before_are_counted_side_by_side(first: str) -> None:
     story = _came_back((first, 6), ("LOOKUP", 2), ("PARTITIONED_METADATA", 7), ("LOOKUP", 6), ("LOOKUP", 7))
-    assert judged(story, RequestIdsUnique) == ([], 4)
+    assert judged(story, request_ids_unique) == ([], 4)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_lookups_at_a_cluster_that_was_known_before_are_counted_side_by_side(fir
     ids=["three", "no brokers looked up", "no lookups", "another cluster"],
 )
 def test_request_id_that_comes_again_where_a_topic_went_is_found(asked: tuple[tuple[str, int], ...], url: str) -> None:
-    assert judged(_came_back(*asked, url=url), RequestIdsUnique)[0] == ["used-twice"]
+    assert judged(_came_back(*asked, url=url), request_ids_unique)[0] == ["used-twice"]
 
 
 def test_another_connection_may_use_the_same_ids() -> None:
-    assert judged(_requests(0, 0, conns=(0, 1)), RequestIdsUnique) == ([], 0)
+    assert judged(_requests(0, 0, conns=(0, 1)), request_ids_unique) == ([], 0)
 
 
 def test_lookups_may_be_counted_apart() -> None:
     story = _requests(0)
     story.up("PRODUCER", request_id=0, producer_id=0)
-    assert judged(story, RequestIdsUnique) == ([], 1)
+    assert judged(story, request_ids_unique) == ([], 1)

@@ -1,80 +1,55 @@
-"""AUTH_CHALLENGE during a connection asks for new credentials (PIP-55)."""
+"""connection.answers-auth-challenge"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.model.event import Closed, Ended, Event, Frame
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class AnswersAuthChallenge(TimedCheck):
-    """An AUTH_CHALLENGE is answered at once, with credentials, and with new ones where the client has some."""
+def _challenges(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
+    """Every AUTH_CHALLENGE that came when none was open on its connection, and the AUTH_RESPONSE behind it."""
+    open_ones: dict[int, Frame] = {}
+    for frame in timeline.events.frames("AUTH_CHALLENGE", "AUTH_RESPONSE"):
+        if frame.command == "AUTH_CHALLENGE" and frame.to_receiver:
+            open_ones.setdefault(frame.conn, frame)
+        elif frame.command == "AUTH_RESPONSE" and frame.from_sender and frame.conn in open_ones:
+            yield open_ones.pop(frame.conn), frame
+    yield from ((challenge, None) for challenge in open_ones.values())
 
-    requirement = RequirementId("connection.answers-auth-challenge")
-    needs = ((Frame, "AUTH_CHALLENGE"),)
 
-    def start(self) -> None:
-        self._auth_data: dict[int, object] = {}
-        """Connection -> the credentials of its CONNECT."""
-        self._challenged: dict[int, Frame] = {}
-        *_, last = str(self.view.setting("client", "tokens") or "").split(",")
-        self._last = last.encode().hex()
-        """The last credentials of the list, after which there are no new ones; every CONNECT takes the next."""
-
-    @on(Frame, "CONNECT")
-    def opened(self, event: Frame) -> None:
-        if from_client(event):
-            self._auth_data[event.conn] = event.fields.get("auth_data")
-
-    @on(Frame, "AUTH_CHALLENGE")
-    def challenged(self, event: Frame) -> None:
-        if to_client(event):
-            self._challenged.setdefault(event.conn, event)
-
-    @on(Frame, "AUTH_RESPONSE")
-    def answered(self, event: Frame) -> None:
-        challenge = self._challenged.pop(event.conn, None) if from_client(event) else None
-        if challenge is None:
-            return
-        self.exercise(event)
-        self._late(challenge, event, event.t_ns)
-        response = event.fields.get("response") or {}
-        auth_data = response.get("auth_data") if isinstance(response, dict) else None
-        if auth_data is None:
-            self._wrong(challenge, event, "no-credentials", "the AUTH_RESPONSE at {} carries none")
-        elif auth_data == self._auth_data.get(event.conn) and auth_data != self._last:
-            self._wrong(challenge, event, "old-credentials", "the AUTH_RESPONSE at {} repeats those of CONNECT")
-
-    @on(Closed)
-    def closed(self, event: Closed) -> None:
-        challenge = self._challenged.pop(event.conn, None)
-        if challenge is not None:
-            self._late(challenge, event, event.t_ns)
-
-    @on(Ended)
-    def case_ended(self, event: Ended) -> None:
-        for challenge in self._challenged.values():
-            self._late(challenge, event, event.t_ns)
-
-    def _wrong(self, challenge: Frame, event: Frame, code: str, came: str) -> None:
-        self.breach(
-            code,
-            f"connection {challenge.conn} got AUTH_CHALLENGE at {ms(challenge.t_ns)}; expected new credentials; "
-            f"{came.format(ms(event.t_ns))}",
-            challenge,
-            event,
+@check("connection.answers-auth-challenge", of=_challenges)
+def answers_auth_challenge(timeline: Timeline, challenged: tuple[Frame, Frame | None]) -> Says:
+    """connection.answers-auth-challenge: an AUTH_CHALLENGE during a connection (PIP-55) is answered at once, with
+    credentials, and with new ones where the client has some."""
+    challenge, response = challenged
+    since = f"connection {challenge.conn} got AUTH_CHALLENGE at {ms(challenge.t_ns)}"
+    if response is not None:
+        yield Exercised(response)
+        wrong = _wrong(timeline, response)
+        if wrong is not None:
+            code, came = wrong
+            came = f"the AUTH_RESPONSE at {ms(response.t_ns)} {came}"
+            yield breach(code, f"{since}; expected new credentials; {came}", *challenged)
+    seen = response or timeline.closed(challenge.conn) or timeline.ended
+    if timeline.bounds.is_missing("answer", challenge.t_ns, seen.t_ns, what="an AUTH_RESPONSE"):
+        yield breach(
+            "no-answer",
+            f"{since}; expected AUTH_RESPONSE at once, since the broker closes the connection without one; none had "
+            f"left by {ms(seen.t_ns)}",
+            *(challenge, seen),
         )
 
-    def _late(self, challenge: Frame, event: Event, seen_ns: int) -> None:
-        if late("answer", challenge.t_ns, seen_ns):
-            self.overdue(
-                "answer",
-                challenge.t_ns,
-                seen_ns,
-                "no-answer",
-                f"connection {challenge.conn} got AUTH_CHALLENGE at {ms(challenge.t_ns)}; expected AUTH_RESPONSE at "
-                f"once, since the broker closes the connection without one; none had left by {ms(seen_ns)}",
-                challenge,
-                event,
-            )
+
+def _wrong(timeline: Timeline, response: Frame) -> tuple[str, str] | None:
+    """What is wrong with its credentials. Every CONNECT takes the next of the list, and the last can only be
+    repeated."""
+    connects = [one for one in timeline.events.frames("CONNECT") if one.conn == response.conn and one.from_sender]
+    answer = response.fields.get("response") or {}
+    given = answer.get("auth_data") if isinstance(answer, dict) else None
+    *_, last = str(timeline.view.setting("client", "tokens") or "").split(",")
+    if given is None:
+        return "no-credentials", "carries none"
+    is_repeated = bool(connects) and given == connects[-1].fields.get("auth_data")
+    return ("old-credentials", "repeats those of CONNECT") if is_repeated and given != last.encode().hex() else None

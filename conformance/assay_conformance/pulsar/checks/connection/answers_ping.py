@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Iterator
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.model.event import Closed, Frame
+from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import TOLERANCES, Exercised, Says, Timeline, breach, check, ms
 
 NO_PONG = "no-pong"
 """The code for a PING that gets no answer at all: such a client answers nothing."""
 
 
-class AnswersPing(Check):
-    """Each PING written to the client is answered by a PONG at once: no timer is involved.
+def _pings(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
+    """Every PING that was written to a client, and its PONG: the next of its connection that answers no earlier one."""
+    waiting: dict[int, deque[Frame]] = defaultdict(deque)
+    for frame in timeline.events.frames("PING", "PONG") if timeline.view.is_read_at_once() else ():
+        if frame.command == "PING" and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
+            waiting[frame.conn].append(frame)
+        elif frame.command == "PONG" and frame.dir is Direction.TO_BROKER and frame.from_sender and waiting[frame.conn]:
+            yield waiting[frame.conn].popleft(), frame
+    for pings in waiting.values():
+        yield from ((ping, None) for ping in pings)
+
+
+@check("connection.answers-ping", of=_pings, sees_plain=[(Frame, "PING")])
+def answers_ping(timeline: Timeline, pinged: tuple[Frame, Frame | None]) -> Says:
+    """connection.answers-ping: each PING written to the client is answered by a PONG at once: no timer is involved.
 
     Not judged where a publish rate stops the broker from reading, since it is then unknown when PONG was written.
     """
-
-    requirement = RequirementId("connection.answers-ping")
-    needs = ((Frame, "PING"),)
-
-    def start(self) -> None:
-        self._waiting: dict[int, deque[Frame]] = {}
-        self._read_at_once = self.view.is_read_at_once()
-
-    @on(Frame, "PING")
-    def ping(self, event: Frame) -> None:
-        if event.dir is Direction.TO_CLIENT and event.to_receiver and self._read_at_once:
-            self._waiting.setdefault(event.conn, deque()).append(event)
-
-    @on(Frame, "PONG")
-    def pong(self, event: Frame) -> None:
-        waiting = self._waiting.get(event.conn)
-        if event.dir is not Direction.TO_BROKER or not event.from_sender or not waiting:
-            return
-        ping = waiting.popleft()
-        self.exercise(ping)
-        self._judge(ping, event.t_ns, "late", f"it came at {ms(event.t_ns)}", event)
-
-    def finish(self) -> None:
-        for conn, waiting in self._waiting.items():
-            closed = self.tracker.closed.get(conn)
-            until_ns = min([self.tracker.end_ns, *([closed.t_ns] if closed else [])])
-            for ping in waiting:
-                self._judge(ping, until_ns, NO_PONG, f"none had come at {ms(until_ns)}", *([closed] if closed else []))
-
-    def _judge(self, ping: Frame, seen_ns: int, code: str, came: str, *proof: Frame | Closed) -> None:
-        tolerance = TOLERANCES["answer"]
-        timing = self.tracker.load.timing(ping.t_ns, ping.t_ns, seen_ns, tolerance)
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge how soon a PING was answered")
-        elif timing is Timing.LATE:
-            self.breach(
-                code,
-                f"connection {ping.conn}: PING was written to the client at {ms(ping.t_ns)}; expected PONG within "
-                f"{tolerance.slack_ms} ms; {came}",
-                ping,
-                *proof,
-            )
+    ping, pong = pinged
+    closed = timeline.closed(ping.conn) if pong is None else None
+    seen_ns = timeline.bounds.until(closed) if pong is None else pong.t_ns
+    if pong is not None:
+        yield Exercised(ping)
+    if timeline.bounds.is_overdue("answer", ping.t_ns, seen_ns, what="a PONG"):
+        came = f"none had come at {ms(seen_ns)}" if pong is None else f"it came at {ms(seen_ns)}"
+        yield breach(
+            NO_PONG if pong is None else "late",
+            f"connection {ping.conn}: PING was written to the client at {ms(ping.t_ns)}; expected PONG within "
+            f"{TOLERANCES['answer'].slack_ms} ms; {came}",
+            *(ping, pong, closed),
+        )

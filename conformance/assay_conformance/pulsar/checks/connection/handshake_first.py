@@ -2,61 +2,62 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
-
-_TO_CLIENT = Direction.TO_CLIENT
-_HANDSHAKE = ("CONNECT", "AUTH_RESPONSE")
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class HandshakeFirst(Check):
-    """The first frame is CONNECT, and the client sends no other before CONNECTED was written to it.
+class _Written(NamedTuple):
+    """What a client wrote: ahead of CONNECTED, or first behind it. `connect`: the first frame, where it is CONNECT."""
+
+    frame: Frame
+    connect: Frame | None
+    is_connected: bool
+
+
+def _first_frames(timeline: Timeline) -> Iterator[_Written]:
+    """Of every connection, up to the first behind CONNECTED."""
+    connected: set[int] = set()
+    used: set[int] = set()
+    connects: dict[int, Frame] = {}
+    for frame in timeline.events.frames():
+        if frame.conn in used:
+            continue
+        if frame.dir is Direction.TO_CLIENT:
+            if frame.command == "CONNECTED" and frame.to_receiver:
+                connected.add(frame.conn)
+        elif frame.from_sender:
+            is_connected = frame.conn in connected
+            yield _Written(frame, connects.get(frame.conn), is_connected)
+            if is_connected:
+                used.add(frame.conn)
+            elif frame.command == "CONNECT":
+                connects.setdefault(frame.conn, frame)
+
+
+@check("connection.handshake-first", of=_first_frames)
+def handshake_first(timeline: Timeline, written: _Written) -> Says:
+    """connection.handshake-first: the first frame is CONNECT, and the client sends no other before CONNECTED was
+    written to it, but for the AUTH_RESPONSE of the handshake.
 
     That holds also after a refusal (ERROR instead of CONNECTED), when the connection cannot be used.
     """
-
-    requirement = RequirementId("connection.handshake-first")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._connected: set[int] = set()
-        self._connects: dict[int, Frame] = {}
-        self._used: set[int] = set()
-        """Connected connections on which the client has sent something since."""
-
-    @on(Frame)
-    def frame(self, event: Frame) -> None:
-        if event.conn in self._used:
-            return
-        if event.dir is _TO_CLIENT:
-            if event.command == "CONNECTED" and event.to_receiver:
-                self._connected.add(event.conn)
-        elif event.from_sender:
-            if event.conn not in self._connected:
-                self._early(event)
-            else:
-                self._used.add(event.conn)
-                self.exercise(event)
-
-    def _early(self, event: Frame) -> None:
-        connect = self._connects.get(event.conn)
-        if connect is None and event.command == "CONNECT":
-            self._connects[event.conn] = event
-        elif connect is None:
-            self.breach(
-                "something-else-first",
-                f"connection {event.conn}: expected CONNECT as the first frame; {event.command} came at "
-                f"{ms(event.t_ns)}",
-                self.tracker.opened.get(event.conn, event),
-                event,
-            )
-        elif event.command not in _HANDSHAKE or event.command == "CONNECT":
-            self.breach(
-                "before-connected",
-                f"connection {event.conn}: CONNECT was sent at {ms(connect.t_ns)}; expected nothing else before "
-                f"CONNECTED is written to the client; {event.command} left at {ms(event.t_ns)}",
-                connect,
-                event,
-            )
+    frame, connect, is_connected = written
+    if is_connected:
+        yield Exercised(frame)
+    elif connect is None and frame.command != "CONNECT":
+        yield breach(
+            "something-else-first",
+            f"connection {frame.conn}: expected CONNECT as the first frame; {frame.command} came at {ms(frame.t_ns)}",
+            *(timeline.connection(frame.conn).opened, frame),
+        )
+    elif connect is not None and frame.command != "AUTH_RESPONSE":
+        yield breach(
+            "before-connected",
+            f"connection {frame.conn}: CONNECT was sent at {ms(connect.t_ns)}; expected nothing else before CONNECTED "
+            f"is written to the client; {frame.command} left at {ms(frame.t_ns)}",
+            *(connect, frame),
+        )

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.agreed import VersionCheck
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import from_client
+from typing import NamedTuple
+
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.connection._versions import COMMANDS_SINCE, RECEIPTS_SINCE, SEVERAL_IDS_SINCE
+from assay_conformance.pulsar.timeline import Exercised, Handshake, Says, Timeline, breach, check, ms
 
 
-class NegotiatedVersion(VersionCheck):
-    """A connection uses nothing of a protocol version above the lower one of client and broker."""
+class _Needs(NamedTuple):
+    """The protocol version that a command needs; `what` of it does, and the code of a breach."""
 
-    requirement = RequirementId("connection.negotiated-version")
-    skips_plain = True
+    since: int
+    what: str
+    code: str
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        version, _ = self.agreed.get(event.conn, (RECEIPTS_SINCE, event))
-        if not from_client(event) or version >= RECEIPTS_SINCE:
-            return
-        if event.request_id is not None:
-            self._too_new(event, "an ACK with a request id", RECEIPTS_SINCE, "asks-for-receipt")
-        elif len(event.ids) > 1 and version < SEVERAL_IDS_SINCE:
-            self._too_new(event, f"an ACK with {len(event.ids)} ids", SEVERAL_IDS_SINCE, "several-ids")
-        else:
-            self.exercise(event)
 
-    @on(Frame, *COMMANDS_SINCE)
-    def command(self, event: Frame) -> None:
-        since = COMMANDS_SINCE[event.command]
-        if from_client(event) and event.conn in self.agreed and self.agreed[event.conn][0] < since:
-            self._too_new(event, event.command, since, "unknown-command")
+def _needs(frame: Frame) -> _Needs:
+    if frame.command in COMMANDS_SINCE:
+        return _Needs(COMMANDS_SINCE[frame.command], frame.command, "unknown-command")
+    if frame.request_id is not None:
+        return _Needs(RECEIPTS_SINCE, "an ACK with a request id", "asks-for-receipt")
+    return _Needs(SEVERAL_IDS_SINCE if len(frame.ids) > 1 else 0, f"an ACK with {len(frame.ids)} ids", "several-ids")
 
-    def _too_new(self, event: Frame, what: str, since: int, code: str) -> None:
-        version, agreed = self.agreed[event.conn]
-        self.breach(
-            code,
-            f"{what} left on connection {event.conn} at {ms(event.t_ns)}; it needs protocol version {since}; client "
-            f"and broker agreed on {version}",
-            agreed,
-            event,
+
+_NEWEST = max(RECEIPTS_SINCE, *COMMANDS_SINCE.values())
+
+
+@check(
+    "connection.negotiated-version",
+    of=lambda timeline: timeline.handshakes.below(timeline.events, _NEWEST, "ACK", *COMMANDS_SINCE),
+)
+def negotiated_version(timeline: Timeline, written: tuple[Frame, Handshake]) -> Says:
+    """connection.negotiated-version: a connection uses nothing of a protocol version above the lower one of client and
+    broker."""
+    frame, handshake = written
+    needs, version = _needs(frame), handshake.version
+    if version < needs.since:
+        yield breach(
+            needs.code,
+            f"{needs.what} left on connection {frame.conn} at {ms(frame.t_ns)}; it needs protocol version "
+            f"{needs.since}; client and broker agreed on {version}",
+            *(handshake.connected, frame),
         )
+    elif frame.command == "ACK" and version < RECEIPTS_SINCE:
+        yield Exercised(frame)

@@ -1,0 +1,62 @@
+"""Handshakes: what both sides of a connection say before anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.timeline.events import Events
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """The CONNECT of a client, None where the history does not show it, and the CONNECTED that was written to it."""
+
+    connect: Frame | None
+    connected: Frame
+
+    @property
+    def version(self) -> int:
+        """The lower one of the protocol versions that the two name."""
+        theirs = int(self.connected.fields.get("protocol_version", 0))
+        return theirs if self.connect is None else min(theirs, int(self.connect.fields.get("protocol_version", 0)))
+
+    @property
+    def max_message_bytes(self) -> int | None:
+        """The largest message that this broker takes, where it says so."""
+        limit = self.connected.fields.get("max_message_size")
+        return int(limit) if limit else None
+
+    def is_before(self, event: Event) -> bool:
+        """Whether it was over by an event."""
+        return self.connected.seq <= event.seq
+
+
+class Handshakes:
+    """Those of all connections, by number."""
+
+    def __init__(self, events: Events) -> None:
+        connects = {one.conn: one for one in events.frames("CONNECT") if one.from_sender}
+        answers = [one for one in events.frames("CONNECTED") if one.to_receiver]
+        self._found = {one.conn: Handshake(connects.get(one.conn), one) for one in answers}
+
+    def on(self, conn: int) -> Handshake | None:
+        """The one of a connection, whenever it was."""
+        return self._found.get(conn)
+
+    def of(self, frame: Frame) -> Handshake | None:
+        """The one that was over on the connection of a frame when it was written."""
+        found = self._found.get(frame.conn)
+        return found if found is not None and found.is_before(frame) else None
+
+    def below(self, events: Events, version: int, *commands: str) -> Iterator[tuple[Frame, Handshake]]:
+        """What clients wrote of these commands where the version that was agreed upon is a lower one than this."""
+        older = {conn for conn, one in self._found.items() if one.version < version}
+        for frame in events.frames(*commands) if older else ():
+            handshake = self.of(frame) if frame.conn in older and frame.from_sender else None
+            if handshake is not None:
+                yield frame, handshake
+
+    def __iter__(self) -> Iterator[Handshake]:
+        return iter(self._found.values())
