@@ -13,6 +13,7 @@ from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
 from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
+from assay_conformance.pulsar.timeline.letters import Letters
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
 from assay_conformance.pulsar.timeline.producing import Producing
 from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
@@ -271,6 +272,11 @@ class Timeline(Producing, Acknowledging):
             raise UnknownError("a fault changed a SEND: what was receipted is not what was sent")
 
     # --- sends ---
+
+    @cached_property
+    def letters(self) -> Letters:
+        """Copies that clients sent to retry and dead letter topics."""
+        return Letters(self.view, self.events, self.answers)
 
     def sends(self, unit: Unit) -> Iterator[Send]:
         """The sends of the application inside a unit, where they are known."""

@@ -10,25 +10,25 @@ from tests.conformance.pulsar._trials import codes_of
 from tests.conformance.pulsar.dead_letter._letters import refused_twice
 
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.dead_letter.copy_is_complete import DeadLetterCopyIsComplete
+from assay_conformance.pulsar.checks.dead_letter.copy_is_complete import dead_letter_copy_is_complete
 
 
 def test_dead_letter_with_all_of_its_original_is_accepted() -> None:
     story = refused_twice()
     story.posts()
-    check = story.judged(DeadLetterCopyIsComplete)
+    check = story.judged(dead_letter_copy_is_complete)
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_origin_in_the_spelling_of_the_java_client_is_accepted() -> None:
     story = refused_twice()
     story.posts(letter={"ORIGIN_MESSAGE_ID": "", "ORIGIN_MESSAGE_IDY_TIME": "1:0:-1"})
-    assert codes_of(story.judged(DeadLetterCopyIsComplete)) == ["no-origin"]
+    assert codes_of(story.judged(dead_letter_copy_is_complete)) == ["no-origin"]
     story = refused_twice()
     letter = {"REAL_TOPIC": story.full("t"), "ORIGIN_MESSAGE_IDY_TIME": "1:0:-1"}
     meta = Meta(producer_name="letters", sequence_id=0, own_properties=7, letter=letter, key="k")
     story.send_frame(0, producer_id=5, handle=STORED, meta=meta)
-    assert codes_of(story.judged(DeadLetterCopyIsComplete)) == []
+    assert codes_of(story.judged(dead_letter_copy_is_complete)) == []
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_origin_in_the_spelling_of_the_java_client_is_accepted() -> None:
 def test_dead_letter_that_lacks_something_is_found(told: dict[str, Any], code: str) -> None:
     story = refused_twice()
     story.posts(**told)
-    assert codes_of(story.judged(DeadLetterCopyIsComplete)) == [code]
+    assert codes_of(story.judged(dead_letter_copy_is_complete)) == [code]

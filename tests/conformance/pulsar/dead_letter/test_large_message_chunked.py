@@ -12,15 +12,17 @@ from tests.conformance.pulsar.dead_letter._letters import refused_twice
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Fate, Meta, Sides
-from assay_conformance.pulsar.checks.dead_letter.large_message_chunked import LargeMessageChunked
-from assay_conformance.pulsar.checks.dead_letter.original_acked_after_receipt import DeadLetterOriginalAckedAfterReceipt
+from assay_conformance.pulsar.checks.dead_letter.large_message_chunked import large_message_chunked
+from assay_conformance.pulsar.checks.dead_letter.original_acked_after_receipt import (
+    dead_letter_original_acked_after_receipt,
+)
 
 
 def test_large_message_is_a_matter_of_its_own() -> None:
     story = refused_twice(chunk=0)
     story.redeliver_frame(0)
-    assert codes_of(story.judged(LargeMessageChunked)) == ["asked-again"]
-    assert trial(DeadLetterOriginalAckedAfterReceipt, story.events).findings == []
+    assert codes_of(story.judged(large_message_chunked)) == ["asked-again"]
+    assert trial(dead_letter_original_acked_after_receipt, story.events).findings == []
 
 
 def test_large_message_that_is_buried_is_accepted() -> None:
@@ -28,7 +30,7 @@ def test_large_message_that_is_buried_is_accepted() -> None:
     story.posts()
     story.receipt(0, producer_id=5)
     story.acks()
-    check = story.judged(LargeMessageChunked)
+    check = story.judged(large_message_chunked)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -41,7 +43,7 @@ def test_large_message_that_never_comes_again_is_found_unless_it_was_acknowledge
     story.refuse()
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
-    assert codes_of(story.judged(LargeMessageChunked)) == codes
+    assert codes_of(story.judged(large_message_chunked)) == codes
 
 
 @pytest.mark.parametrize("acked", [True, False])
@@ -54,7 +56,7 @@ def test_large_message_that_is_a_letter_does_not_come_again_when_an_earlier_deli
     story.refuse(1)
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
-    assert "never-again" not in codes_of(story.judged(LargeMessageChunked))
+    assert "never-again" not in codes_of(story.judged(large_message_chunked))
 
 
 def test_large_message_does_not_come_again_where_the_permits_for_it_were_lost() -> None:
@@ -64,7 +66,7 @@ def test_large_message_does_not_come_again_where_the_permits_for_it_were_lost() 
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.up("FLOW", consumer_id=0, permits=1_000, sides=Sides.SENDER, fate=Fate.DROPPED)
     story.at(3_000).complete(waiting, count=0)
-    assert codes_of(story.judged(LargeMessageChunked)) == []
+    assert codes_of(story.judged(large_message_chunked)) == []
 
 
 @pytest.mark.parametrize("refused", [None, "before", "behind"])
@@ -82,7 +84,7 @@ def test_letter_a_chunk_of_which_is_refused_is_none(refused: str | None) -> None
         story.receipt(0, producer_id=5)
     story.receipt(0, producer_id=5)
     story.redeliver_frame(0)
-    assert codes_of(story.judged(LargeMessageChunked)) == ([] if refused else ["not-acked"])
+    assert codes_of(story.judged(large_message_chunked)) == ([] if refused else ["not-acked"])
 
 
 @pytest.mark.parametrize("refused", [0, 1])
@@ -103,7 +105,7 @@ def test_letter_of_which_a_refused_chunk_is_sent_again_is_one(refused: int, agai
         _posts_chunk(story, chunk_id, conn=1)
         story.receipt(0, conn=1, producer_id=5)
     story.ack_frame(0, conn=1)
-    assert codes_of(story.judged(LargeMessageChunked)) == codes
+    assert codes_of(story.judged(large_message_chunked)) == codes
 
 
 def _posts_chunk(story: Letters, chunk_id: int, conn: int = 0) -> None:
@@ -126,12 +128,12 @@ def _beyond_its_maximum(*entries: int) -> Letters:
 
 
 def test_large_message_that_came_too_often_and_became_no_letter_is_found() -> None:
-    assert codes_of(_beyond_its_maximum(0, 1).judged(LargeMessageChunked)) == ["not-posted"]
+    assert codes_of(_beyond_its_maximum(0, 1).judged(large_message_chunked)) == ["not-posted"]
 
 
 @pytest.mark.parametrize("entries", [(1,), (1, 0, 0), (1, 1)])
 def test_some_of_the_chunks_of_a_message_make_no_letter(entries: tuple[int, ...]) -> None:
-    assert codes_of(_beyond_its_maximum(*entries).judged(LargeMessageChunked)) == []
+    assert codes_of(_beyond_its_maximum(*entries).judged(large_message_chunked)) == []
 
 
 def test_large_message_of_a_consumer_that_is_not_let_in_again_need_not_come() -> None:
@@ -141,14 +143,14 @@ def test_large_message_of_a_consumer_that_is_not_let_in_again_need_not_come() ->
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.cut()
     story.at(3_000).complete(waiting, count=0)
-    assert codes_of(story.judged(LargeMessageChunked)) == []
+    assert codes_of(story.judged(large_message_chunked)) == []
 
 
 def test_chunks_before_the_last_become_no_letters() -> None:
     story = Letters(chunk=0, chunks=3)
     story.message(0, handle=STORED, redelivery_count=2)
     story.acks()
-    assert codes_of(story.judged(LargeMessageChunked)) == []
+    assert codes_of(story.judged(large_message_chunked)) == []
 
 
 def test_large_message_a_chunk_of_which_was_lost_on_the_way_need_not_come_again() -> None:
@@ -158,4 +160,4 @@ def test_large_message_a_chunk_of_which_was_lost_on_the_way_need_not_come_again(
     story.message(0, handle=STORED, fate=Fate.DROPPED, sides=Sides.SENDER)
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
-    assert codes_of(story.judged(LargeMessageChunked)) == []
+    assert codes_of(story.judged(large_message_chunked)) == []

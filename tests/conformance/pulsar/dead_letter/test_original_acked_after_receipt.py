@@ -15,7 +15,9 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.case import Topology
 from assay_conformance.model.event import Fate, Meta, Sides
-from assay_conformance.pulsar.checks.dead_letter.original_acked_after_receipt import DeadLetterOriginalAckedAfterReceipt
+from assay_conformance.pulsar.checks.dead_letter.original_acked_after_receipt import (
+    dead_letter_original_acked_after_receipt,
+)
 
 
 def test_original_that_goes_with_its_letters_receipt_is_accepted() -> None:
@@ -23,7 +25,7 @@ def test_original_that_goes_with_its_letters_receipt_is_accepted() -> None:
     story.posts()
     story.receipt(0, producer_id=5)
     story.acks()
-    check = story.judged(DeadLetterOriginalAckedAfterReceipt)
+    check = story.judged(dead_letter_original_acked_after_receipt)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -34,7 +36,7 @@ def test_message_that_is_refused_once_more_when_its_letter_has_settled_it_may_be
     story.acks()
     story.refuse(2)
     story.redeliver_frame(0)
-    check = story.judged(DeadLetterOriginalAckedAfterReceipt)
+    check = story.judged(dead_letter_original_acked_after_receipt)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -45,7 +47,7 @@ def test_message_may_be_refused_once_more_while_its_acknowledgment_is_kept_with_
     story.refuse(2)
     story.acks()
     story.redeliver_frame(0)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_message_may_be_refused_once_more_while_its_letter_is_under_way() -> None:
@@ -53,7 +55,7 @@ def test_message_may_be_refused_once_more_while_its_letter_is_under_way() -> Non
     story.posts()
     story.refuse(2)
     story.redeliver_frame(0)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 @pytest.mark.parametrize("receipted_first", [True, False])
@@ -68,7 +70,7 @@ def test_message_that_comes_again_is_settled_by_the_letter_it_has(receipted_firs
     if not receipted_first:
         story.receipt(0, producer_id=5)
     story.acks()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 @pytest.mark.parametrize(("receipted", "codes"), [(True, []), (False, ["acked-first"])])
@@ -88,7 +90,7 @@ def test_letter_for_a_refusal_of_an_earlier_delivery_settles_a_later_one(receipt
     story.redeliver_frame(0)
     story.message(0, handle=STORED, redelivery_count=2)
     story.acks()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == codes
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 
 def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused() -> None:
@@ -97,7 +99,7 @@ def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused
     story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
     story.refuse(2)
     story.redeliver_frame(0)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_original_acknowledged_before_its_letters_receipt_is_found() -> None:
@@ -105,14 +107,14 @@ def test_original_acknowledged_before_its_letters_receipt_is_found() -> None:
     story.posts()
     story.acks()
     story.receipt(0, producer_id=5)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["acked-first"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["acked-first"]
 
 
 def test_original_that_stays_behind_its_letters_receipt_is_found() -> None:
     story = refused_twice()
     story.posts()
     story.receipt(0, producer_id=5)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["not-acked"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-acked"]
 
 
 def test_message_asked_for_again_because_its_letter_was_refused_is_accepted() -> None:
@@ -120,7 +122,7 @@ def test_message_asked_for_again_because_its_letter_was_refused_is_accepted() ->
     story.posts()
     story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
     story.redeliver_frame(0)
-    check = story.judged(DeadLetterOriginalAckedAfterReceipt)
+    check = story.judged(dead_letter_original_acked_after_receipt)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -128,7 +130,7 @@ def test_message_forgotten_when_its_letter_was_refused_is_found() -> None:
     story = refused_twice()
     story.posts()
     story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["not-redelivered"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-redelivered"]
 
 
 def test_message_forgotten_when_the_producer_of_letters_was_refused_is_found() -> None:
@@ -137,13 +139,13 @@ def test_message_forgotten_when_the_producer_of_letters_was_refused_is_found() -
     story.refuse()
     asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ")
     story.down("ERROR", request_id=asked.request_id, fields={"error": "NotAllowedError"})
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["not-redelivered"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-redelivered"]
 
 
 def test_message_at_its_maximum_that_is_asked_for_again_is_found() -> None:
     story = refused_twice()
     story.redeliver_frame(0)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["asked-again"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["asked-again"]
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["asked-again"]), (Fate.DUPLICATED, [])])
@@ -153,7 +155,7 @@ def test_each_copy_of_what_a_fault_repeated_may_be_asked_for(fate: Fate, codes: 
         story.message(0, handle=STORED, redelivery_count=2, fate=fate)
     story.opens()
     story.redeliver_frame(0)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == codes
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 
 def test_message_that_another_consumer_asks_for_is_not_given_back() -> None:
@@ -164,21 +166,21 @@ def test_message_that_another_consumer_asks_for_is_not_given_back() -> None:
     story.posts()
     story.receipt(0, producer_id=5)
     story.acks()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_message_at_its_maximum_of_which_nothing_becomes_is_found() -> None:
     story = Letters()
     story.comes(1)
     story.refuse()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["not-posted"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-posted"]
 
 
 def test_message_that_the_application_acknowledged_after_all_is_none_of_it() -> None:
     story = refused_twice()
     story.complete(story.invoke("ack", CONSUMER, args={"messages": [2]}))
     story.acks()
-    check = story.judged(DeadLetterOriginalAckedAfterReceipt)
+    check = story.judged(dead_letter_original_acked_after_receipt)
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -192,7 +194,7 @@ def test_message_that_is_refused_when_its_retry_letter_has_settled_it_is_not_bur
         story.complete(story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS}))
         story.acks()
     story.refuse()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == codes
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 
 def test_message_that_comes_again_in_spite_of_its_retry_letter_is_to_be_buried() -> None:
@@ -201,14 +203,14 @@ def test_message_that_comes_again_in_spite_of_its_retry_letter_is_to_be_buried()
     story.complete(story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS}))
     story.comes(1)
     story.refuse(2)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["not-posted"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-posted"]
 
 
 def _second_producer(epoch: int) -> Check:
     story = Letters()
     asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="taken", epoch=epoch)
     story.down("ERROR", request_id=asked.request_id, fields={"error": "ProducerBusy"}, fate=Fate.PASSED)
-    return story.judged(DeadLetterOriginalAckedAfterReceipt)
+    return story.judged(dead_letter_original_acked_after_receipt)
 
 
 def test_second_producer_of_letters_under_one_name_is_found() -> None:
@@ -237,7 +239,7 @@ def test_message_whose_letter_may_be_too_large_to_send_may_be_asked_for_again(
         story.refuse(count + 1)
         story.redeliver_frame(0)
     small = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=1_000))
-    assert codes_of(trial(DeadLetterOriginalAckedAfterReceipt, story.at(5_000).done(), small)) == codes
+    assert codes_of(trial(dead_letter_original_acked_after_receipt, story.at(5_000).done(), small)) == codes
 
 
 def test_letter_a_chunk_of_which_a_fault_took_may_have_had_its_receipt() -> None:
@@ -246,7 +248,7 @@ def test_letter_a_chunk_of_which_a_fault_took_may_have_had_its_receipt() -> None
     story.send_frame(0, producer_id=5, meta=chunk, members=(), fate=Fate.DROPPED, sides=Sides.SENDER)
     story.posts()
     story.acks()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_original_of_a_letter_that_could_not_be_sent_comes_again_with_a_new_connection() -> None:
@@ -257,7 +259,7 @@ def test_original_of_a_letter_that_could_not_be_sent_comes_again_with_a_new_conn
     story.connected(1)
     story.subscribed(1, kind="Shared")
     story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_letter_that_did_not_leave_by_its_producer_is_over_with_the_connection() -> None:
@@ -267,7 +269,7 @@ def test_letter_that_did_not_leave_by_its_producer_is_over_with_the_connection()
     story.connected(1)
     story.subscribed(1, kind="Shared")
     story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_letter_whose_first_producer_is_let_in_behind_the_connection_is_still_to_be_sent() -> None:
@@ -276,7 +278,7 @@ def test_letter_whose_first_producer_is_let_in_behind_the_connection_is_still_to
     story.connected(1)
     story.subscribed(1, kind="Shared")
     story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["not-posted"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-posted"]
 
 
 @pytest.mark.parametrize(("registers_first", "codes"), [(False, []), (True, ["not-redelivered"])])
@@ -292,7 +294,7 @@ def test_whoever_registers_behind_a_refused_letter_is_sent_its_original_by_itsel
     story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "NotAllowedError"})
     if not registers_first:
         story.subscribed(1, kind="Shared")
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == codes
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 
 @pytest.mark.parametrize(("error", "codes"), [("TopicTerminatedError", []), (None, ["asked-again"])])
@@ -302,7 +304,7 @@ def test_letter_whose_topic_cannot_be_looked_up_is_asked_for_again(error: str | 
     story.down("LOOKUP_RESPONSE", request_id=70, fields={"response": "Failed", "error": error} if error else {})
     story.opens()
     story.redeliver_frame(0)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == codes
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 
 def test_letter_that_a_fault_refused_is_no_riddle() -> None:
@@ -311,7 +313,7 @@ def test_letter_that_a_fault_refused_is_no_riddle() -> None:
     story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
     story.posts()
     story.acks()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["acked-first"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["acked-first"]
 
 
 def test_letter_that_a_fault_repeated_has_a_receipt_too_many() -> None:
@@ -321,7 +323,7 @@ def test_letter_that_a_fault_repeated_has_a_receipt_too_many() -> None:
     story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "ServiceNotReady"})
     story.posts()
     story.acks()
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_receipt_that_comes_when_its_consumer_is_not_let_in_any_more_settles_nothing() -> None:
@@ -329,7 +331,7 @@ def test_receipt_that_comes_when_its_consumer_is_not_let_in_any_more_settles_not
     story.posts()
     story.down("CLOSE_CONSUMER", consumer_id=0)
     story.receipt(0, producer_id=5)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
 
 
 def test_letter_under_way_when_the_connection_ends_settles_its_original_later() -> None:
@@ -340,4 +342,4 @@ def test_letter_under_way_when_the_connection_ends_settles_its_original_later() 
     story.subscribed(1, kind="Shared")
     story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
     story.ack_frame(0, conn=1)
-    assert codes_of(story.judged(DeadLetterOriginalAckedAfterReceipt)) == ["acked-first"]
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["acked-first"]

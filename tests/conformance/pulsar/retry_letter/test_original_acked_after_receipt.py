@@ -6,7 +6,7 @@ from tests.conformance.pulsar._letters import sent_round, sent_round_again
 from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.pulsar.checks.retry_letter.original_acked_after_receipt import (
-    RetryLetterOriginalAckedAfterReceipt,
+    retry_letter_original_acked_after_receipt,
 )
 
 
@@ -18,7 +18,7 @@ def test_letter_of_another_message_of_a_batch_is_not_taken_for_ones_own() -> Non
     story.posts(number=2, letter=told)
     story.down("SEND_ERROR", producer_id=5, sequence_id=2, fields={"error": "NotAllowedError"})
     story.ack_frame(1)
-    assert codes_of(story.judged(RetryLetterOriginalAckedAfterReceipt)) == []
+    assert codes_of(story.judged(retry_letter_original_acked_after_receipt)) == []
 
 
 def test_message_sent_round_goes_with_its_letters_receipt() -> None:
@@ -26,7 +26,7 @@ def test_message_sent_round_goes_with_its_letters_receipt() -> None:
     story.posts()
     story.receipt(0, producer_id=5)
     story.acks()
-    check = story.judged(RetryLetterOriginalAckedAfterReceipt)
+    check = story.judged(retry_letter_original_acked_after_receipt)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -34,4 +34,4 @@ def test_message_sent_round_and_acknowledged_too_early_is_found() -> None:
     story = sent_round()
     story.acks()
     story.posts()
-    assert codes_of(story.judged(RetryLetterOriginalAckedAfterReceipt)) == ["acked-first"]
+    assert codes_of(story.judged(retry_letter_original_acked_after_receipt)) == ["acked-first"]

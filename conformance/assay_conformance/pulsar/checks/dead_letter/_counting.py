@@ -1,10 +1,15 @@
-"""How often a message is tried before it is given up.
-
-When it comes with its maximum as redelivery count, the Java and C++ clients hand it over once more, and the Go and Rust
-clients take it for a dead letter unseen: either way that is the last time.
-"""
+"""How often a message is tried before it becomes a dead letter."""
 
 from __future__ import annotations
 
+from assay_conformance.checks.consumption import in_force
+from assay_conformance.pulsar.timeline import Consumer, Timeline
+
 INDIVIDUAL = ("shared", "key_shared")
 """Types of subscription on which single messages are redelivered, and counted."""
+
+
+def most_redeliveries(timeline: Timeline, consumer: Consumer) -> int:
+    """The maximum of a consumer on whose subscription redeliveries are counted; 0 where there is none."""
+    kind = in_force(timeline.view, consumer, "subscription_type")
+    return timeline.setting(consumer, "max_redeliver_count") or 0 if kind in INDIVIDUAL else 0

@@ -1,14 +1,12 @@
 """dead-letter.copy-is-complete"""
 
-from __future__ import annotations
-
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.dead_letter._sending import Kind
-from assay_conformance.pulsar.checks.dead_letter._whole_letter import WholeLetter
+from assay_conformance.pulsar.checks.dead_letter._whole_copy import is_whole_copy
+from assay_conformance.pulsar.timeline import Says, Timeline, check
+from assay_conformance.pulsar.timeline.letters import Kind, Letter
 
 
-class DeadLetterCopyIsComplete(WholeLetter):
-    requirement = RequirementId("dead-letter.copy-is-complete")
-    needs = (Setting("consumer", "max_redeliver_count"),)
-    kind = Kind.DEAD
+@check("dead-letter.copy-is-complete", of=lambda timeline: timeline.letters.of(Kind.DEAD))
+def dead_letter_copy_is_complete(timeline: Timeline, letter: Letter) -> Says:
+    """dead-letter.copy-is-complete: a dead letter has the payload, keys and properties of its message, and says which
+    one that is."""
+    yield from is_whole_copy(timeline, letter)

@@ -2,73 +2,98 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import is_torn, late
-from assay_conformance.checks.tracker import Call, Entry
-from assay_conformance.model.event import Completion, Frame, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.dead_letter._dead_lettering import Buried
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import is_torn
+from assay_conformance.model.event import Event
+from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
+from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
+from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, is_settled
+from assay_conformance.pulsar.timeline import (
+    Call,
+    Entry,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    known_owner,
+    ms,
+)
 
 
-class LargeMessageChunked(Buried):
-    """One that is refused and does not come again, as when only some of its chunks do, never gets there. Where a fault
-    took chunks on their way, or the permits for them, that is no wonder, nor where its consumer is not subscribed."""
+class _Refused(NamedTuple):
+    """A message that came in chunks and was refused. `until`: it was handed over, or refused, once more."""
 
-    requirement = RequirementId("dead-letter.large-message-chunked")
-    large = True
+    call: Call
+    until: Event | None
 
-    def start(self) -> None:
-        super().start()
-        self._torn: set[int] = set()
-        """Consumers to whom something did not come as it was sent, or whose permits did not get there."""
-        self._refused: dict[Entry, tuple[Call, int]] = {}
-        """Original -> the refusal below its maximum, and when it should have been asked for."""
 
-    def called(self, call: Call) -> None:
-        super().called(call)
-        most, stored = self._most(call.consumer), self.stored.get(call.entry)
-        chunked = stored is not None and stored.meta.chunk_id is not None
-        if call.invoke.verb != "nack" or not chunked or self._is_settled(call.entry):
+@check("dead-letter.large-message-chunked")
+def large_message_chunked(timeline: Timeline) -> Says:
+    """dead-letter.large-message-chunked: a message that came in chunks becomes a dead letter as any other, and comes
+    again until then.
+
+    It need not come where a fault took chunks on their way, or the permits for them, nor to a consumer that is not
+    subscribed.
+    """
+    course = buried(timeline, large=True)
+    yield from each(course.ended, is_settled, timeline, Riddles(timeline))
+    yield from each(course.ended, is_asked_for_untried, timeline)
+    yield from each(_refused(timeline, course.unsettled), _comes_again, timeline, _torn(timeline, course.unsettled))
+
+
+def _refused(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Refused]:
+    again: dict[Entry, list[Event]] = {call.entry: [] for call in unsettled}
+    for consumer in timeline.consumers if unsettled else ():
+        for message in timeline.received(consumer):
+            entry = timeline.entry_of(message)
+            if entry in again:
+                again[entry].append(message)
+    for call in unsettled:
+        again[call.entry].append(_called(call))
+    for call in unsettled:
+        later = (one for one in again[call.entry] if one.seq > _called(call).seq)
+        yield _Refused(call, min(later, key=lambda one: one.seq, default=None))
+
+
+def _called(call: Call) -> Event:
+    return call.operation.completion or call.invoke
+
+
+def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
+    """Consumers that something did not come to as it was sent, or whose permits did not get there -> since when."""
+    found: dict[int, int] = {}
+    for frame in timeline.events.frames("MESSAGE", "FLOW") if unsettled else ():
+        session = timeline.consumer_sessions.of(frame) if is_torn(frame) else None
+        consumer = None if session is None else known_owner(session, frame)
+        if consumer is not None:
+            found.setdefault(consumer.handle, frame.seq)
+    return found
+
+
+def _comes_again(timeline: Timeline, torn: dict[int, int], refused: _Refused) -> Says:
+    """At the latest when a receive ends with fewer messages than it was to bring."""
+    (call, until), consumer = refused, refused.call.consumer
+    begin = bisect_right(timeline.starved, _called(call).seq, key=lambda end: end.seq)
+    for short in islice(timeline.starved, begin, None):
+        if short.handle != consumer.handle:
+            continue
+        if (until is not None and short.seq > until.seq) or torn.get(consumer.handle, short.seq) < short.seq:
             return
-        if most and call.message.redelivery_count < most:
-            due_ns = call.called_ns + self._delay_ns(call.consumer)
-            self._refused[call.entry] = (call, due_ns)
-
-    def _is_settled(self, entry: Entry) -> bool:
-        """Acknowledged, or it is a letter, or becomes one: an earlier delivery that is refused brings nothing back."""
-        return entry in self.asked_to_ack | self.settled or self.origin_of(entry) in self.errands
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.handed(event)
-        if entry is not None:
-            self._refused.pop(entry, None)
-
-    @on(Frame, "MESSAGE", "FLOW")
-    def came(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and is_torn(event):
-            self._torn.add(session.consumer.handle)
-
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        short = operation is not None and (event.count or 0) < int(operation.invoke.args.get("count", 1))
-        for entry, (call, due_ns) in list(self._refused.items()):
-            session = call.consumer.live_on(entry.topic)
-            if event.handle in self._torn or session is None or session.ready is None:
-                continue
-            due_ns = max(due_ns, session.ready.t_ns)
-            if short and event.handle == call.consumer.handle and late("answer", due_ns, event.t_ns):
-                del self._refused[entry]
-                self.overdue(
-                    "answer",
-                    due_ns,
-                    event.t_ns,
-                    "never-again",
-                    f"consumer {event.handle}: {entry}, which came in chunks, was refused at {ms(call.called_ns)} and "
-                    f"had not come again by {ms(event.t_ns)}, when a receive ended short",
-                    self.stored[entry],
-                    call.message,
-                    event,
-                )
+        session = timeline.session_at(consumer, call.entry.topic, short)
+        ready = None if session is None else session.admitted
+        if ready is None or ready.seq > short.seq:
+            continue
+        due_ns = max(call.called_ns + allowed_ns(timeline, consumer), ready.t_ns)
+        if timeline.bounds.is_missing("answer", due_ns, short.t_ns, what=f"{call.entry} came again"):
+            yield breach(
+                "never-again",
+                f"consumer {consumer.handle}: {call.entry}, which came in chunks, was refused at {ms(call.called_ns)} "
+                f"and had not come again by {ms(short.t_ns)}, when a receive ended short",
+                *(timeline.letters.stored(call.entry), call.message, short),
+            )
+            return

@@ -2,87 +2,91 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import entry_on, in_force, number_in_force, to_client
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tracker import Entry
-from assay_conformance.model.event import Frame, Invoke, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.dead_letter._counting import INDIVIDUAL
-from assay_conformance.pulsar.checks.dead_letter._sending import Kind, Letter, LetterCheck, times_of
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.pulsar.checks.dead_letter._counting import most_redeliveries
+from assay_conformance.pulsar.timeline import (
+    Breach,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
+from assay_conformance.pulsar.timeline.letters import Kind, Letter, times_of
 
 
-class MaxRedeliverCount(LetterCheck):
-    """No dead letter before its message was redelivered, or went round, as often as the maximum; and no message in the
-    application's hands, or sent round, once more often than that."""
+class _Tries(NamedTuple):
+    """Of every original: when it was sent to a consumer, and how often it had been round when it was to go round."""
 
-    requirement = RequirementId("dead-letter.max-redeliver-count")
-    needs = (Setting("consumer", "max_redeliver_count"),)
+    sent: dict[Entry, list[Frame]]
+    rounds: dict[Entry, list[tuple[int, int]]]
 
-    def start(self) -> None:
-        super().start()
-        self._redelivered: dict[Entry, Frame] = {}
-        """Original -> the MESSAGE with its highest redelivery count."""
-        self._rounds: dict[Entry, int] = {}
-        """Original -> how often it had been round when it was asked to go round again."""
 
-    @on(Frame, "MESSAGE")
-    def sent(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or not to_client(event) or not event.ids:
-            return
-        origin = self.origin_of(entry_on(session, event.ids[0]))
-        before = self._redelivered.get(origin)
-        if before is None or (event.redelivery_count or 0) >= (before.redelivery_count or 0):
-            self._redelivered[origin] = event
+@check("dead-letter.max-redeliver-count")
+def max_redeliver_count(timeline: Timeline) -> Says:
+    """dead-letter.max-redeliver-count: no message becomes a dead letter before it was redelivered, or went round, as
+    often as the maximum; and none is handed over, or sent round, once more often than that.
 
-    @on(Invoke, "reconsume_later")
-    def reconsumed(self, event: Invoke) -> None:
-        for ordinal in event.args.get("messages", ()):
-            message = self.tracker.delivery(event.handle or 0, ordinal)
-            entry = None if message is None else self.handed(message)
-            if entry is not None:
-                stored = self.stored.get(entry)
-                origin, times = self.origin_of(entry), 0 if stored is None else times_of(stored.meta.letter)
-                # The messages of a batch go round each for itself, and tell the same origin.
-                self._rounds[origin] = max(times, self._rounds.get(origin, 0))
+    A message that comes with its maximum is handed over once more by the Java and C++ clients, and becomes a dead
+    letter unseen with the Go and Rust clients.
+    """
+    yield from each(_handed_over_beyond(timeline), _is_beyond, timeline)
+    yield from each(timeline.letters.all, _is_in_its_turn, timeline, _tries(timeline))
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        most = None if consumer is None else number_in_force(self.view, consumer, "max_redeliver_count")
-        if consumer is None or not most or in_force(self.view, consumer, "subscription_type") not in INDIVIDUAL:
-            return
-        if event.redelivery_count > most:
-            entry = self.handed(event)
-            self.breach(
-                "beyond-maximum",
-                f"consumer {event.handle} was handed {entry or 'a message'} at {ms(event.t_ns)} with redelivery count "
-                f"{event.redelivery_count}; beyond {most} it is a dead letter",
-                event,
-            )
 
-    def posted(self, letter: Letter) -> None:
-        most = number_in_force(self.view, letter.address.consumer, "max_redeliver_count")
-        if letter.origin is None or not most:
-            return
-        if letter.kind is Kind.RETRY:
-            if times_of(letter.told) > most:
-                self._wrong(letter, f"round {times_of(letter.told)} of {most}", "beyond-maximum")
-            return
-        rounds, last = self._rounds.get(letter.origin), self._redelivered.get(letter.origin)
-        redelivered = None if last is None else last.redelivery_count
-        count = max((known for known in (rounds, redelivered) if known is not None), default=None)
-        if count is not None and count < most:
-            self._wrong(letter, f"redelivery {count} of {most}", "too-soon")
-        elif count is not None:
-            self.exercise(letter.frame)
+def _handed_over_beyond(timeline: Timeline) -> Iterator[tuple[Consumer, int, Received]]:
+    for consumer in timeline.consumers:
+        most = most_redeliveries(timeline, consumer)
+        received = timeline.received(consumer) if most else ()
+        yield from ((consumer, most, message) for message in received if message.redelivery_count > most)
 
-    def _wrong(self, letter: Letter, what: str, code: str) -> None:
-        last = None if letter.origin is None else self._redelivered.get(letter.origin)
-        self.breach(
-            code,
-            f"{letter} left at {ms(letter.frame.t_ns)}, after {what}",
-            *([last] if last is not None else []),
-            letter.frame,
-        )
+
+def _is_beyond(timeline: Timeline, handed: tuple[Consumer, int, Received]) -> Says:
+    consumer, most, message = handed
+    yield breach(
+        "beyond-maximum",
+        f"consumer {consumer.handle} was handed {timeline.entry_of(message) or 'a message'} at {ms(message.t_ns)} with "
+        f"redelivery count {message.redelivery_count}; beyond {most} it is a dead letter",
+        message,
+    )
+
+
+def _tries(timeline: Timeline) -> _Tries:
+    letters, tries = timeline.letters, _Tries({}, {})
+    for delivery in timeline.deliveries if letters.all else ():
+        if delivery.came:
+            tries.sent.setdefault(letters.origin_of(delivery.entry), []).append(delivery.frame)
+    for one in letters.rounds:
+        tries.rounds.setdefault(one.origin, []).append((one.call.seq, one.times))
+    return tries
+
+
+def _is_in_its_turn(timeline: Timeline, tries: _Tries, letter: Letter) -> Says:
+    """The messages of a batch go round each for itself, and name the same origin: the one that went furthest counts."""
+    most, origin, frame = timeline.setting(letter.address.consumer, "max_redeliver_count"), letter.origin, letter.frame
+    if origin is None or not most:
+        return
+    sent = [one for one in tries.sent.get(origin, ()) if one.seq < frame.seq]
+    furthest = max(sent, key=lambda one: (one.redelivery_count or 0, one.seq), default=None)
+    if letter.kind is Kind.RETRY:
+        if times_of(letter.says) > most:
+            yield _wrong(letter, "beyond-maximum", f"round {times_of(letter.says)} of {most}", furthest)
+        return
+    counts = [times for seq, times in tries.rounds.get(origin, ()) if seq < frame.seq]
+    if furthest is not None and furthest.redelivery_count is not None:
+        counts.append(furthest.redelivery_count)
+    if counts and max(counts) < most:
+        yield _wrong(letter, "too-soon", f"redelivery {max(counts)} of {most}", furthest)
+    elif counts:
+        yield Exercised(frame)
+
+
+def _wrong(letter: Letter, code: str, what: str, furthest: Frame | None) -> Breach:
+    return breach(code, f"{letter} left at {ms(letter.frame.t_ns)}, after {what}", furthest, letter.frame)

@@ -1,27 +1,33 @@
 """dead-letter.original-acked-after-receipt"""
 
-from __future__ import annotations
-
-from assay_conformance.checks.base import ms
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.dead_letter._dead_lettering import Buried
-from assay_conformance.pulsar.checks.dead_letter._sending import Address
+from assay_conformance.model.event import Fate
+from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
+from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
+from assay_conformance.pulsar.checks.dead_letter._settling import is_settled
+from assay_conformance.pulsar.timeline import Registration, Says, Timeline, breach, check, each, ms
 
 
-class DeadLetterOriginalAckedAfterReceipt(Buried):
-    requirement = RequirementId("dead-letter.original-acked-after-receipt")
-    large = False
+@check("dead-letter.original-acked-after-receipt")
+def dead_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
+    """dead-letter.original-acked-after-receipt: a message that becomes a dead letter is acknowledged when the letter
+    has its receipt, and not before; where the letter cannot be sent, the message is asked for again."""
+    ended = buried(timeline, large=False).ended
+    yield from each(timeline.registrations, _takes_no_others_name, timeline)
+    yield from each(ended, is_settled, timeline, Riddles(timeline))
+    yield from each(ended, is_asked_for_untried, timeline)
 
-    def taken(self, address: Address, request: Frame, answer: Frame) -> None:
-        """One that comes back may find itself still there; one that comes for the first time should not have chosen
-        that name."""
-        if request.fields.get("producer_name") and not request.fields.get("epoch"):
-            self.breach(
-                "name-taken",
-                f"a producer of {address.kind}s for subscription {address.consumer.subscription} asked for the name "
-                f"{request.fields['producer_name']!r} at {ms(request.t_ns)}, and another one has it: its letters wait "
-                "until that one goes",
-                request,
-                answer,
-            )
+
+def _takes_no_others_name(timeline: Timeline, registration: Registration) -> Says:
+    """A producer that comes back may find itself still there; one that comes for the first time should not have chosen
+    that name."""
+    request, answer = registration.frame, registration.answer
+    address, name = timeline.letters.address(request), request.fields.get("producer_name")
+    if address is None or answer is None or not name or request.fields.get("epoch"):
+        return
+    if answer.fields.get("error") == "ProducerBusy" and answer.fate is Fate.PASSED:
+        yield breach(
+            "name-taken",
+            f"a producer of {address.kind}s for subscription {address.consumer.subscription} asked for the name "
+            f"{name!r} at {ms(request.t_ns)}, and another one has it: its letters wait until that one goes",
+            *(request, answer),
+        )

@@ -1,24 +1,23 @@
 """retry-letter.original-acked-after-receipt"""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import sent_round
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.model.event import Invoke
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.dead_letter._acking_original import Settling
+from assay_conformance.pulsar.checks.dead_letter._errands import Cause
+from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
+from assay_conformance.pulsar.checks.dead_letter._settling import is_settled
+from assay_conformance.pulsar.checks.dead_letter._walk import errands
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
-class RetryLetterOriginalAckedAfterReceipt(Settling):
-    """Messages that the application had come again later."""
+@check("retry-letter.original-acked-after-receipt")
+def retry_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
+    """retry-letter.original-acked-after-receipt: a message that the application sends round is acknowledged when its
+    retry letter has its receipt, and not before; where the letter cannot be sent, the message is asked for again."""
+    yield from each(errands(timeline, _sent_round(timeline)).ended, is_settled, timeline, Riddles(timeline))
 
-    requirement = RequirementId("retry-letter.original-acked-after-receipt")
-    needs = (Setting("consumer", "retry_letters"),)
 
-    @on(Invoke, "reconsume_later")
-    def reconsumed(self, event: Invoke) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle or 0)
-        for _, entry in sent_round(self.tracker, event):
-            if consumer is not None:
-                self.begin(consumer, entry, event, event.t_ns)
+def _sent_round(timeline: Timeline) -> Iterator[Cause]:
+    for one in timeline.letters.rounds:
+        consumer = timeline.consumer(one.call.handle)
+        if consumer is not None:
+            yield Cause(one.call, consumer, one.entry, one.call.t_ns)

@@ -1,0 +1,115 @@
+"""What is to become a dead letter: what the application refused when it had been redelivered as often as it may be, and
+what comes once more often than that; what came in chunks apart from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.consumption import to_client
+from assay_conformance.model.event import Fate, Frame
+from assay_conformance.pulsar.checks.dead_letter._counting import most_redeliveries
+from assay_conformance.pulsar.checks.dead_letter._errands import Cause, Course, Ended, Way
+from assay_conformance.pulsar.checks.dead_letter._walk import errands
+from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Says, Timeline, breach, known_owner, ms
+from assay_conformance.pulsar.timeline.courses import Called
+
+LETTER_ADDS_BYTES = 256
+"""What a letter has on top of its message at most: where that was, in two properties."""
+
+
+def buried(timeline: Timeline, *, large: bool) -> Course:
+    """What became of them. A retry letter settles a message, or it is asked for at once: until it comes again, it is
+    not to be buried. `unsettled`: what came in chunks and was refused less often than it may be."""
+    most = {one.handle: count for one in timeline.consumers if (count := most_redeliveries(timeline, one))}
+    refusals = [one for one in _refusals(timeline) if most.get(one.call.consumer.handle)] if most else []
+    at_most = [one for one in refusals if one.call.message.redelivery_count >= most[one.call.consumer.handle]]
+    causes = [Cause(one.event, one.call.consumer, one.call.entry, one.call.called_ns) for one in at_most if one.session]
+    causes += _beyond(timeline, most) if most else ()
+    too_long = set() if large or not causes else _too_long(timeline)
+    causes = [one for one in causes if one.source not in too_long and _is_whole(timeline, one.source, large=large)]
+    below = {id(one) for one in refusals} - {id(one) for one in at_most} if large else ()
+    calls = [(one.event, one.call) for one in refusals if id(one) in below and _is_chunk(timeline, one.call.entry)]
+    return errands(timeline, causes, [(one.call, one.entry) for one in timeline.letters.rounds], calls)
+
+
+def _refusals(timeline: Timeline) -> Iterator[Called]:
+    for consumer in timeline.refusing:
+        moments = (moment for moment in timeline.course(consumer) if isinstance(moment, Called))
+        yield from (moment for moment in moments if moment.is_nack)
+
+
+def _is_chunk(timeline: Timeline, entry: Entry) -> bool:
+    stored = timeline.letters.stored(entry)
+    return stored is not None and stored.meta.chunk_id is not None
+
+
+def _beyond(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
+    chunks: dict[tuple[int, str | None], int] = {}
+    for frame, session, consumer, entry in _intact(timeline):
+        count, whole = most.get(consumer.handle), _came_whole(timeline, chunks, session, entry)
+        if count and whole and (frame.redelivery_count or 0) > count:
+            yield Cause(frame, consumer, entry, frame.t_ns, is_new=True)
+
+
+def _intact(timeline: Timeline) -> Iterator[tuple[Frame, ConsumerSession, Consumer, Entry]]:
+    """MESSAGEs that came to consumers that are known."""
+    for delivery in timeline.deliveries:
+        consumer = known_owner(delivery.session, delivery.frame)
+        if consumer is not None and to_client(delivery.frame) and delivery.frame.intact:
+            yield delivery.frame, delivery.session, consumer, delivery.entry
+
+
+def _came_whole(
+    timeline: Timeline, chunks: dict[tuple[int, str | None], int], session: ConsumerSession, entry: Entry
+) -> bool:
+    """With this entry, which has just come, its client has all of the message: some of its chunks alone make no letter,
+    however often those have come. `chunks`: by session and uuid the one that is to come next."""
+    stored = timeline.letters.stored(entry)
+    if stored is None or stored.meta.chunk_id is None:
+        return True
+    chunk, key = stored.meta.chunk_id, (id(session), stored.meta.uuid)
+    if chunk and chunk != chunks.get(key):
+        return False
+    if chunk + 1 < (stored.meta.chunks or 0):
+        chunks[key] = chunk + 1
+        return False
+    chunks.pop(key, None)
+    return True
+
+
+def _is_whole(timeline: Timeline, entry: Entry, *, large: bool) -> bool:
+    """A message has the place of its last chunk."""
+    stored = timeline.letters.stored(entry)
+    chunk = None if stored is None else stored.meta.chunk_id
+    last = stored is not None and (chunk is None or chunk + 1 >= (stored.meta.chunks or 0))
+    return last and (chunk is not None) is large
+
+
+def _too_long(timeline: Timeline) -> set[Entry]:
+    """What came in a frame with hardly any room for what a letter adds: its client may have to refuse it."""
+    most_bytes, found = timeline.view.case.topology.max_message_bytes, set()
+    for frame, _, _, entry in _intact(timeline):
+        unpacked = (frame.meta and frame.meta.uncompressed_size) or 0
+        if frame.size + unpacked + LETTER_ADDS_BYTES > most_bytes:
+            found.add(entry)
+    return found
+
+
+def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
+    """Judge a message that was asked for instead of becoming a letter, where nothing had failed. A failed letter and a
+    refusal of before may ask for it one behind the other, as may each copy that a fault repeated."""
+    errand, way, _, event, before = ended
+    if way is not Way.ASKED_FOR or errand.waits_ns is None or errand.failure is not None or errand.letter is not None:
+        return
+    if before is not None and not timeline.bounds.is_past("crossing", before.t_ns, event.t_ns):
+        return
+    copies = (one for one in timeline.copies(errand.consumer, errand.source) if one.frame.seq < event.seq)
+    if any(one.frame.fate is Fate.DUPLICATED and one.frame.intact for one in copies):
+        return
+    yield breach(
+        "asked-again",
+        f"consumer {errand.consumer.handle}: {errand.source} had been redelivered as often as it may be by "
+        f"{ms(errand.cause.t_ns)}; no copy of it was sent, nothing had failed on the way, and it was asked for once "
+        f"more at {ms(event.t_ns)}",
+        *(errand.cause, event),
+    )

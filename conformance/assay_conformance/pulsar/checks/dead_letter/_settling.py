@@ -1,0 +1,66 @@
+"""What becomes of an original: acknowledged with its letter's receipt and not before, redelivered without one.
+
+A message that is to become a letter waits for its client at three places: for the letter to be sent, for it to be sent
+again or given up where that failed, and for the acknowledgment once there is a receipt. Each is bounded. What the
+broker takes its time for, the opening of a producer and the receipt, is not.
+
+Judged are messages that came alone in their entry, or as a copy of one that did, and that the application did not
+acknowledge itself. Of a member of a batch a letter names the entry only, as do the letters of all the others.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.pulsar.checks.dead_letter._errands import Ended, Way
+from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
+from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, ms
+
+
+def is_settled(timeline: Timeline, riddles: Riddles, ended: Ended) -> Says:
+    """Judge how an original was settled, or its client's last chance to act."""
+    errand, way, _, event, _ = ended
+    if way is Way.ACKED and (errand.letter is None or not riddles.has(errand.letter, event)):
+        if errand.receipt is None:
+            yield breach(
+                "acked-first",
+                f"consumer {errand.consumer.handle}: {errand.source} was acknowledged at {ms(event.t_ns)}, and no copy "
+                "of it had its receipt: if the copy is lost, the message is",
+                *(errand.last, event),
+            )
+            return
+        yield Exercised(event)
+    elif way is Way.ACKED:
+        return
+    elif way is Way.ASKED_FOR and errand.failure is not None:
+        yield Exercised(event)
+    yield from _has_acted(timeline, ended)
+
+
+def _has_acted(timeline: Timeline, ended: Ended) -> Says:
+    """A consumer that is not let in settles nothing; what its letter failed before it was let in is sent again
+    unasked."""
+    errand, _, session, end, _ = ended
+    ready = None if session is None else session.admitted
+    if errand.waits_ns is None or ready is None or ready.seq > end.seq:
+        return
+    if errand.receipt is None and errand.failure is not None and ready.t_ns > errand.failure.t_ns:
+        return
+    due_ns = max(errand.waits_ns, ready.t_ns) + allowed_ns(timeline, errand.consumer)
+    if not timeline.bounds.is_missing("answer", due_ns, end.t_ns, what=f"something became of {errand.source}"):
+        return
+    if errand.receipt is not None:
+        code, what = "not-acked", "its copy had a receipt, and it was not acknowledged"
+    elif errand.failure is not None:
+        code, what = "not-redelivered", "its copy could not be sent, and it was neither sent again nor asked for"
+    else:
+        code, what = "not-posted", "no copy of it was sent, and it was not asked for again"
+    yield breach(
+        code,
+        f"consumer {errand.consumer.handle}: {errand.source} was to become a letter since {ms(errand.cause.t_ns)}; "
+        f"since {ms(errand.waits_ns)} {what} by {ms(end.t_ns)}",
+        *(errand.cause, errand.last, end),
+    )
+
+
+def allowed_ns(timeline: Timeline, consumer: Consumer) -> int:
+    """How long its client may wait by itself before it acts on a refusal."""
+    return MS * max(timeline.setting(consumer, key) or 0 for key in ("nack_delay_ms", "nack_backoff_max_ms"))

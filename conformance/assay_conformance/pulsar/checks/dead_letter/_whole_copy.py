@@ -1,0 +1,52 @@
+"""What a letter carries: the whole message, and where it comes from."""
+
+from __future__ import annotations
+
+from assay_conformance.model.event import Stored
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import Breach, Exercised, Says, Timeline, breach, ms
+from assay_conformance.pulsar.timeline.letters import REAL_TOPIC, Letter
+
+
+def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
+    """Judge a letter against its original as it is stored; of one from inside a batch, the payload alone. Letters in
+    batches are not judged."""
+    meta, says = letter.frame.meta, letter.says
+    if meta is None or meta.batch is not None:
+        return
+    yield Exercised(letter.frame)
+    if letter.origin is None:
+        yield breach(
+            "no-origin",
+            f"a {letter.kind} left at {ms(letter.frame.t_ns)}; it should say which message of {letter.address.topic} "
+            f"it is a copy of, and says {', '.join(sorted(says)) or 'nothing of the kind'}",
+            letter.frame,
+        )
+        return
+    original = timeline.letters.message_of(letter.origin)
+    real = says.get(REAL_TOPIC, "")
+    if base_topic(timeline.view.tracker.local_topic(real)) != letter.address.topic:
+        yield lacks(letter, original, "other-topic", f"{REAL_TOPIC} {letter.address.full}", real or "none")
+    if original is not None:
+        yield from _has_its_content(letter, original)
+
+
+def _has_its_content(letter: Letter, original: Stored) -> Says:
+    sent, frame, meta = original.meta, letter.frame, letter.frame.meta
+    contents = {member.payload for member in original.members}
+    if original.members and not {member.payload for member in frame.members} <= contents:
+        got = f"{frame.members[0].size} bytes" if frame.members else "something that cannot be read"
+        yield lacks(letter, original, "payload-changed", "the payload of its original", got)
+    if sent.batch is not None or meta is None:
+        return
+    if (meta.key, meta.ordering_key) != (sent.key, sent.ordering_key):
+        keys = f"key {sent.key!r} and ordering key {sent.ordering_key!r}"
+        yield lacks(letter, original, "keys-changed", keys, f"{meta.key!r} and {meta.ordering_key!r}")
+    if meta.own_properties != sent.own_properties:
+        yield lacks(letter, original, "properties-changed", "the properties of its original", "others, or none")
+
+
+def lacks(letter: Letter, original: Stored | None, code: str, expected: str, came: str) -> Breach:
+    """What is to be said of a letter that does not carry what it should."""
+    said = f"{letter}, sent at {ms(letter.frame.t_ns)}, should carry {expected}; it has {came}"
+    return breach(code, said, original, letter.frame)

@@ -1,0 +1,254 @@
+"""Letters: the copies of messages that clients send to retry and dead letter topics, and what each is a copy of.
+
+A letter is known by its topic: the one that its consumer was given for it, or the subscription's own. Its original is
+the entry that its ORIGIN_MESSAGE_ID names; a copy of a copy names the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.consumption import from_client, in_force, number_in_force, sent_round
+from assay_conformance.checks.parts import own_name, retry_letter_topic
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, Invoke, Received, Stored
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline.answers import Answer
+from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
+from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.producers import Unit
+
+RECONSUME_TIMES: Final = "RECONSUMETIMES"
+DELAY_TIME: Final = "DELAY_TIME"
+REAL_TOPIC: Final = "REAL_TOPIC"
+ORIGINS: Final = ("ORIGIN_MESSAGE_ID", "ORIGIN_MESSAGE_IDY_TIME")
+"""The second is the Java client's own spelling of it, which the Go client took over."""
+
+TRANSIENT: Final = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError", "ServiceNotReady")
+"""Errors of a SEND that a producer answers by sending it again: its letter is still under way."""
+
+
+class Kind(StrEnum):
+    """What a letter is for."""
+
+    RETRY = "retry letter"
+    DEAD = "dead letter"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A letter topic: whose letters of which kind go there. `full` is the full name of the consumer's topic."""
+
+    kind: Kind
+    consumer: Consumer
+    topic: str
+    full: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Letter:
+    """One copy, by the SEND that wrote it first, or, in chunks, that completed it.
+
+    `origin`: None where it names none. `again`: it was written before, on another connection. `receipts`: in order.
+    `refused_before`: the SEND_ERROR of a chunk of it that had not been sent again when this one left.
+    """
+
+    address: Address
+    unit: Unit
+    origin: Entry | None
+    again: bool
+    receipts: tuple[Frame, ...]
+    refused_before: Frame | None
+
+    @property
+    def kind(self) -> Kind:
+        """Of its topic."""
+        return self.address.kind
+
+    @property
+    def frame(self) -> Frame:
+        """The SEND."""
+        return self.unit.first
+
+    @property
+    def says(self) -> dict[str, str]:
+        """Its properties that make it a letter."""
+        return {} if self.frame.meta is None else self.frame.meta.letter
+
+    @property
+    def whole(self) -> str | int:
+        """What all of its chunks have in common."""
+        return _whole(self.unit)
+
+    def __str__(self) -> str:
+        return f"the {self.kind} for {self.origin or 'an unknown message'} of {self.address.topic}"
+
+
+class Round(NamedTuple):
+    """A message that the application asked to send round by a retry letter. `times`: how often it had been round."""
+
+    call: Invoke
+    message: Received
+    entry: Entry
+    origin: Entry
+    times: int
+
+
+class Letters:
+    """All letters of an attempt, in order, and which message an entry is a copy of."""
+
+    def __init__(self, view: View, events: Events, answers: Iterable[Answer]) -> None:
+        self._view, self._tracker, self._events = view, view.tracker, events
+        self._addresses: dict[str, list[Address]] = {}
+        for consumer in self._tracker.opened_consumers.values():
+            for full, address in self._addresses_of(consumer):
+                self._addresses.setdefault(full, []).append(address)
+        self._answers = list(answers) if self._addresses else []
+
+    def _addresses_of(self, consumer: Consumer) -> Iterator[tuple[str, Address]]:
+        began = self._tracker.began
+        if began is None or not consumer.topics:
+            return
+        topic = consumer.topics[0]
+        full = began.topics.get(topic, topic)
+        if number_in_force(self._view, consumer, "max_redeliver_count"):
+            dead = in_force(self._view, consumer, "dead_letter_topic") or f"{own_name(self._view, consumer)}-DLQ"
+            yield str(dead), Address(Kind.DEAD, consumer, topic, full)
+        if (again := retry_letter_topic(self._view, consumer)) is not None:
+            yield again, Address(Kind.RETRY, consumer, topic, full)
+
+    def address(self, frame: Frame) -> Address | None:
+        """The letter topic that a frame names: that of the consumer which was opened last."""
+        known = self._addresses.get(str(frame.fields.get("topic", "")), ())
+        return next((one for one in reversed(known) if one.consumer.invoke.seq < frame.seq), None)
+
+    def of(self, kind: Kind) -> list[Letter]:
+        """Those of a kind."""
+        return [letter for letter in self.all if letter.kind is kind]
+
+    # --- letters ---
+
+    @cached_property
+    def all(self) -> list[Letter]:
+        """In order of their SENDs."""
+        unowned = (line for line in self._tracker.lines.all if line.handle is None) if self._addresses else ()
+        units = sorted((unit for line in unowned for unit in line.units), key=lambda unit: unit.first.seq)
+        written: set[object] = set()
+        return [letter for unit in units if (letter := self._letter(unit, written)) is not None]
+
+    def _letter(self, unit: Unit, written: set[object]) -> Letter | None:
+        """`written`: topic, producer name, sequence id and bytes of letters. No call opened their producer, so that one
+        which comes again on another connection is known by these alone."""
+        frame, session = unit.first, unit.sends[0][0]
+        address, meta = self.address(session.request), frame.meta
+        if address is None or meta is None or frame.fate in FORGED_OR_DOUBLED:
+            return None
+        if not frame.members and meta.chunk_id is not None:
+            return None
+        same = (session.topic, session.name, frame.sequence_id, frame.unit)
+        again = same in written
+        written.add(same)
+        origin, receipts = self._named(address.topic, meta.letter), (*unit.receipts, *self._late_receipts(unit))
+        return Letter(address, unit, origin, again, receipts, self._refused_before(unit))
+
+    def _late_receipts(self, unit: Unit) -> Iterator[Frame]:
+        odd = (one.frame for one in self._odd.get(id(unit), ()) if one.frame.command == "SEND_RECEIPT")
+        return (frame for frame in odd if frame not in unit.receipts)
+
+    @cached_property
+    def _odd(self) -> dict[int, list[Answer]]:
+        found: dict[int, list[Answer]] = {}
+        for answer in self._answers:
+            if answer.unit is not None:
+                found.setdefault(id(answer.unit), []).append(answer)
+        return found
+
+    @cached_property
+    def refusals(self) -> dict[str | int, list[tuple[Frame, Unit]]]:
+        """`whole` -> the errors that refuse it or a chunk of it for good, and what they answer."""
+        found: dict[str | int, list[tuple[Frame, Unit]]] = {}
+        for frame, unit in ((one.frame, one.unit) for one in self._answers if one.frame.command == "SEND_ERROR"):
+            if unit is not None and frame.fields.get("error") not in TRANSIENT:
+                found.setdefault(_whole(unit), []).append((frame, unit))
+        return found
+
+    def _refused_before(self, unit: Unit) -> Frame | None:
+        before = [one for one in self.refusals.get(_whole(unit), ()) if one[0].seq < unit.first.seq]
+        if not before:
+            return None
+        refusal, refused = before[-1]
+        chunk = None if refused.first.meta is None else refused.first.meta.chunk_id
+        since = (frame for frame in self._events.frames("SEND") if refusal.seq < frame.seq <= unit.first.seq)
+        again = (frame.meta for frame in since if from_client(frame) and frame.meta is not None)
+        resent = any(meta.uuid == _whole(unit) and meta.chunk_id == chunk for meta in again)
+        return None if resent else refusal
+
+    # --- originals ---
+
+    def stored(self, entry: Entry) -> Stored | None:
+        """An entry whose metadata can be read."""
+        stored = self._tracker.stored_at.get(entry)
+        return stored if stored is not None and stored.described is not None else None
+
+    def message_of(self, entry: Entry) -> Stored | None:
+        """The stored entry with the content of the message that `entry` names: of a chunked one its last chunk."""
+        stored = self.stored(entry)
+        if stored is None or stored.members or stored.meta.chunk_id is None:
+            return stored
+        return self._last_chunks.get(stored.meta.uuid, stored)
+
+    @cached_property
+    def _last_chunks(self) -> dict[str | None, Stored]:
+        found: dict[str | None, Stored] = {}
+        for stored in self._tracker.stored_at.values():
+            if stored.members and stored.described is not None:
+                found.setdefault(stored.described.uuid, stored)
+        return found
+
+    def origin_of(self, entry: Entry) -> Entry:
+        """The first message that an entry is a copy of; itself where it is none."""
+        stored = self.stored(entry)
+        if stored is None or not stored.meta.letter:
+            return entry
+        topics = dict.fromkeys(one.topic for known in self._addresses.values() for one in known)
+        named = (self._named(topic, stored.meta.letter) for topic in topics)
+        return next((origin for origin in named if origin is not None), entry)
+
+    def _named(self, topic: str, says: dict[str, str]) -> Entry | None:
+        """Clients write ids each in their own way; all of them name ledger and entry, in this order. The partition is
+        the real topic's."""
+        real = self._tracker.local_topic(says.get(REAL_TOPIC, ""))
+        topic = real if base_topic(real) == topic else topic
+        text = next((says[name] for name in ORIGINS if name in says), "")
+        numbers = [int(number) for number in re.findall(r"\d+", text)]
+        named = (Entry(topic, ledger, entry) for ledger, entry in pairwise(numbers))
+        return next((entry for entry in named if entry in self._tracker.stored_at), None)
+
+    @cached_property
+    def rounds(self) -> list[Round]:
+        """What the application asked to send round, message by message, in order."""
+        found = []
+        for call in self._events.invokes("reconsume_later"):
+            for message, entry in sent_round(self._tracker, call):
+                stored = self.stored(entry)
+                times = 0 if stored is None else times_of(stored.meta.letter)
+                found.append(Round(call, message, entry, self.origin_of(entry), times))
+        return found
+
+
+def _whole(unit: Unit) -> str | int:
+    """Of a letter that is sent whole, what it has in common with no other."""
+    meta = unit.first.meta
+    return id(unit) if meta is None or meta.uuid is None else meta.uuid
+
+
+def times_of(says: dict[str, str]) -> int:
+    """How often a message went by way of the retry letter topic."""
+    text = says.get(RECONSUME_TIMES, "")
+    return int(text) if text.isdecimal() else 0
