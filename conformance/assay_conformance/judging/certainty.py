@@ -50,6 +50,14 @@ class Exercised:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """The same so many times; these events are examples, of which there may be fewer."""
+
+    times: int
+    examples: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Breach:
     """Events that contradict the clause. `sentence`: who did what, what was expected, what came, with times in ms."""
 
@@ -72,7 +80,7 @@ class NotDecided:
     reason: str
 
 
-Judged = Exercised | Breach | NotJudged | NotDecided
+Judged = Exercised | Counted | Breach | NotJudged | NotDecided
 """What a check says of one subject."""
 
 Says = Iterator[Judged]

@@ -19,7 +19,6 @@ from assay_conformance.checks.tracker.values import (
     Operation,
     ProducerSession,
 )
-from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import (
     FORGED,
     AgentEnded,
@@ -91,8 +90,6 @@ class Tracker:
     """Consumer handle -> what it was opened as."""
     history: Sequence[Event] = ()
     """Every event of the attempt, whatever the one just seen."""
-    ledger: HistoryJudged | None = None
-    """The history as rows, made once by the checks that judge them."""
     _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
     _kept_receipts: set[tuple[int, int]] = field(default_factory=set)

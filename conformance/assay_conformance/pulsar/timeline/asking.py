@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from assay_conformance.checks.base import Check
+from assay_conformance.checks.base import MAX_EXAMPLES, Check
 from assay_conformance.checks.occasions import Need
-from assay_conformance.judging.certainty import Breach, Exercised, Judged, NotJudged, each
+from assay_conformance.judging.certainty import Breach, Counted, Exercised, Judged, NotJudged, each
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
@@ -43,6 +43,9 @@ class TimelineCheck(Check):
     def _say(self, judged: Judged) -> None:
         if isinstance(judged, Exercised):
             self.exercise(judged.event)
+        elif isinstance(judged, Counted):
+            self.exercised += judged.times
+            self.examples += [event.seq for event in judged.examples][: MAX_EXAMPLES - len(self.examples)]
         elif isinstance(judged, Breach):
             self.breach(judged.code, judged.sentence, *judged.events)
         elif isinstance(judged, NotJudged):

@@ -8,6 +8,7 @@ from functools import cached_property
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
+from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import Closed, Completion, Event, Fate, Frame, Identity, Invoke, Outcome, Stored
 from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.answers import Answer, answers
@@ -17,6 +18,7 @@ from assay_conformance.pulsar.timeline.letters import Letters
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
 from assay_conformance.pulsar.timeline.producing import Producing
 from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
+from assay_conformance.pulsar.timeline.rows import judged_rows
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 
@@ -30,6 +32,11 @@ class Timeline(Producing, Acknowledging):
     def can(self, capability: str) -> bool:
         """Whether the client declares it."""
         return capability in self.view.facts.capabilities
+
+    @cached_property
+    def rows(self) -> HistoryJudged:
+        """The history as rows of a ledger, judged by the same rules as any."""
+        return judged_rows(self.view)
 
     # --- connections ---
 
@@ -127,7 +134,11 @@ class Timeline(Producing, Acknowledging):
 
     def local_topic(self, frame: Frame) -> str:
         """The topic that a frame names, as the Case calls it."""
-        return self._tracker.local_topic(str(frame.fields.get("topic", "")))
+        return self.local_name(str(frame.fields.get("topic", "")))
+
+    def local_name(self, full: str) -> str:
+        """A topic as the Case calls it."""
+        return self._tracker.local_topic(full)
 
     # --- producers: sessions, units, sends, answers ---
 
@@ -147,9 +158,15 @@ class Timeline(Producing, Acknowledging):
 
     def session_of(self, frame: Frame) -> ProducerSession | None:
         """The producer on its connection that a frame is about."""
-        ids = (frame.conn, frame.producer_id)
-        before = (one for one in reversed(self.producer_sessions) if one.request.seq <= frame.seq)
-        return next((one for one in before if (one.conn, one.producer_id) == ids), None)
+        there = self._sessions_by_ids.get((frame.conn, frame.producer_id), ())
+        return next((one for one in reversed(there) if one.request.seq <= frame.seq), None)
+
+    @cached_property
+    def _sessions_by_ids(self) -> dict[tuple[int, int | None], list[ProducerSession]]:
+        found: dict[tuple[int, int | None], list[ProducerSession]] = {}
+        for session in self.producer_sessions:
+            found.setdefault((session.conn, session.producer_id), []).append(session)
+        return found
 
     @property
     def resent(self) -> Sequence[Resent]:

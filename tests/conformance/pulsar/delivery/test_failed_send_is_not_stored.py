@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.delivery._histories import deliver, exchange, judged, one_is_refused_and_stored
 
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.delivery.failed_send_is_not_stored import FailedSendIsNotStored
+from assay_conformance.pulsar.checks.delivery.failed_send_is_not_stored import failed_send_is_not_stored
 
 
 def an_unknown_one_is_stored(s: Script) -> None:
@@ -17,8 +17,8 @@ def an_unknown_one_is_stored(s: Script) -> None:
 
 
 def test_unknown_send_may_be_stored() -> None:
-    assert judged(FailedSendIsNotStored, an_unknown_one_is_stored) == ([], 0)
+    assert judged(failed_send_is_not_stored, an_unknown_one_is_stored) == ([], 0)
 
 
 def test_failed_send_that_is_stored_is_found() -> None:
-    assert judged(FailedSendIsNotStored, one_is_refused_and_stored)[0] == ["stored-though-failed"]
+    assert judged(failed_send_is_not_stored, one_is_refused_and_stored)[0] == ["stored-though-failed"]

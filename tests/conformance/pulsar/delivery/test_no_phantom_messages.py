@@ -13,7 +13,7 @@ from assay_conformance.history.script import MESSAGE_BYTES, PRODUCER, Script, en
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Event, Fate, MessageId, Meta, Received
 from assay_conformance.model.verdict import Finding
-from assay_conformance.pulsar.checks.delivery.no_phantom_messages import NoPhantomMessages
+from assay_conformance.pulsar.checks.delivery.no_phantom_messages import no_phantom_messages
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_fixtures.runner.judging import judge
@@ -25,11 +25,11 @@ def one_comes_from_nowhere(s: Script) -> None:
 
 
 def test_deliveries_of_what_was_sent_are_accepted() -> None:
-    assert judged(NoPhantomMessages, two_messages) == ([], 2)
+    assert judged(no_phantom_messages, two_messages) == ([], 2)
 
 
 def test_delivery_of_what_was_never_sent_is_found() -> None:
-    assert judged(NoPhantomMessages, one_comes_from_nowhere)[0] == ["never-sent"]
+    assert judged(no_phantom_messages, one_comes_from_nowhere)[0] == ["never-sent"]
 
 
 def test_what_a_step_stored_in_a_partition_was_asked_for() -> None:
@@ -38,7 +38,7 @@ def test_what_a_step_stored_in_a_partition_was_asked_for() -> None:
 
     steps = (Step(Who.BROKER, "store_entries", {"topic": "t-partition-1"}),)
     case = msgspec.structs.replace(ANY_CASE, steps=steps, topology=Topology(topics=(Topic(name="t", partitions=3),)))
-    assert judged(NoPhantomMessages, story, case=case)[0] == []
+    assert judged(no_phantom_messages, story, case=case)[0] == []
 
 
 Story = Callable[[Script], None]
@@ -63,7 +63,7 @@ def found(story: Story, *, read_back: bool = True, case: Case = ANY_CASE) -> lis
     story(script)
     if read_back:
         script.read_back()
-    return trial(NoPhantomMessages, script.done(), case).findings
+    return trial(no_phantom_messages, script.done(), case).findings
 
 
 def codes(story: Story, *, read_back: bool = True, case: Case = ANY_CASE) -> list[str]:
@@ -254,4 +254,4 @@ def test_a_lie_is_found_in_every_case(case_id: str, lie: str) -> None:
     case = next(case for case in pack.cases if case.id == case_id)
     events = _with_a_lie(list(ReferenceTrial().in_virtual_time(case).events), **LIES[lie])
     told = judge(events, case, FACTS, pack.catalogue, pack.checks)
-    assert NoPhantomMessages.requirement in {finding.requirement for one in told for finding in one.findings}
+    assert no_phantom_messages.requirement in {finding.requirement for one in told for finding in one.findings}

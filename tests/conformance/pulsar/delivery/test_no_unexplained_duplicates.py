@@ -7,7 +7,7 @@ from tests.conformance.pulsar.delivery._histories import Story, exchange, judged
 
 from assay_conformance.history.script import CONSUMER, Script, digest_of
 from assay_conformance.model.event import Member
-from assay_conformance.pulsar.checks.delivery.no_unexplained_duplicates import NoUnexplainedDuplicates
+from assay_conformance.pulsar.checks.delivery.no_unexplained_duplicates import no_unexplained_duplicates
 
 
 def one_comes_twice(s: Script) -> None:
@@ -24,11 +24,11 @@ def one_comes_twice_behind_a_cut(s: Script) -> None:
 
 @pytest.mark.parametrize(("story", "exercised"), [(two_messages, 2), (one_comes_twice_behind_a_cut, 1)])
 def test_deliveries_once_or_again_behind_a_cut_are_accepted(story: Story, exercised: int) -> None:
-    assert judged(NoUnexplainedDuplicates, story) == ([], exercised)
+    assert judged(no_unexplained_duplicates, story) == ([], exercised)
 
 
 def test_second_delivery_without_a_reason_is_found() -> None:
-    assert judged(NoUnexplainedDuplicates, one_comes_twice)[0] == ["unasked"]
+    assert judged(no_unexplained_duplicates, one_comes_twice)[0] == ["unasked"]
 
 
 @pytest.mark.parametrize(("refused", "codes"), [(True, []), (False, ["unasked"])])
@@ -44,4 +44,4 @@ def test_a_refused_message_without_an_identity_brings_others_back(refused: bool,
             s.complete(s.invoke("nack", CONSUMER, args={"messages": [got.delivery]}))
         s.after(100).received(0)
 
-    assert judged(NoUnexplainedDuplicates, story)[0] == codes
+    assert judged(no_unexplained_duplicates, story)[0] == codes

@@ -6,7 +6,7 @@ from tests.conformance.pulsar.delivery._histories import judged, two_messages
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.delivery.payload_unchanged import PayloadUnchanged
+from assay_conformance.pulsar.checks.delivery.payload_unchanged import payload_unchanged
 
 
 def one_is_changed(s: Script) -> None:
@@ -17,11 +17,11 @@ def one_is_changed(s: Script) -> None:
 
 
 def test_messages_that_arrive_unchanged_are_accepted() -> None:
-    assert judged(PayloadUnchanged, two_messages) == ([], 2)
+    assert judged(payload_unchanged, two_messages) == ([], 2)
 
 
 def test_message_that_arrives_changed_is_found() -> None:
-    assert judged(PayloadUnchanged, one_is_changed)[0] == ["changed"]
+    assert judged(payload_unchanged, one_is_changed)[0] == ["changed"]
 
 
 def test_a_finding_names_what_was_asked_for_told_stored_and_delivered() -> None:
@@ -30,6 +30,6 @@ def test_a_finding_names_what_was_asked_for_told_stored_and_delivered() -> None:
     script.producer()
     one_is_changed(script)
     script.read_back()
-    found = trial(PayloadUnchanged, script.done()).findings[0]
+    found = trial(payload_unchanged, script.done()).findings[0]
     kinds = [type(script.events[seq]).__name__ for seq in found.events]
     assert kinds == ["Invoke", "Stored", "Completion", "Received"]

@@ -10,7 +10,7 @@ from assay_conformance.checks.trial import ANY_CASE
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import ClientConfig, Rate, Topic, Topology
 from assay_conformance.model.event import Fate, Sides
-from assay_conformance.pulsar.checks.delivery.resumes_after_fault import ResumesAfterFault
+from assay_conformance.pulsar.checks.delivery.resumes_after_fault import resumes_after_fault
 
 
 def silence_behind_an_outage(s: Script) -> None:
@@ -30,11 +30,11 @@ def news_behind_an_outage(s: Script) -> None:
 
 
 def test_delivery_behind_an_outage_is_accepted() -> None:
-    assert judged(ResumesAfterFault, news_behind_an_outage) == ([], 1)
+    assert judged(resumes_after_fault, news_behind_an_outage) == ([], 1)
 
 
 def test_silence_behind_an_outage_is_found() -> None:
-    assert judged(ResumesAfterFault, silence_behind_an_outage)[0] == ["stalled"]
+    assert judged(resumes_after_fault, silence_behind_an_outage)[0] == ["stalled"]
 
 
 def test_nothing_flows_to_a_consumer_whose_permits_a_fault_took() -> None:
@@ -42,7 +42,7 @@ def test_nothing_flows_to_a_consumer_whose_permits_a_fault_took() -> None:
         silence_behind_an_outage(s)
         s.up("FLOW", consumer_id=0, permits=1, sides=Sides.SENDER, fate=Fate.DROPPED)
 
-    assert judged(ResumesAfterFault, story)[0] == []
+    assert judged(resumes_after_fault, story)[0] == []
 
 
 @pytest.mark.parametrize("kind", ["failover", "exclusive"])
@@ -54,12 +54,12 @@ def test_the_permits_and_the_type_of_another_subscription_excuse_no_stall(kind: 
         silence_behind_an_outage(s)
 
     case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t"), Topic(name="u"))))
-    assert judged(ResumesAfterFault, story, case=case)[0] == ["stalled"]
+    assert judged(resumes_after_fault, story, case=case)[0] == ["stalled"]
 
 
 def test_a_failover_consumer_that_comes_back_is_made_active_a_second_later() -> None:
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer={"subscription_type": "failover"}))
-    assert judged(ResumesAfterFault, silence_behind_an_outage, case=case)[0] == []
+    assert judged(resumes_after_fault, silence_behind_an_outage, case=case)[0] == []
 
 
 def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:
@@ -71,7 +71,7 @@ def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:
         s.ok(0)
         s.at(3_000)
 
-    assert judged(ResumesAfterFault, story)[0] == []
+    assert judged(resumes_after_fault, story)[0] == []
 
 
 @pytest.mark.parametrize(("back_ms", "codes"), [(6_200, set[str]()), (7_500, {"stalled"})])
@@ -90,14 +90,14 @@ def test_a_client_that_was_away_for_long_may_stay_away_as_long_again(back_ms: in
         s.received(1)
         s.at(9_000)
 
-    assert set(judged(ResumesAfterFault, story)[0]) == codes
+    assert set(judged(resumes_after_fault, story)[0]) == codes
 
 
 def test_a_subscription_that_a_rate_may_hold_back_is_not_stalled() -> None:
     limited = Topic(name="t", dispatch_rate=Rate(messages=10))
     case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(limited,)))
-    assert judged(ResumesAfterFault, silence_behind_an_outage)[0] == ["stalled"]
-    assert judged(ResumesAfterFault, silence_behind_an_outage, case=case)[0] == []
+    assert judged(resumes_after_fault, silence_behind_an_outage)[0] == ["stalled"]
+    assert judged(resumes_after_fault, silence_behind_an_outage, case=case)[0] == []
 
 
 def test_an_application_that_keeps_what_another_one_asks_for_stalls_nobody() -> None:
@@ -105,4 +105,4 @@ def test_an_application_that_keeps_what_another_one_asks_for_stalls_nobody() -> 
         s.consumer(9, conn=5, consumer_id=1)
         silence_behind_an_outage(s)
 
-    assert judged(ResumesAfterFault, story)[0] == []
+    assert judged(resumes_after_fault, story)[0] == []

@@ -19,9 +19,9 @@ from assay_conformance.checks.trial import ANY_CASE
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
 from assay_conformance.model.case import ClientConfig, ConfigValue, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Sides
-from assay_conformance.pulsar.checks.delivery.failed_send_is_not_stored import FailedSendIsNotStored
-from assay_conformance.pulsar.checks.delivery.successful_send_is_delivered import SuccessfulSendIsDelivered
-from assay_conformance.pulsar.checks.delivery.successful_send_is_stored import SuccessfulSendIsStored
+from assay_conformance.pulsar.checks.delivery.failed_send_is_not_stored import failed_send_is_not_stored
+from assay_conformance.pulsar.checks.delivery.successful_send_is_delivered import successful_send_is_delivered
+from assay_conformance.pulsar.checks.delivery.successful_send_is_stored import successful_send_is_stored
 
 
 def one_is_acknowledged_by_the_client_alone(s: Script) -> None:
@@ -33,11 +33,11 @@ def one_is_acknowledged_by_the_client_alone(s: Script) -> None:
 
 
 def test_messages_that_are_sent_stored_acknowledged_and_delivered_are_accepted() -> None:
-    assert judged(SuccessfulSendIsDelivered, two_messages) == ([], 2)
+    assert judged(successful_send_is_delivered, two_messages) == ([], 2)
 
 
 def test_acknowledged_message_that_is_not_delivered_is_found() -> None:
-    assert judged(SuccessfulSendIsDelivered, one_is_acknowledged_by_the_client_alone)[0] == ["lost"]
+    assert judged(successful_send_is_delivered, one_is_acknowledged_by_the_client_alone)[0] == ["lost"]
 
 
 def an_injected_pong(s: Script) -> None:
@@ -84,9 +84,9 @@ def a_forged_limit(s: Script) -> None:
 
 
 TOLD_WRONGLY: list[tuple[type[Check], Story]] = [
-    (SuccessfulSendIsDelivered, one_is_acknowledged_by_the_client_alone),
-    (FailedSendIsNotStored, one_is_refused_and_stored),
-    (SuccessfulSendIsStored, one_is_told_and_not_stored),
+    (successful_send_is_delivered, one_is_acknowledged_by_the_client_alone),
+    (failed_send_is_not_stored, one_is_refused_and_stored),
+    (successful_send_is_stored, one_is_told_and_not_stored),
 ]
 
 
@@ -115,7 +115,7 @@ def test_a_forged_frame_makes_outcomes_doubtful_of_the_producers_it_concerns(
 
 
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
-    assert judged(SuccessfulSendIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
+    assert judged(successful_send_is_delivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.ALTERED, []), (Fate.PASSED, ["lost"])])
@@ -135,7 +135,7 @@ def test_a_message_a_chunk_of_which_was_damaged_is_not_missed(fate: Fate, codes:
         s.message(2, meta=last)
         deliver(s, 3)
 
-    assert judged(SuccessfulSendIsDelivered, story)[0] == codes
+    assert judged(successful_send_is_delivered, story)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["lost"])])
@@ -149,7 +149,7 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
         got = s.received(1)
         s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
 
-    assert judged(SuccessfulSendIsDelivered, story)[0] == codes
+    assert judged(successful_send_is_delivered, story)[0] == codes
 
 
 def in_chunks(s: Script, *chunks: tuple[int, int], wait_ms: int = 0) -> None:
@@ -179,7 +179,7 @@ def test_a_message_in_chunks_that_was_incomplete_alone_and_for_a_moment_is_misse
         s.at(60_000)
 
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
-    assert judged(SuccessfulSendIsDelivered, story, case=case)[0] == ["lost"]
+    assert judged(successful_send_is_delivered, story, case=case)[0] == ["lost"]
 
 
 @pytest.mark.parametrize(("comes_back", "codes"), [(True, []), (False, ["lost"])])
@@ -193,7 +193,7 @@ def test_a_message_that_was_settled_in_part_when_its_consumer_came_back_is_not_m
             s.opened(1)
             s.subscribed(1)
 
-    assert judged(SuccessfulSendIsDelivered, story)[0] == codes
+    assert judged(successful_send_is_delivered, story)[0] == codes
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_message_in_chunks_that_may_be_given_up_and_is_then_covered_is_not_mis
         in_chunks(s, *chunks, wait_ms=100)
 
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
-    assert judged(SuccessfulSendIsDelivered, story, case=case)[0] == codes
+    assert judged(successful_send_is_delivered, story, case=case)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["lost"])])
@@ -229,4 +229,4 @@ def test_a_message_that_a_step_stored_and_a_fault_took_is_not_missed(fate: Fate,
 
     steps = (Step(Who.BROKER, "store_entries", {"topic": "t"}),)
     case = msgspec.structs.replace(ANY_CASE, steps=steps, topology=Topology(topics=(Topic(name="t"),)))
-    assert judged(SuccessfulSendIsDelivered, story, case=case)[0] == codes
+    assert judged(successful_send_is_delivered, story, case=case)[0] == codes

@@ -7,15 +7,15 @@ from tests.conformance.pulsar.delivery._histories import exchange, judged, one_i
 
 from assay_conformance.history.script import DUPLICATE, NAME, PRODUCER, Script, entry_id
 from assay_conformance.model.event import AgentEnded, Fate, Meta, Sides
-from assay_conformance.pulsar.checks.delivery.successful_send_is_stored import SuccessfulSendIsStored
+from assay_conformance.pulsar.checks.delivery.successful_send_is_stored import successful_send_is_stored
 
 
 def test_successful_sends_that_are_stored_are_accepted() -> None:
-    assert judged(SuccessfulSendIsStored, two_messages) == ([], 2)
+    assert judged(successful_send_is_stored, two_messages) == ([], 2)
 
 
 def test_successful_send_that_is_not_stored_is_found() -> None:
-    assert judged(SuccessfulSendIsStored, one_is_told_and_not_stored)[0] == ["not-stored"]
+    assert judged(successful_send_is_stored, one_is_told_and_not_stored)[0] == ["not-stored"]
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["not-stored"])])
@@ -30,7 +30,7 @@ def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fat
         s.receipt(1)
         s.ok(1)
 
-    assert judged(SuccessfulSendIsStored, story)[0] == codes
+    assert judged(successful_send_is_stored, story)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DUPLICATED, []), (Fate.PASSED, ["not-stored"])])
@@ -45,7 +45,7 @@ def test_two_receipts_of_a_first_chunk_pass_for_that_of_the_last(fate: Fate, cod
             s.receipt(1, id=entry_id(entry))
         s.ok(1, message_id=entry_id(2))
 
-    assert judged(SuccessfulSendIsStored, story)[0] == codes
+    assert judged(successful_send_is_stored, story)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["not-stored"])])
@@ -59,7 +59,7 @@ def test_the_receipt_of_what_overtook_a_message_with_its_chosen_id_is_not_its_ow
         s.receipt(0)
         s.ok(0)
 
-    assert judged(SuccessfulSendIsStored, story)[0] == codes
+    assert judged(successful_send_is_stored, story)[0] == codes
 
 
 @pytest.mark.parametrize(("chosen", "codes"), [(0, []), (1, ["not-stored"])])
@@ -73,7 +73,7 @@ def test_of_an_id_that_was_sent_twice_either_receipt_may_tell(chosen: int, codes
         s.receipt(0)
         s.ok(1, message_id=entry_id(0))
 
-    assert judged(SuccessfulSendIsStored, story)[0] == codes
+    assert judged(successful_send_is_stored, story)[0] == codes
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_an_id_may_be_known_of_a_namesake_that_was_there_beside(other_name: str,
         s.send(0, handle=9)
         s.ok(0, handle=9, message_id=DUPLICATE)
 
-    assert judged(SuccessfulSendIsStored, story)[0] == codes
+    assert judged(successful_send_is_stored, story)[0] == codes

@@ -8,12 +8,11 @@ evident, which is when most of its deliveries name the entry that carried their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.event import Frame, Member, MessageId, Position, Received, Stored
-from assay_conformance.model.topic_names import base_topic
+from assay_conformance.model.event import Began, Frame, Invoke, MessageId, Position, ReadBack, Received, Stored
+from assay_conformance.model.topic_names import base_topic, named_topics
+from assay_conformance.pulsar.timeline import ConsumerSession, ProducerSession, Timeline, ms
 
 ANY_TOPIC = ""
 """The topic of a frame whose producer or consumer was not seen being opened."""
@@ -30,106 +29,83 @@ class UnknownDelivery(NamedTuple):
     sentence: str
 
 
-@dataclass(slots=True)
 class Witnessed:
-    """Topics are local names without partition; ANY_TOPIC matches all."""
+    """What witnesses know of a history. Topics are local names without partition; ANY_TOPIC matches all."""
 
-    topics: set[str] = field(default_factory=set)
-    subscribed: bool = False
-    """Whether a SUBSCRIBE was seen on the wire."""
-    _payloads: set[tuple[str, Payload]] = field(default_factory=set)
-    _positions: set[Position] = field(default_factory=set)
-    _readable: set[Position] = field(default_factory=set)
-    _carried: set[tuple[Position, Payload]] = field(default_factory=set)
-    _pieces: set[tuple[Position, int]] = field(default_factory=set)
-    """Chunks, with their sizes: receiving one as a message is judged by another requirement, and is no phantom."""
-    _complete: set[str] = field(default_factory=set)
-    _unreadable: set[str] = field(default_factory=set)
-    _doubtful: list[tuple[Received, str | None]] = field(default_factory=list)
-    """Deliveries that were unknown when they came, with their topics: what is read back is known only at the end."""
-    _fitting: int = 0
+    def __init__(self, timeline: Timeline) -> None:
+        events = timeline.events
+        self._topics = _topics(timeline)
+        self._subscribed = bool(events.frames("SUBSCRIBE"))
+        self._payloads: set[tuple[str, Payload]] = set()
+        self._positions: set[Position] = set()
+        self._readable: set[Position] = set()
+        self._carried: set[tuple[Position, Payload]] = set()
+        self._complete = {base_topic(event.topic) for event in events.of(ReadBack)}
+        self._unreadable: set[str] = set()
+        stored = events.of(Stored)
+        self._pieces = {(one.id.position, one.size) for one in stored if one.meta.chunk_id is not None}
+        """Chunks, with their sizes: receiving one as a message is judged by another requirement, and is no phantom."""
+        for call in events.invokes("send"):
+            opening = timeline.openings.get(-1 if call.handle is None else call.handle)
+            if opening is not None and call.size is not None and call.digest is not None:
+                self._payloads |= {(topic, (call.size, call.digest)) for topic in _named(timeline, opening)}
+        for frame in events.frames("SEND"):
+            self._carries(_topic_of(timeline.session_of(frame)), frame)
+        for frame in events.frames("MESSAGE"):
+            topic = _topic_of(timeline.consumer_sessions.of(frame))
+            self._complete.add(topic)
+            self._carries(topic, frame, *frame.ids)
+        for entry in stored:
+            self._carries(base_topic(entry.topic), entry, entry.id)
 
-    def send_called(self, topic: str, payload: Payload) -> None:
-        self._payloads.add((topic, payload))
-
-    def sent(self, topic: str, frame: Frame) -> None:
-        """Take a SEND."""
-        self._add(topic, frame, frame.members)
-
-    def dispatched(self, topic: str, frame: Frame) -> None:
-        """Take a MESSAGE."""
-        self._complete.add(topic)
-        self._add(topic, frame, frame.members)
-        for id in frame.ids:
-            self._at(id, frame.members)
-
-    def stored(self, entry: Stored) -> None:
-        self._add(base_topic(entry.topic), entry, entry.members)
-        self._at(entry.id, entry.members)
-        if entry.meta.chunk_id is not None:
-            self._pieces.add((entry.id.position, entry.size))
-
-    def read_back(self, topic: str) -> None:
-        self._complete.add(topic)
-
-    def delivered(self, event: Received, topic: str | None) -> None:
-        """`topic` is None where neither the delivery nor its consumer names one."""
-        position = event.message_id.position
-        if self._knows_topic(topic) and self._knows_payload(topic, event.payload):
-            if (position, event.payload) in self._carried:
-                self._fitting += 1
-                return
-            if position in self._positions:
-                return
-        self._doubtful.append((event, topic))
-
-    def unknown_deliveries(self) -> list[UnknownDelivery]:
-        """Return them in order of arrival; to be called after the whole attempt was seen."""
-        misnamed: list[UnknownDelivery] = []
-        found: list[UnknownDelivery] = []
-        for event, topic in self._doubtful:
-            if not self._knows_topic(topic):
-                if self.subscribed:
-                    found.append(_unknown(event, "unknown-topic", f"expected a known topic, got {topic}"))
-            elif not self._knows_payload(topic, event.payload):
-                judged = self._is_complete(topic) or self._names_readable_entry(event)
-                if judged and (event.message_id.position, event.size) not in self._pieces:
-                    text = f"no witness knows such a message{'' if topic is None else f' on {topic}'}"
-                    found.append(
-                        _unknown(event, "unknown-payload", f"expected a message that was sent or stored; {text}")
-                    )
-            elif (event.message_id.position, event.payload) in self._carried:
-                self._fitting += 1
-            elif self._is_complete(topic) and self._is_made_up(event.message_id):
-                text = "expected the id of an entry; none with this id was stored or sent to a client"
-                misnamed.append(_unknown(event, "unknown-id", text))
-        if self._fitting > len(misnamed):
-            found += misnamed
-        return sorted(found, key=lambda one: one.event.seq)
-
-    def _add(self, topic: str, holder: Frame | Stored, members: tuple[Member, ...]) -> None:
-        meta = holder.meta
+    def _carries(self, topic: str, holder: Frame | Stored, *ids: MessageId) -> None:
+        meta, members = holder.meta, holder.members
         self._payloads.update([(topic, member.payload) for member in members])
         is_piece = meta is not None and meta.chunk_id is not None and meta.chunk_id + 1 != meta.chunks
         if not members and not is_piece:
             self._unreadable.add(topic)
+        for id in ids:
+            self._positions.add(id.position)
+            self._readable |= {id.position} if members else set()
+            self._carried.update([(id.position, member.payload) for member in members])
 
-    def _at(self, id: MessageId, members: tuple[Member, ...]) -> None:
-        position = id.position
-        self._positions.add(position)
-        if members:
-            self._readable.add(position)
-        self._carried.update([(position, member.payload) for member in members])
+    def unknown_deliveries(self, timeline: Timeline) -> list[UnknownDelivery]:
+        """All of them, in order of arrival."""
+        misnamed: list[UnknownDelivery] = []
+        found: list[UnknownDelivery] = []
+        fitting, doubtful = 0, list[tuple[Received, str | None]]()
+        for event in timeline.events.of(Received):
+            topic = _topic_received(timeline, event)
+            known = self._knows_topic(topic) and self._knows_payload(topic, event.payload)
+            if known and (event.message_id.position, event.payload) in self._carried:
+                fitting += 1
+            elif not known or event.message_id.position not in self._positions:
+                doubtful.append((event, topic))
+        for event, topic in doubtful:
+            position = event.message_id.position
+            if not self._knows_topic(topic):
+                if self._subscribed:
+                    found.append(_unknown(event, "unknown-topic", f"expected a known topic, got {topic}"))
+            elif not self._knows_payload(topic, event.payload):
+                judged = self._is_complete(topic) or (bool(fitting) and position in self._readable)
+                if judged and (position, event.size) not in self._pieces:
+                    text = f"no witness knows such a message{'' if topic is None else f' on {topic}'}"
+                    what = f"expected a message that was sent or stored; {text}"
+                    found.append(_unknown(event, "unknown-payload", what))
+            elif self._is_complete(topic) and min(position) >= 0:
+                # An agent whose client shows no ids gives negative numbers.
+                text = "expected the id of an entry; none with this id was stored or sent to a client"
+                misnamed.append(_unknown(event, "unknown-id", text))
+        if fitting > len(misnamed):
+            found += misnamed
+        return sorted(found, key=lambda one: one.event.seq)
 
     def _knows_topic(self, topic: str | None) -> bool:
-        return topic is None or topic in self.topics
+        return topic is None or topic in self._topics
 
     def _knows_payload(self, topic: str | None, payload: Payload) -> bool:
-        if (ANY_TOPIC, payload) in self._payloads:
-            return True
-        if topic is None:
-            return any((one, payload) in self._payloads for one in self.topics)
-        return (topic, payload) in self._payloads
+        topics = self._topics if topic is None else (topic,)
+        return (ANY_TOPIC, payload) in self._payloads or any((one, payload) in self._payloads for one in topics)
 
     def _is_complete(self, topic: str | None) -> bool:
         """`topic`: None where it may be any of them."""
@@ -139,13 +115,33 @@ class Witnessed:
             return bool(self._complete) and not self._unreadable
         return topic in self._complete and topic not in self._unreadable
 
-    def _names_readable_entry(self, event: Received) -> bool:
-        """Whether it names a readable entry, whatever else is on its topic."""
-        return bool(self._fitting) and event.message_id.position in self._readable
 
-    def _is_made_up(self, id: MessageId) -> bool:
-        """Whether no witness knows the id. An agent whose client shows no ids gives negative numbers."""
-        return min(id.position) >= 0 and id.position not in self._positions
+def _topics(timeline: Timeline) -> set[str]:
+    events, topology = timeline.events, timeline.view.case.topology
+    found = {topic.name for topic in topology.topics} | {base_topic(one.topic) for one in events.of(Stored)}
+    for began in events.of(Began):
+        found.update(began.topics)
+    for opening in (*events.invokes("open_producer"), *events.invokes("open_consumer")):
+        found.update(_named(timeline, opening))
+    named = events.frames("PRODUCER", "SUBSCRIBE", "LOOKUP")
+    return found | {base_topic(timeline.local_topic(frame)) for frame in named}
+
+
+def _named(timeline: Timeline, opening: Invoke) -> list[str]:
+    first = timeline.view.case.topology.topics[0].name
+    return [base_topic(timeline.local_name(str(name))) for name in named_topics(opening.args, first)]
+
+
+def _topic_of(session: ProducerSession | ConsumerSession | None) -> str:
+    return ANY_TOPIC if session is None else base_topic(session.topic)
+
+
+def _topic_received(timeline: Timeline, event: Received) -> str | None:
+    """None where neither the delivery nor its consumer names one."""
+    if event.topic is not None:
+        return base_topic(timeline.local_name(event.topic))
+    consumer = timeline.consumer(event.handle)
+    return base_topic(consumer.topics[0]) if consumer is not None and len(consumer.topics) == 1 else None
 
 
 def _unknown(event: Received, code: str, what: str) -> UnknownDelivery:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.delivery._rows import RowsCheck
+from assay_conformance.pulsar.checks.delivery._by_rule import by_rule
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class FailedSendIsNotStored(RowsCheck):
-    requirement = RequirementId(clauses.FAILED)
+@check(clauses.FAILED)
+def failed_send_is_not_stored(timeline: Timeline) -> Says:
+    """delivery.failed-send-is-not-stored: a send that failed is not stored, unless its end was unknown."""
+    yield from by_rule(timeline, clauses.FAILED)

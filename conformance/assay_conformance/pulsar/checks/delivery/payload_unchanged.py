@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.delivery._rows import RowsCheck
+from assay_conformance.pulsar.checks.delivery._by_rule import by_rule
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class PayloadUnchanged(RowsCheck):
-    requirement = RequirementId(clauses.AS_SENT)
+@check(clauses.AS_SENT)
+def payload_unchanged(timeline: Timeline) -> Says:
+    """delivery.payload-unchanged: what is received is what was sent."""
+    yield from by_rule(timeline, clauses.AS_SENT)

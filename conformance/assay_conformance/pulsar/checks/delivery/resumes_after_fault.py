@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import in_force, is_torn
-from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.rules import Breach
-from assay_conformance.model.event import Event, Frame
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic, named_topics
-from assay_conformance.pulsar.checks.delivery._rows import RowsCheck, ledger_of
+from assay_conformance.pulsar.checks.delivery._by_rule import doubted, events_of, exercised
+from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, each
 
 
-class ResumesAfterFault(RowsCheck):
-    """A pause of the machine is not a stall of the client."""
+@check(clauses.FLOWS)
+def resumes_after_fault(timeline: Timeline) -> Says:
+    """delivery.resumes-after-fault: once a fault is over, messages are received again. A pause of the machine is not a
+    stall of the client."""
+    yield from exercised(timeline, clauses.FLOWS)
+    torn = [frame for frame in timeline.events.frames("FLOW") if is_torn(frame)]
+    sessions = [timeline.consumer_sessions.of(frame) for frame in torn]
+    # A client does not grant again what a fault dropped of its permits.
+    excused = {_row_name(one.subscription, one.topic) for one in sessions if one is not None} | _failover(timeline)
+    if None not in sessions:
+        stalls = timeline.rows.rules[clauses.FLOWS].breaches
+        small = timeline.rows.transcript.small
+        stalls = [found for found in stalls if small.subscriptions[found.sub].name not in excused]
+        yield from each(stalls, _stall, timeline)
+    yield from doubted(timeline, clauses.FLOWS)
 
-    requirement = RequirementId(clauses.FLOWS)
 
-    def start(self) -> None:
-        self._lost_permits: set[str] = set()
-        """Subscriptions with permits that a fault dropped: the client does not grant them again."""
-        self._any_lost_permits = False
+def _stall(timeline: Timeline, found: Breach) -> Says:
+    end_ns = timeline.bounds.end_ns
+    timeline.bounds.check_fair("answer", 0, end_ns, what="whether messages were received again in time")
+    yield breach(found.code, found.sentence, *events_of(timeline, found))
 
-    @on(Frame, "FLOW")
-    def granted(self, event: Frame) -> None:
-        if is_torn(event):
-            session = self.tracker.consumer_of(event)
-            if session is None:
-                self._any_lost_permits = True
-            else:
-                self._lost_permits.add(_row_name(session.subscription, session.topic))
 
-    def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
-        stalled = ledger_of(self.view).transcript.small.subscriptions[breach.sub].name
-        # A consumer that reconnects to a failover subscription becomes active a second later.
-        if self._any_lost_permits or stalled in self._lost_permits | self._failover():
-            return
-        end_ns = self.tracker.history[-1].t_ns
-        if self.tracker.load.quiet(0, end_ns, TOLERANCES["answer"]):
-            super().judge(breach, events)
-        else:
-            self.undecided("the machine was too busy to decide whether messages were received again in time")
-
-    def _failover(self) -> set[str]:
-        first = self.view.case.topology.topics[0].name
-        return {
-            _row_name(one.subscription, self.tracker.local_topic(str(topic)))
-            for one in self.tracker.opened_consumers.values()
-            if in_force(self.view, one, "subscription_type") == "failover"
-            for topic in named_topics(one.invoke.args, first)
-        }
+def _failover(timeline: Timeline) -> set[str]:
+    """Subscriptions of which a consumer that reconnects becomes active a second later."""
+    first = timeline.view.case.topology.topics[0].name
+    failover = (one for one in timeline.consumers if in_force(timeline.view, one, "subscription_type") == "failover")
+    return {
+        _row_name(one.subscription, timeline.local_name(str(topic)))
+        for one in failover
+        for topic in named_topics(one.invoke.args, first)
+    }
 
 
 def _row_name(subscription: str, topic: str) -> str:
-    """Return the name of the subscription in the rows."""
+    """The name of the subscription in the rows."""
     return f"{subscription} on {base_topic(topic)}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.delivery._rows import RowsCheck
+from assay_conformance.pulsar.checks.delivery._by_rule import by_rule
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class SuccessfulSendIsDelivered(RowsCheck):
-    requirement = RequirementId(clauses.LOST)
+@check(clauses.LOST)
+def successful_send_is_delivered(timeline: Timeline) -> Says:
+    """delivery.successful-send-is-delivered: what was sent well comes to every subscription."""
+    yield from by_rule(timeline, clauses.LOST)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses
-from assay_conformance.ledger.rules import Breach
-from assay_conformance.model.event import Event, ReadBack
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import ReadBack
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.delivery._rows import RowsCheck, ledger_of
+from assay_conformance.pulsar.checks.delivery._by_rule import doubted, events_of, exercised
+from assay_conformance.pulsar.timeline import Says, Timeline, breach, check
 
 
-class SuccessfulSendIsStored(RowsCheck):
-    requirement = RequirementId(clauses.STORED_OK)
-
-    def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
-        """Name what the broker holds as evidence, beside the successful send."""
-        small = ledger_of(self.view).transcript.small
-        topic = base_topic(small.topics[small.streams[breach.stream].topic].name)
-        read_back = (event for event in self.tracker.history if isinstance(event, ReadBack))
-        super().judge(breach, (*events, *(event for event in read_back if base_topic(event.topic) == topic)))
+@check(clauses.STORED_OK)
+def successful_send_is_stored(timeline: Timeline) -> Says:
+    """delivery.successful-send-is-stored: a send that ended well is stored. What its broker holds in the end is
+    evidence of what is not, beside the send."""
+    yield from exercised(timeline, clauses.STORED_OK)
+    small = timeline.rows.transcript.small
+    for found in timeline.rows.rules[clauses.STORED_OK].breaches:
+        topic = base_topic(small.topics[small.streams[found.stream].topic].name)
+        read_back = (one for one in timeline.events.of(ReadBack) if base_topic(one.topic) == topic)
+        yield breach(found.code, found.sentence, *events_of(timeline, found), *read_back)
+    yield from doubted(timeline, clauses.STORED_OK)
