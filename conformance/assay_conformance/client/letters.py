@@ -60,6 +60,7 @@ class Letters:
         self._pool = pool
         self._lookup = lookup
         self._settings = settings
+        self._subscription = subscription
         self._retry_topic = retry_topic(settings, topic, subscription)
         self._dead_letter_topic = dead_letter_topic(settings, topic, subscription)
         self._producers: dict[str, Producer] = {}

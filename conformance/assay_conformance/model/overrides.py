@@ -30,6 +30,10 @@ class Overrides:
             self._composed[honest] = self._compose(honest)
         return self._composed[honest]
 
+    def and_of(self, others: Overrides) -> Overrides:
+        """These and the others, these outermost."""
+        return Overrides((*self._overrides, *others._overrides), self.lateness_ms) if others._overrides else self
+
     def _compose(self, honest: type) -> type:
         fitting = [override for override in self._overrides if issubclass(honest, override.__bases__[0])]
         return new_class(honest.__name__, (*fitting, honest)) if fitting else honest

@@ -1,7 +1,7 @@
 """The codecs of a payload, each in the one shape Pulsar uses.
 
     LZ4     one block, without the length prefix many libraries put in front
-    ZLIB    a zlib stream (RFC 1950)
+    ZLIB    a zlib stream (RFC 1950), which need not end: Java flushes and stops (apache/pulsar#2854)
     ZSTD    a zstd frame (RFC 8878)
     SNAPPY  the raw format, without the framing of streams
 
@@ -97,9 +97,10 @@ def _lz4(data: bytes | memoryview, size: int) -> bytes:
 
 def _zlib(data: bytes | memoryview, size: int) -> bytes:
     stream = zlib.decompressobj()
-    # A max_length of 0 means no limit, and one byte more tells a stream that is too long from one that ends here.
+    # A max_length of 0 means no limit, and one byte more tells a stream that is too long from one that ends here. No
+    # reader asks for the end of the stream, and Java's CompressionCodecZLib writes none.
     output = stream.decompress(data, size + 1)
-    if len(output) != size or not stream.eof:
+    if len(output) != size:
         raise _wrong_size(Codec.ZLIB, size, f"{len(output)} or more")
     if stream.unused_data:
         raise CompressionError(f"ZLIB: {len(stream.unused_data)} bytes behind the end of the stream")

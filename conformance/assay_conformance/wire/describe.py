@@ -39,6 +39,7 @@ LETTER_PROPERTIES: Final = frozenset(
         "DELAY_TIME",
         "REAL_TOPIC",
         "RETRY_TOPIC",
+        "REAL_SUBSCRIPTION",
         "ORIGIN_MESSAGE_ID",
         "ORIGIN_MESSAGE_IDY_TIME",
     }

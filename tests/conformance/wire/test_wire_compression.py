@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import zlib
 
 import cramjam
 import pytest
@@ -35,11 +36,32 @@ def test_empty_data_of_another_size_is_refused(codec: Codec) -> None:
         decompress(codec, compress(codec, b""), 1, limit=10)
 
 
+ZLIB_END_BYTES = 4 + 2
+"""The checksum behind the last block, and the end of that block."""
+
+
 @every_codec
 @pytest.mark.parametrize("missing", [1, 2, 5])
 def test_cut_data_is_refused(codec: Codec, missing: int) -> None:
+    missing += ZLIB_END_BYTES if codec is Codec.ZLIB else 0
     with pytest.raises(CompressionError):
         decompress(codec, compress(codec, TEXT)[:-missing], len(TEXT), limit=1000)
+
+
+@pytest.mark.parametrize("flush", [zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH])
+@pytest.mark.parametrize("data", [b"", TEXT, TEXT * 1_000])
+def test_zlib_stream_that_is_flushed_and_has_no_end_is_read(data: bytes, flush: int) -> None:
+    stream = zlib.compressobj()
+    flushed = stream.compress(data) + stream.flush(flush)
+    assert decompress(Codec.ZLIB, flushed, len(data), limit=len(data)) == data
+
+
+@pytest.mark.parametrize("size", [len(TEXT) - 1, len(TEXT) + 1])
+def test_zlib_stream_without_end_and_of_another_size_is_refused(size: int) -> None:
+    stream = zlib.compressobj()
+    flushed = stream.compress(TEXT) + stream.flush(zlib.Z_SYNC_FLUSH)
+    with pytest.raises(CompressionError):
+        decompress(Codec.ZLIB, flushed, size, limit=1000)
 
 
 @every_codec

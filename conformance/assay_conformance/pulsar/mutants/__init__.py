@@ -9,18 +9,18 @@ override of a time bound misses it: twice what the suite tolerates.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from inspect import getdoc
-from pkgutil import walk_packages
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.overrides import HONEST, Overrides
 from assay_conformance.model.requirement import RequirementId, Side
+from assay_conformance.pulsar.overriding import all_classes, description_of, name_of, overrides_in
+
+__all__ = ["Mutant", "mutants", "name_of", "overrides_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Mutant:
 @cache
 def mutants() -> Mapping[str, Mutant]:
     """All mutants by name, chapter by chapter."""
-    found = [_mutant(override) for module in _modules() for override in _overrides(module)]
+    found = [_mutant(override) for override in overrides_in(sys.modules[__name__], "breaks")]
     return MappingProxyType({mutant.name: mutant for mutant in found})
 
 
@@ -54,22 +54,6 @@ def _composed(names: tuple[str, ...], lateness_ms: int | None) -> Overrides:
     return Overrides((one for name in names for one in mutants()[name].overrides), lateness_ms)
 
 
-def name_of(override: type) -> str:
-    """`AckFlushLate` -> `ack-flush-late`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", override.__name__).lower()
-
-
-def _modules() -> Iterator[ModuleType]:
-    for module in sorted(walk_packages(__path__, f"{__name__}."), key=lambda module: module.name):
-        yield import_module(module.name)
-
-
-def _overrides(module: ModuleType) -> Iterator[type]:
-    for value in vars(module).values():
-        if isinstance(value, type) and value.__module__ == module.__name__ and "breaks" in vars(value):
-            yield value
-
-
 def _mutant(override: type) -> Mutant:
     said = vars(override)
     breaks = (said["breaks"],) if isinstance(said["breaks"], str) else said["breaks"]
@@ -77,8 +61,8 @@ def _mutant(override: type) -> Mutant:
         name=name_of(override),
         side=Side.CLIENT if override.__bases__[0].__module__.startswith("assay_conformance.client.") else Side.BROKER,
         breaks=tuple(map(RequirementId, breaks)),
-        does=" ".join((getdoc(override) or "").split()),
+        does=description_of(override),
         stands_for=said.get("stands_for", ""),
-        overrides=(override, *said.get("also", ())),
+        overrides=all_classes(override),
         lateness_ms=said.get("lateness_ms"),
     )
