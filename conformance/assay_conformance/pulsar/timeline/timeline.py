@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from typing import Any, TypeVar
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
@@ -21,6 +22,8 @@ from assay_conformance.pulsar.timeline.requests import Registration, Request, re
 from assay_conformance.pulsar.timeline.rows import judged_rows
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
+T = TypeVar("T")
+
 
 class Timeline(Producing, Acknowledging):
     """What an attempt was. Made when its events have been seen; asked by checks, which it knows nothing of."""
@@ -28,6 +31,22 @@ class Timeline(Producing, Acknowledging):
     def __init__(self, view: View) -> None:
         super().__init__(view)
         self._requests: dict[tuple[str, ...], list[Request]] = {}
+        self._derived: dict[Callable[[Timeline], Any], Any] = {}
+
+    def once(self, relation: Callable[[Timeline], T]) -> T:
+        """What a relation that one chapter alone asks for says of this timeline; it is derived once."""
+        if relation not in self._derived:
+            self._derived[relation] = relation(self)
+        return self._derived[relation]  # type: ignore[no-any-return]
+
+    def loads(self, topic: str, before: Event) -> int:
+        """How often a topic, or the topic of a partition, had been loaded again."""
+        return sum(event.seq < before.seq for event in self.reloads(topic))
+
+    @property
+    def has_loaded(self) -> bool:
+        """Whether any topic may have been loaded again."""
+        return any(self.reloads(topic.name) for topic in self.view.case.topology.topics)
 
     def can(self, capability: str) -> bool:
         """Whether the client declares it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.dedup._broker import judged
 
 from assay_conformance.history.script import DUPLICATE, Script
-from assay_conformance.pulsar.checks.dedup.batch_judged_by_lowest_id import BatchJudgedByLowestId
+from assay_conformance.pulsar.checks.dedup.batch_judged_by_lowest_id import batch_judged_by_lowest_id
 
 
 def _old_and_new() -> Script:
@@ -22,11 +22,11 @@ def _old_and_new() -> Script:
 def test_batch_of_old_and_new_that_is_dropped_is_accepted() -> None:
     story = _old_and_new()
     story.receipt(0, id=DUPLICATE)
-    assert judged(BatchJudgedByLowestId, story) == ([], 1)
+    assert judged(batch_judged_by_lowest_id, story) == ([], 1)
 
 
 def test_batch_of_old_and_new_that_is_stored_is_found() -> None:
     story = _old_and_new()
     story.stored(1, 2, 3, sequence_id=0)
     story.receipt(0)
-    assert judged(BatchJudgedByLowestId, story)[0] == ["wrong-answer", "duplicate-stored"]
+    assert judged(batch_judged_by_lowest_id, story)[0] == ["wrong-answer", "duplicate-stored"]

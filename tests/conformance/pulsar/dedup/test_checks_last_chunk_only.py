@@ -6,7 +6,7 @@ from tests.conformance.pulsar.dedup._broker import judged
 
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.dedup.checks_last_chunk_only import ChecksLastChunkOnly
+from assay_conformance.pulsar.checks.dedup.checks_last_chunk_only import checks_last_chunk_only
 
 
 def _chunks(story: Script, conn: int = 0) -> None:
@@ -33,7 +33,7 @@ def test_chunks_that_are_stored_again_but_the_last_are_accepted() -> None:
     story.receipt(0, conn=1)
     story.receipt(0, conn=1)
     story.receipt(0, conn=1, id=DUPLICATE)
-    assert judged(ChecksLastChunkOnly, story) == ([], 2)
+    assert judged(checks_last_chunk_only, story) == ([], 2)
 
 
 def test_duplicates_receipt_that_overtakes_those_of_earlier_chunks_is_accepted() -> None:
@@ -41,14 +41,14 @@ def test_duplicates_receipt_that_overtakes_those_of_earlier_chunks_is_accepted()
     story.receipt(0, conn=1, id=DUPLICATE)
     story.receipt(0, conn=1)
     story.receipt(0, conn=1)
-    assert judged(ChecksLastChunkOnly, story) == ([], 2)
+    assert judged(checks_last_chunk_only, story) == ([], 2)
 
 
 def test_early_chunk_that_is_taken_for_a_duplicate_is_found() -> None:
     story = _chunks_again()
     for _ in range(3):
         story.receipt(0, conn=1, id=DUPLICATE)
-    assert judged(ChecksLastChunkOnly, story)[0] == ["chunk-dropped", "chunk-dropped"]
+    assert judged(checks_last_chunk_only, story)[0] == ["chunk-dropped", "chunk-dropped"]
 
 
 def test_last_chunk_that_is_taken_for_a_duplicate_of_the_first_is_found() -> None:
@@ -58,4 +58,4 @@ def test_last_chunk_that_is_taken_for_a_duplicate_of_the_first_is_found() -> Non
     story.receipt(0)
     story.receipt(0)
     story.receipt(0, id=DUPLICATE)
-    assert judged(ChecksLastChunkOnly, story)[0] == ["chunk-dropped"]
+    assert judged(checks_last_chunk_only, story)[0] == ["chunk-dropped"]

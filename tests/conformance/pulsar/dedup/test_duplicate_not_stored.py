@@ -10,7 +10,7 @@ from tests.conformance.pulsar.dedup._histories import CASE, lost_receipt
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.case import Step, Who
-from assay_conformance.pulsar.checks.dedup.duplicate_not_stored import DuplicateNotStored
+from assay_conformance.pulsar.checks.dedup.duplicate_not_stored import duplicate_not_stored
 
 
 def _duplicate_refused() -> Script:
@@ -29,20 +29,20 @@ def _duplicate_refused() -> Script:
 def test_entries_that_are_told_at_the_end_are_stored_once() -> None:
     story = _duplicate_refused()
     story.stored(0)
-    assert judged(DuplicateNotStored, story) == ([], 1)
+    assert judged(duplicate_not_stored, story) == ([], 1)
 
 
 def test_entries_that_are_told_at_the_end_show_a_duplicate() -> None:
     story = _duplicate_refused()
     story.stored(0)
     story.stored(0)
-    assert judged(DuplicateNotStored, story)[0] == ["duplicate-stored"]
+    assert judged(duplicate_not_stored, story)[0] == ["duplicate-stored"]
 
 
 def test_duplicate_answered_without_id_is_accepted() -> None:
     story = lost_receipt()
     story.receipt(0, conn=1, id=DUPLICATE)
-    check = trial(DuplicateNotStored, story.done(), CASE)
+    check = trial(duplicate_not_stored, story.done(), CASE)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -50,19 +50,19 @@ def test_duplicate_stored_again_is_found() -> None:
     story = lost_receipt()
     story.stored(0)
     story.receipt(0, conn=1, id=DUPLICATE)
-    assert codes_of(trial(DuplicateNotStored, story.done(), CASE)) == ["duplicate-stored"]
+    assert codes_of(trial(duplicate_not_stored, story.done(), CASE)) == ["duplicate-stored"]
 
 
 def test_duplicate_answered_as_new_is_found() -> None:
     story = lost_receipt()
     story.receipt(0, conn=1)
-    assert codes_of(trial(DuplicateNotStored, story.done(), CASE)) == ["wrong-answer"]
+    assert codes_of(trial(duplicate_not_stored, story.done(), CASE)) == ["wrong-answer"]
 
 
 def test_duplicate_answered_with_error_is_found() -> None:
     story = lost_receipt()
     story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
-    assert codes_of(trial(DuplicateNotStored, story.done(), CASE)) == ["wrong-answer"]
+    assert codes_of(trial(duplicate_not_stored, story.done(), CASE)) == ["wrong-answer"]
 
 
 def test_error_for_a_copy_whose_first_is_not_stored_yet_is_accepted() -> None:
@@ -74,14 +74,14 @@ def test_error_for_a_copy_whose_first_is_not_stored_yet_is_accepted() -> None:
     story.send_frame(0, conn=1)
     story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
     story.stored(0)
-    assert codes_of(trial(DuplicateNotStored, story.done(), CASE)) == []
+    assert codes_of(trial(duplicate_not_stored, story.done(), CASE)) == []
 
 
 def test_topic_without_deduplication_is_not_judged() -> None:
     story = lost_receipt()
     story.stored(0)
     story.receipt(0, conn=1)
-    assert codes_of(trial(DuplicateNotStored, story.done())) == []
+    assert codes_of(trial(duplicate_not_stored, story.done())) == []
 
 
 def test_topic_whose_policy_changes_is_not_judged() -> None:
@@ -89,4 +89,4 @@ def test_topic_whose_policy_changes_is_not_judged() -> None:
     story = lost_receipt()
     story.stored(0)
     case = msgspec.structs.replace(CASE, steps=(change,))
-    assert codes_of(trial(DuplicateNotStored, story.done(), case)) == []
+    assert codes_of(trial(duplicate_not_stored, story.done(), case)) == []

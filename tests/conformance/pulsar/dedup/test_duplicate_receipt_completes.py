@@ -8,7 +8,7 @@ from tests.conformance.pulsar.dedup._histories import CASE, lost_receipt
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.dedup.duplicate_receipt_completes import DuplicateReceiptCompletes
+from assay_conformance.pulsar.checks.dedup.duplicate_receipt_completes import duplicate_receipt_completes
 
 
 def _duplicate() -> Script:
@@ -20,30 +20,30 @@ def _duplicate() -> Script:
 def test_send_completed_by_a_duplicates_receipt_is_accepted() -> None:
     story = _duplicate()
     story.ok(0)
-    check = trial(DuplicateReceiptCompletes, story.done())
+    check = trial(duplicate_receipt_completes, story.done())
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_send_failed_by_a_duplicates_receipt_is_found() -> None:
     story = _duplicate()
     story.unknown(0, ErrorClass.OTHER)
-    assert codes_of(trial(DuplicateReceiptCompletes, story.done())) == ["not-completed"]
+    assert codes_of(trial(duplicate_receipt_completes, story.done())) == ["not-completed"]
 
 
 def test_send_whose_time_was_up_as_a_duplicates_receipt_came_is_accepted() -> None:
     story = _duplicate()
     story.after(5).unknown(0, ErrorClass.TIMEOUT)
-    assert codes_of(trial(DuplicateReceiptCompletes, story.done())) == []
+    assert codes_of(trial(duplicate_receipt_completes, story.done())) == []
 
 
 def test_send_left_open_by_a_duplicates_receipt_is_found() -> None:
-    assert codes_of(trial(DuplicateReceiptCompletes, _duplicate().at(20_000).done())) == ["not-completed"]
+    assert codes_of(trial(duplicate_receipt_completes, _duplicate().at(20_000).done())) == ["not-completed"]
 
 
 def test_duplicates_receipt_around_a_cut_proves_nothing() -> None:
     story = _duplicate()
     story.cut(1)
-    check = trial(DuplicateReceiptCompletes, story.at(20_000).done())
+    check = trial(duplicate_receipt_completes, story.at(20_000).done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -52,7 +52,7 @@ def test_duplicates_receipt_behind_the_end_of_the_producer_is_for_nobody() -> No
     story.down("CLOSE_PRODUCER", 1, producer_id=0)
     story.receipt(0, conn=1, id=DUPLICATE)
     story.at(2_000).unknown(0)
-    assert codes_of(trial(DuplicateReceiptCompletes, story.done())) == []
+    assert codes_of(trial(duplicate_receipt_completes, story.done())) == []
 
 
 def test_duplicate_receipt_behind_the_end_of_its_producer_is_not_judged() -> None:
@@ -61,4 +61,4 @@ def test_duplicate_receipt_behind_the_end_of_its_producer_is_not_judged() -> Non
     story.receipt(1, conn=1, id=DUPLICATE)
     for number in (0, 1):
         story.unknown(number, ErrorClass.TERMINATED)
-    assert codes_of(trial(DuplicateReceiptCompletes, story.done(), CASE)) == []
+    assert codes_of(trial(duplicate_receipt_completes, story.done(), CASE)) == []

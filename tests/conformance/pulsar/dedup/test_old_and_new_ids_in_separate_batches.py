@@ -6,7 +6,9 @@ from typing import Any
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.dedup.old_and_new_ids_in_separate_batches import OldAndNewIdsInSeparateBatches
+from assay_conformance.pulsar.checks.dedup.old_and_new_ids_in_separate_batches import (
+    old_and_new_ids_in_separate_batches,
+)
 
 
 def _batches(*batches: tuple[int, ...], last_sequence_id: int = -1, **config: Any) -> tuple[list[str], int]:
@@ -20,7 +22,7 @@ def _batches(*batches: tuple[int, ...], last_sequence_id: int = -1, **config: An
         for sent, id in zip(numbers, ids, strict=True):
             story.send(sent, sequence_id=id)
         story.send_frame(*numbers, sequence_id=ids[0], batch=True)
-    check = trial(OldAndNewIdsInSeparateBatches, story.done())
+    check = trial(old_and_new_ids_in_separate_batches, story.done())
     return [finding.code for finding in check.findings], check.exercised
 
 

@@ -11,7 +11,7 @@ from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.event import Meta
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
-from assay_conformance.pulsar.checks.dedup.pending_duplicate_rejected import PendingDuplicateRejected
+from assay_conformance.pulsar.checks.dedup.pending_duplicate_rejected import pending_duplicate_rejected
 
 
 def _copied() -> Script:
@@ -30,14 +30,14 @@ def test_copy_refused_until_the_first_is_stored_is_accepted() -> None:
     story = _copied()
     story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
     story.stored(0)
-    check = trial(PendingDuplicateRejected, story.done(), CASE)
+    check = trial(pending_duplicate_rejected, story.done(), CASE)
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_copy_receipted_before_the_first_is_stored_is_found() -> None:
     story = _copied()
     story.receipt(0, conn=1, id=DUPLICATE)
-    assert codes_of(trial(PendingDuplicateRejected, story.done(), CASE)) == ["receipted-undecided"]
+    assert codes_of(trial(pending_duplicate_rejected, story.done(), CASE)) == ["receipted-undecided"]
 
 
 def test_copy_that_what_was_stored_late_has_decided_may_be_receipted() -> None:
@@ -50,14 +50,14 @@ def test_copy_that_what_was_stored_late_has_decided_may_be_receipted() -> None:
     story.send_frame(0, conn=1)
     story.receipt(0, conn=1, id=DUPLICATE)
     story.stored(1, late=True)
-    assert codes_of(trial(PendingDuplicateRejected, story.done(), CASE)) == []
+    assert codes_of(trial(pending_duplicate_rejected, story.done(), CASE)) == []
 
 
 def test_copy_receipted_when_the_first_is_stored_is_accepted() -> None:
     story = _copied()
     story.stored(0)
     story.receipt(0, conn=1, id=DUPLICATE)
-    assert codes_of(trial(PendingDuplicateRejected, story.done(), CASE)) == []
+    assert codes_of(trial(pending_duplicate_rejected, story.done(), CASE)) == []
 
 
 def test_copy_of_an_id_inside_a_stored_batch_is_decided() -> None:
@@ -69,7 +69,7 @@ def test_copy_of_an_id_inside_a_stored_batch_is_decided() -> None:
     for _ in range(2):
         story.send_frame(4, sequence_id=2)
     story.receipt(2, id=DUPLICATE)
-    assert codes_of(trial(PendingDuplicateRejected, story.done(), CASE)) == []
+    assert codes_of(trial(pending_duplicate_rejected, story.done(), CASE)) == []
 
 
 def test_copy_receipted_by_the_next_broker_is_accepted() -> None:
@@ -83,10 +83,10 @@ def test_copy_receipted_by_the_next_broker_is_accepted() -> None:
     story.send_frame(0, conn=1)
     story.receipt(0, conn=1)
     killed = msgspec.structs.replace(CASE, faults=(Fault(trigger=AtTime(0), action=Kill()),))
-    assert codes_of(trial(PendingDuplicateRejected, story.done(), killed)) == []
+    assert codes_of(trial(pending_duplicate_rejected, story.done(), killed)) == []
 
 
 def test_copy_on_a_topic_without_deduplication_is_not_judged() -> None:
     story = _copied()
     story.receipt(0, conn=1)
-    assert codes_of(trial(PendingDuplicateRejected, story.done())) == []
+    assert codes_of(trial(pending_duplicate_rejected, story.done())) == []

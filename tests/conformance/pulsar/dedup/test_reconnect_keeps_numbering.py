@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tests.conformance.pulsar._trials import codes_of
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.dedup.reconnect_keeps_numbering import ReconnectKeepsNumbering
+from assay_conformance.pulsar.checks.dedup.reconnect_keeps_numbering import reconnect_keeps_numbering
 
 
-def _renumbered(told: int, next_id: int) -> ReconnectKeepsNumbering:
+def _renumbered(told: int, next_id: int) -> Check:
     """Messages 0 and 1 are sent, the broker tells this after a reconnect, and message 2 gets this id."""
     story = Script()
     story.producer()
@@ -20,7 +21,7 @@ def _renumbered(told: int, next_id: int) -> ReconnectKeepsNumbering:
     story.producer_again(1, last_sequence_id=told)
     story.send(2)
     story.send_frame(2, conn=1, sequence_id=next_id)
-    return trial(ReconnectKeepsNumbering, story.done())
+    return trial(reconnect_keeps_numbering, story.done())
 
 
 def test_own_number_after_a_reconnect_is_accepted() -> None:

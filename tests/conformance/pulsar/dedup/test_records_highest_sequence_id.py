@@ -6,7 +6,7 @@ from tests.conformance.pulsar.dedup._broker import judged
 
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.dedup.records_highest_sequence_id import RecordsHighestSequenceId
+from assay_conformance.pulsar.checks.dedup.records_highest_sequence_id import records_highest_sequence_id
 
 
 def _batch_stored() -> Script:
@@ -24,7 +24,7 @@ def test_id_from_within_a_batch_that_is_a_duplicate_is_accepted() -> None:
     story = _batch_stored()
     story.send_frame(2)
     story.receipt(2, id=DUPLICATE)
-    assert judged(RecordsHighestSequenceId, story) == ([], 1)
+    assert judged(records_highest_sequence_id, story) == ([], 1)
 
 
 def test_id_from_within_a_batch_that_is_stored_is_found() -> None:
@@ -32,7 +32,7 @@ def test_id_from_within_a_batch_that_is_stored_is_found() -> None:
     story.send_frame(2)
     story.stored(2)
     story.receipt(2)
-    assert judged(RecordsHighestSequenceId, story)[0] == ["wrong-answer", "duplicate-stored"]
+    assert judged(records_highest_sequence_id, story)[0] == ["wrong-answer", "duplicate-stored"]
 
 
 def test_id_behind_a_batch_is_new() -> None:
@@ -40,11 +40,11 @@ def test_id_behind_a_batch_is_new() -> None:
     story.send_frame(4)
     story.stored(4)
     story.receipt(4)
-    assert judged(RecordsHighestSequenceId, story) == ([], 0)
+    assert judged(records_highest_sequence_id, story) == ([], 0)
 
 
 def test_batch_that_comes_again_is_another_requirements_matter() -> None:
     story = _batch_stored()
     story.send_frame(0, 1, 2, 3, highest_sequence_id=3)
     story.receipt(0, id=DUPLICATE)
-    assert judged(RecordsHighestSequenceId, story) == ([], 0)
+    assert judged(records_highest_sequence_id, story) == ([], 0)

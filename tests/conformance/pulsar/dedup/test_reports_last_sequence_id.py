@@ -10,11 +10,11 @@ from tests.conformance.pulsar.dedup._histories import CASE
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Meta, Stepped
-from assay_conformance.pulsar.checks.dedup.reports_last_sequence_id import ReportsLastSequenceId
+from assay_conformance.pulsar.checks.dedup.reports_last_sequence_id import reports_last_sequence_id
 
 
 def test_name_that_is_forgotten_after_a_restart_is_no_matter_of_what_is_told() -> None:
-    assert judged(ReportsLastSequenceId, restarted(last=-1), RESTARTED) == ([], 0)
+    assert judged(reports_last_sequence_id, restarted(last=-1), RESTARTED) == ([], 0)
 
 
 @pytest.mark.parametrize(("after_ms", "codes"), [(1, []), (500, ["wrong-last-id"])])
@@ -26,12 +26,12 @@ def test_who_waits_is_answered_before_a_restart_is_told(after_ms: int, codes: li
     story.cut()
     story.producer_again(1, last_sequence_id=-1)
     story.after(after_ms).add(Stepped, step=0)
-    assert judged(ReportsLastSequenceId, story, RESTARTED)[0] == codes
+    assert judged(reports_last_sequence_id, story, RESTARTED)[0] == codes
 
 
 def test_name_that_may_be_forgotten_is_told_as_the_broker_likes() -> None:
     for told in (-1, 0):
-        assert judged(ReportsLastSequenceId, asked_again(left_at_ms=100, told=told), A_MINUTE)[0] == []
+        assert judged(reports_last_sequence_id, asked_again(left_at_ms=100, told=told), A_MINUTE)[0] == []
 
 
 def _told(last: int, stored: int = 2) -> Script:
@@ -48,21 +48,21 @@ def _told(last: int, stored: int = 2) -> Script:
 
 
 def test_last_id_that_is_stored_is_accepted() -> None:
-    check = trial(ReportsLastSequenceId, _told(2).done(), CASE)
+    check = trial(reports_last_sequence_id, _told(2).done(), CASE)
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_last_id_that_has_only_arrived_is_accepted() -> None:
-    assert codes_of(trial(ReportsLastSequenceId, _told(2, stored=1).done(), CASE)) == []
+    assert codes_of(trial(reports_last_sequence_id, _told(2, stored=1).done(), CASE)) == []
 
 
 def test_last_id_below_what_is_stored_is_found() -> None:
-    assert codes_of(trial(ReportsLastSequenceId, _told(1).done(), CASE)) == ["wrong-last-id"]
+    assert codes_of(trial(reports_last_sequence_id, _told(1).done(), CASE)) == ["wrong-last-id"]
 
 
 def test_last_id_that_nobody_sent_is_found() -> None:
-    assert codes_of(trial(ReportsLastSequenceId, _told(3).done(), CASE)) == ["wrong-last-id"]
+    assert codes_of(trial(reports_last_sequence_id, _told(3).done(), CASE)) == ["wrong-last-id"]
 
 
 def test_any_last_id_without_deduplication_is_found() -> None:
-    assert codes_of(trial(ReportsLastSequenceId, _told(2).done())) == ["wrong-last-id"]
+    assert codes_of(trial(reports_last_sequence_id, _told(2).done())) == ["wrong-last-id"]

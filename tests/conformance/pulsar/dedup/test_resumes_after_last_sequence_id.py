@@ -6,17 +6,18 @@ from typing import Any
 
 from tests.conformance.pulsar._trials import codes_of
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.dedup.resumes_after_last_sequence_id import ResumesAfterLastSequenceId
+from assay_conformance.pulsar.checks.dedup.resumes_after_last_sequence_id import resumes_after_last_sequence_id
 
 
-def _first_id(sequence_id: int, last: int = -1, **config: Any) -> ResumesAfterLastSequenceId:
+def _first_id(sequence_id: int, last: int = -1, **config: Any) -> Check:
     story = Script()
     story.producer(last_sequence_id=last, **config)
     story.send(0)
     story.send_frame(0, sequence_id=sequence_id)
-    return trial(ResumesAfterLastSequenceId, story.done())
+    return trial(resumes_after_last_sequence_id, story.done())
 
 
 def test_first_id_after_the_brokers_last_is_accepted() -> None:
@@ -49,7 +50,7 @@ def test_reconnected_producer_is_no_new_one() -> None:
     story.producer_again(1, last_sequence_id=7)
     story.send(1)
     story.send_frame(1, conn=1)
-    assert codes_of(trial(ResumesAfterLastSequenceId, story.done())) == []
+    assert codes_of(trial(resumes_after_last_sequence_id, story.done())) == []
 
 
 def test_producer_that_reconnected_before_its_first_send_is_not_judged() -> None:
@@ -59,4 +60,4 @@ def test_producer_that_reconnected_before_its_first_send_is_not_judged() -> None
     story.producer_again(1, last_sequence_id=7)
     story.send(0)
     story.send_frame(0, conn=1)
-    assert trial(ResumesAfterLastSequenceId, story.done()).exercised == 0
+    assert trial(resumes_after_last_sequence_id, story.done()).exercised == 0

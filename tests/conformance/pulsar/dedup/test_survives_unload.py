@@ -10,18 +10,18 @@ from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.event import Fired, Stepped
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
-from assay_conformance.pulsar.checks.dedup.survives_unload import DedupSurvivesUnload
+from assay_conformance.pulsar.checks.dedup.survives_unload import survives_unload
 
 
 def test_name_that_is_known_after_a_restart_is_accepted() -> None:
     story = restarted(last=0)
     story.send_frame(0, conn=1)
     story.receipt(0, conn=1, id=DUPLICATE)
-    assert judged(DedupSurvivesUnload, story, RESTARTED) == ([], 2)
+    assert judged(survives_unload, story, RESTARTED) == ([], 2)
 
 
 def test_name_that_is_forgotten_after_a_restart_is_found() -> None:
-    assert judged(DedupSurvivesUnload, restarted(last=-1), RESTARTED)[0] == ["forgotten"]
+    assert judged(survives_unload, restarted(last=-1), RESTARTED)[0] == ["forgotten"]
 
 
 @pytest.mark.parametrize(("closed", "codes"), [(False, []), (True, ["forgotten"])])
@@ -30,7 +30,7 @@ def test_producer_that_is_there_already_is_told_no_id(closed: bool, codes: list[
     if closed:
         story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=90)
     story.producer_ready(1, last_sequence_id=-1)
-    assert judged(DedupSurvivesUnload, story, RESTARTED)[0] == codes
+    assert judged(survives_unload, story, RESTARTED)[0] == codes
 
 
 def test_duplicate_that_is_stored_after_a_restart_is_found() -> None:
@@ -38,7 +38,7 @@ def test_duplicate_that_is_stored_after_a_restart_is_found() -> None:
     story.send_frame(0, conn=1)
     story.stored(0)
     story.receipt(0, conn=1)
-    assert judged(DedupSurvivesUnload, story, RESTARTED)[0] == ["wrong-answer", "duplicate-stored"]
+    assert judged(survives_unload, story, RESTARTED)[0] == ["wrong-answer", "duplicate-stored"]
 
 
 def test_broker_that_was_killed_has_loaded_its_topics_anew() -> None:
@@ -49,7 +49,7 @@ def test_broker_that_was_killed_has_loaded_its_topics_anew() -> None:
     story.add(Fired, fault=0, action="kill")
     story.producer_again(1, last_sequence_id=-1)
     case = msgspec.structs.replace(CASE, faults=(Fault(trigger=AtTime(0), action=Kill()),))
-    assert judged(DedupSurvivesUnload, story, case)[0] == ["forgotten"]
+    assert judged(survives_unload, story, case)[0] == ["forgotten"]
 
 
 def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
@@ -60,8 +60,8 @@ def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
     story.cut()
     story.at(361 * 60_000).add(Stepped, step=0)
     story.producer_again(1, last_sequence_id=-1)
-    assert judged(DedupSurvivesUnload, story, RESTARTED) == ([], 0)
+    assert judged(survives_unload, story, RESTARTED) == ([], 0)
 
 
 def test_name_that_is_not_written_down_need_not_survive_a_load() -> None:
-    assert judged(DedupSurvivesUnload, two_names(-1, 0), ONE_NAME) == ([], 0)
+    assert judged(survives_unload, two_names(-1, 0), ONE_NAME) == ([], 0)

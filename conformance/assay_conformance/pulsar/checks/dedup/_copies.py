@@ -2,27 +2,23 @@
 
 What is stored is known from the entry or from a receipt with its id, whichever is seen first. How often something is
 stored is counted at the end, since an entry may be recorded later than it was written.
+
+Chunks before the last are stored without a check, and raw entries that a Case puts into a topic are not SENDs. A name
+is not judged once it was unused for so long that a broker may forget it, nor, after a load of its topic, when more
+names are known than a snapshot may hold.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar
 
-from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
-from assay_conformance.checks.loading import Loads
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Fired, Frame, Stepped, Stored
-from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import deduplicated
+from assay_conformance.model.event import Frame, Stored
+from assay_conformance.pulsar.checks.dedup._deduplication import Name, deduplicated, name_of, named_session
+from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
 from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
-
-_MS_PER_MINUTE = 60_000
-
-Name = tuple[str, str]
-"""Topic and producer name."""
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, each, ms
 
 
 class Copied(Enum):
@@ -34,7 +30,7 @@ class Copied(Enum):
     LOADED = "what is stored was stored before the topic was loaded again"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """What was stored last under a name: its ids, the event that shows it, and the load of the topic it belongs to."""
 
@@ -45,7 +41,7 @@ class Record:
 
 
 @dataclass(slots=True, eq=False)
-class Unit:
+class SameBytes:
     """SENDs of the same bytes. `new`: how many of them may be stored."""
 
     name: Name
@@ -58,152 +54,154 @@ class Unit:
 
 @dataclass(slots=True, eq=False)
 class Arrival:
-    """A SEND at the broker; a duplicate of `record` where `copied` says so."""
+    """A SEND at the broker, and its answer; a duplicate of `record` where `copied` says so."""
 
     send: Frame
-    unit: Unit | None = None
+    unit: SameBytes | None = None
     copied: Copied | None = None
     record: Record | None = None
+    answer: Frame | None = None
 
 
-class CopiesCheck(Check):
-    """Judge duplicates of the given kinds: they are not stored, and are answered by a receipt without an id.
+class Copies:
+    """All of the attempt. `survivors`: last ids that brokers named, with what was stored before their topic was loaded
+    again."""
 
-    Chunks before the last are stored without a check, and raw entries that a Case puts into a topic are not SENDs. A
-    name is not judged once it was unused for so long that a broker may forget it, nor, after a load of its topic, when
-    more names are known than a snapshot may hold.
-    """
-
-    kinds: ClassVar[frozenset[Copied]]
-
-    def start(self) -> None:
-        super().start()
-        self._topics = deduplicated(self.view)
-        settings = self.view.case.topology.settings
-        self._idle_ns = settings.dedup_idle_minutes * _MS_PER_MINUTE * MS
-        self._names = settings.dedup_max_producers
-        self.loads = Loads(self.view.case)
-        self.records: dict[Name, Record] = {}
-        self._units: dict[tuple[str, int], Unit] = {}
-        self._answers: dict[tuple[int, int], dict[int, list[Arrival]]] = {}
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        settings = timeline.view.case.topology.settings
+        self._idle_ns, self._names = settings.dedup_idle_minutes * 60_000 * MS, settings.dedup_max_producers
+        self.answered: list[Arrival] = []
+        """Duplicates, in order of their answers."""
+        self.survivors: list[tuple[LastId, Record]] = []
+        self.units: dict[tuple[str, int], SameBytes] = {}
+        self._records: dict[Name, Record] = {}
+        self._waiting: dict[tuple[int, int | None], dict[int, list[Arrival]]] = {}
         """(connection, producer) -> sequence id -> SENDs without an answer."""
+        self._topics = deduplicated(timeline.view)
+        if self._topics:
+            self._walk()
 
-    def concerned(self) -> bool:
-        return bool(self._topics)
+    def _walk(self) -> None:
+        events = self._timeline.events
+        named = {one.event.seq: one for one in last_ids(self._timeline)}
+        frames = events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR", "PRODUCER_SUCCESS")
+        moments: list[Frame | Stored] = [*frames, *events.of(Stored)]
+        for moment in sorted(moments, key=lambda one: one.seq):
+            if isinstance(moment, Stored):
+                self._stored(moment)
+            elif moment.command == "SEND":
+                self._send(moment)
+            elif moment.command == "PRODUCER" and moment.to_receiver:
+                # SENDs that reached the broker before the producer registered again are not answered any more.
+                self._waiting.pop((moment.conn, moment.producer_id), None)
+            elif moment.seq in named:
+                self._named(named[moment.seq])
+            elif moment.command in ("SEND_RECEIPT", "SEND_ERROR") and moment.from_sender:
+                self._answer(moment)
 
-    @on(Stepped)
-    @on(Fired)
-    def loaded(self, event: Stepped | Fired) -> None:
-        self.loads.see(event)
-
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        """SENDs that reached the broker before the producer registered again are not answered any more."""
-        if event.to_receiver and event.producer_id is not None:
-            self._answers.pop((event.conn, event.producer_id), None)
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        if not self._topics or not event.to_receiver or event.unit is None:
+    def _send(self, send: Frame) -> None:
+        if not send.to_receiver or send.unit is None or send.intact is False:
+            return  # One that is damaged is refused for its checksum, before its id is looked at.
+        session = named_session(self._timeline, send, self._topics)
+        if session is None:
             return
-        if event.intact is False:
-            return  # Refused for its checksum, before its id is looked at.
-        session = self.tracker.producer_of(event)
-        if session is None or base_topic(session.topic) not in self._topics or session.name is None:
-            return
-        arrival = Arrival(event)
-        if not checked_later(event.meta):
-            self._compare(arrival, (session.topic, session.name))
-        waiting = self._answers.setdefault((event.conn, session.producer_id), {})
-        waiting.setdefault(event.sequence_id or 0, []).append(arrival)
+        arrival = Arrival(send)
+        if not checked_later(send.meta):
+            self._compare(arrival, name_of(session), send.unit)
+        waiting = self._waiting.setdefault((send.conn, send.producer_id), {})
+        waiting.setdefault(send.sequence_id or 0, []).append(arrival)
 
-    def _compare(self, arrival: Arrival, name: Name) -> None:
+    def _compare(self, arrival: Arrival, name: Name, content: int) -> None:
         send, lowest = arrival.send, arrival.send.sequence_id or 0
         highest = max(lowest, effective_highest_id(send))
-        assert send.unit is not None
-        unit = self._units.setdefault((name[0], send.unit), Unit(name, lowest, highest))
-        arrival.unit = unit
-        record = self.records.get(name)
-        if record is None or lowest > record.highest or self.may_be_forgotten(name, send):
+        unit = arrival.unit = self.units.setdefault((name[0], content), SameBytes(name, lowest, highest))
+        record = self._records.get(name)
+        if record is None or lowest > record.highest or self._may_be_forgotten(name, record, send):
             unit.new += 1
             return
         arrival.record = record
-        arrival.copied = self._kind(record, lowest, highest, self.loads.of(name[0]))
+        if record.loads != self._timeline.loads(name[0], send):
+            arrival.copied = Copied.LOADED
+        elif highest > record.highest:
+            arrival.copied = Copied.STRADDLING
+        else:
+            arrival.copied = Copied.INSIDE if lowest > record.lowest else Copied.AGAIN
         unit.copies.append(arrival)
 
-    def may_be_forgotten(self, name: Name, event: Frame) -> bool:
+    def _may_be_forgotten(self, name: Name, record: Record, at: Frame) -> bool:
         """Whether the broker may not know the name: it was unused for too long, or one of too many names at a load."""
-        record = self.records[name]
-        if event.t_ns - record.event.t_ns > self._idle_ns:
+        if at.t_ns - record.event.t_ns > self._idle_ns:
             return True
-        loaded = len(self.records) > self._names and record.loads != self.loads.of(name[0])
-        return loaded and sum(topic == name[0] for topic, _ in self.records) > self._names
+        loaded = len(self._records) > self._names and record.loads != self._timeline.loads(name[0], at)
+        return loaded and sum(topic == name[0] for topic, _ in self._records) > self._names
 
-    def _kind(self, record: Record, lowest: int, highest: int, loads: int) -> Copied:
-        if record.loads != loads:
-            return Copied.LOADED
-        if highest > record.highest:
-            return Copied.STRADDLING
-        return Copied.INSIDE if lowest > record.lowest else Copied.AGAIN
+    def _stored(self, stored: Stored) -> None:
+        unit = self.units.get((stored.topic, stored.unit))
+        if unit is not None and not checked_later(stored.meta):
+            unit.stored.append(stored)
+            self._persisted(unit, stored, max(unit.highest, highest_id(stored)))
 
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        unit = self._units.get((event.topic, event.unit))
-        if unit is None or checked_later(event.meta):
-            return
-        unit.stored.append(event)
-        self._persisted(unit, event, max(unit.highest, highest_id(event)))
-
-    def _persisted(self, unit: Unit, event: Frame | Stored, highest: int) -> None:
-        record = self.records.get(unit.name)
+    def _persisted(self, unit: SameBytes, event: Frame | Stored, highest: int) -> None:
+        record = self._records.get(unit.name)
         if record is None or highest > record.highest:
-            self.records[unit.name] = Record(unit.lowest, highest, event, self.loads.of(unit.name[0]))
+            loads = self._timeline.loads(unit.name[0], event)
+            self._records[unit.name] = Record(unit.lowest, highest, event, loads)
 
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answer(self, event: Frame) -> None:
-        if not self._answers or not event.from_sender or event.producer_id is None:
-            return
-        waiting = self._answers.get((event.conn, event.producer_id), {}).get(event.sequence_id or 0)
+    def _answer(self, answer: Frame) -> None:
+        waiting = self._waiting.get((answer.conn, answer.producer_id), {}).get(answer.sequence_id or 0)
         if not waiting:
             return
-        duplicate = event.command == "SEND_RECEIPT" and is_duplicate(event)
+        duplicate = answer.command == "SEND_RECEIPT" and is_duplicate(answer)
         fitting = next((arrival for arrival in waiting if (arrival.copied is not None) == duplicate), waiting[0])
         waiting.remove(fitting)
-        if fitting.copied is None:
-            if event.command == "SEND_RECEIPT" and not duplicate and fitting.unit is not None:
-                self._persisted(fitting.unit, event, fitting.unit.highest)
-        elif fitting.copied in self.kinds:
-            if duplicate:
-                self.exercise(event)
-            else:
-                self._wrong_answer(fitting, event)
+        if fitting.copied is not None:
+            fitting.answer = answer
+            self.answered.append(fitting)
+        elif answer.command == "SEND_RECEIPT" and not duplicate and fitting.unit is not None:
+            self._persisted(fitting.unit, answer, fitting.unit.highest)
 
-    def finish(self) -> None:
-        for unit in self._units.values():
-            copies = [copy for copy in unit.copies if copy.copied in self.kinds]
-            if copies and len(unit.stored) > unit.new:
-                self._stored_again(unit, copies[0])
+    def _named(self, last_id: LastId) -> None:
+        record = self._records.get(last_id.name)
+        if record is None or record.loads == self._timeline.loads(last_id.name[0], last_id.event):
+            return
+        if not self._may_be_forgotten(last_id.name, record, last_id.event):
+            self.survivors.append((last_id, record))
 
-    def _wrong_answer(self, copy: Arrival, event: Frame) -> None:
-        assert copy.record is not None
-        got = f"error {event.fields.get('error')}" if event.command == "SEND_ERROR" else "the id of a new entry"
-        self.breach(
-            "wrong-answer",
-            f"the SEND with sequence id {event.sequence_id} that reached the broker at {ms(copy.send.t_ns)} was a "
-            f"duplicate; expected a receipt without an id; the answer at {ms(event.t_ns)} carries {got}",
-            copy.send,
-            event,
-        )
 
-    def _stored_again(self, unit: Unit, copy: Arrival) -> None:
-        record, stored = copy.record, unit.stored[-1]
-        assert record is not None
-        self.breach(
-            "duplicate-stored",
-            f"topic {unit.name[0]} had stored producer {unit.name[1]} up to sequence id {record.highest}; expected the "
-            f"SEND with sequence ids {unit.lowest} to {unit.highest} at {ms(copy.send.t_ns)} not to be stored; it was, "
-            f"as {stored.id.name}",
-            record.event,
-            copy.send,
-            stored,
-        )
+def duplicates_of(timeline: Timeline, *kinds: Copied) -> Says:
+    """What there is to say of duplicates of these kinds: they are not stored, and are answered by a receipt without an
+    id."""
+    copies = timeline.once(Copies)
+    yield from each((copy for copy in copies.answered if copy.copied in kinds), _is_answered)
+    yield from each(copies.units.values(), _is_stored_once, kinds)
+
+
+def _is_answered(copy: Arrival) -> Says:
+    answer = copy.answer
+    if answer is None:
+        return
+    if answer.command == "SEND_RECEIPT" and is_duplicate(answer):
+        yield Exercised(answer)
+        return
+    got = f"error {answer.fields.get('error')}" if answer.command == "SEND_ERROR" else "the id of a new entry"
+    yield breach(
+        "wrong-answer",
+        f"the SEND with sequence id {answer.sequence_id} that reached the broker at {ms(copy.send.t_ns)} was a "
+        f"duplicate; expected a receipt without an id; the answer at {ms(answer.t_ns)} carries {got}",
+        *(copy.send, answer),
+    )
+
+
+def _is_stored_once(kinds: tuple[Copied, ...], unit: SameBytes) -> Says:
+    copy = next((copy for copy in unit.copies if copy.copied in kinds), None)
+    if copy is None or copy.record is None or len(unit.stored) <= unit.new:
+        return
+    (topic, name), stored = unit.name, unit.stored[-1]
+    yield breach(
+        "duplicate-stored",
+        f"topic {topic} had stored producer {name} up to sequence id {copy.record.highest}; expected the SEND with "
+        f"sequence ids {unit.lowest} to {unit.highest} at {ms(copy.send.t_ns)} not to be stored; it was, as "
+        f"{stored.id.name}",
+        *(copy.record.event, copy.send, stored),
+    )

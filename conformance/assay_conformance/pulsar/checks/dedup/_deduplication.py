@@ -7,9 +7,14 @@ broker's last id (`resumes-after-last-sequence-id`), and one that reconnects aft
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from assay_conformance.checks.base import View
 from assay_conformance.model.case import Case, Who
+from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Rewrite
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import ProducerSession, Timeline
 
 NO_SEQUENCE_ID = -1
 
@@ -41,3 +46,19 @@ def initial_id(view: View, handle: int) -> int | None:
 def may_repeat_ids(view: View, handle: int) -> bool:
     """Whether the application chooses ids, or where they begin, so that the broker may have seen them before."""
     return handle in view.tracker.foresight.explicit or initial_id(view, handle) is not None
+
+
+Name = tuple[str, str]
+"""Topic and producer name."""
+
+
+def named_session(timeline: Timeline, frame: Frame, topics: Set[str]) -> ProducerSession | None:
+    """The session of a frame, where its producer has a name and its topic is one of these."""
+    session = timeline.session_of(frame)
+    is_known = session is not None and session.name is not None and base_topic(session.topic) in topics
+    return session if is_known else None
+
+
+def name_of(session: ProducerSession) -> Name:
+    """Topic and name of a producer."""
+    return session.topic, session.name or ""

@@ -1,27 +1,11 @@
-"""What has arrived and what is stored under one producer name."""
+"""What the ids of SENDs and entries say."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from assay_conformance.model.event import Frame, Stored
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID
 
 Place = tuple[int, int | None, int | None]
 """Connection, producer and sequence id."""
-
-
-@dataclass(slots=True)
-class Name:
-    """What has arrived under one producer name on one topic."""
-
-    arrived: int = NO_SEQUENCE_ID
-    stored: int = NO_SEQUENCE_ID
-    waiting: dict[Place, Frame] = field(default_factory=dict)
-    """SENDs that are neither stored nor refused yet, in order of arrival."""
-    loads: int = 0
-    """The load of its topic in which `stored` was written."""
-    stored_ns: int = 0
 
 
 def place_of(event: Frame) -> Place:

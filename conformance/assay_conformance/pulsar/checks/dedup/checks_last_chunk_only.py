@@ -1,17 +1,20 @@
-"""Chunks of a message carry the same sequence id; only the last one is checked and remembered."""
+"""dedup.checks-last-chunk-only"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated
+from assay_conformance.pulsar.checks.dedup._deduplication import (
+    NO_SEQUENCE_ID,
+    Name,
+    deduplicated,
+    name_of,
+    named_session,
+)
 from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
 @dataclass(slots=True)
@@ -21,88 +24,75 @@ class _Waiting:
     later one had arrived before.
     """
 
+    first: Frame
     early: int = 0
     repeated: int = 0
     last_new: Frame | None = None
     last_again: int = 0
-    first: Frame | None = None
 
 
-class ChecksLastChunkOnly(Check):
-    """Judged by the answers, of which that to a duplicate may overtake others: one message gets no more receipts
-    without an id than duplicates of its last chunk arrived."""
+@check("dedup.checks-last-chunk-only")
+def checks_last_chunk_only(timeline: Timeline) -> Says:
+    """dedup.checks-last-chunk-only: chunks of a message carry the same sequence id; only the last one is checked and
+    remembered.
 
-    requirement = RequirementId("dedup.checks-last-chunk-only")
-    needs = (Trait.CHUNK,)
+    Judged by the answers, of which that to a duplicate may overtake others: one message gets no more receipts without
+    an id than duplicates of its last chunk arrived."""
+    topics, arrived = deduplicated(timeline.view), dict[Name, int]()
+    """`arrived`: highest id that has arrived under a name; chunks before the last do not count."""
+    waiting: dict[tuple[int, int | None], dict[int, _Waiting]] = {}
+    for frame in timeline.events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR") if topics else ():
+        place, id = (frame.conn, frame.producer_id), frame.sequence_id or 0
+        if frame.command == "PRODUCER" and frame.to_receiver:
+            # SENDs that reached the broker before the producer registered again are not answered any more.
+            waiting.pop(place, None)
+        elif frame.command == "SEND" and frame.to_receiver and frame.intact is not False:
+            session = named_session(timeline, frame, topics)
+            if session is None:
+                continue
+            before = arrived.get(name_of(session), NO_SEQUENCE_ID)
+            if frame.meta is not None and frame.meta.chunk_id is not None:
+                _arrived(waiting.setdefault(place, {}).setdefault(id, _Waiting(frame)), frame, before)
+            if not checked_later(frame.meta):
+                arrived[name_of(session)] = max(before, id, effective_highest_id(frame))
+        elif frame.command in ("SEND_RECEIPT", "SEND_ERROR") and frame.from_sender:
+            chunks = waiting.get(place, {}).get(id)
+            if chunks is not None:
+                yield from _answered(chunks, frame)
 
-    def start(self) -> None:
-        self._topics = deduplicated(self.view)
-        self._arrived: dict[tuple[str, str], int] = {}
-        """Highest id that has arrived under a name; chunks before the last do not count."""
-        self._waiting: dict[tuple[int, int], dict[int, _Waiting]] = {}
 
-    def concerned(self) -> bool:
-        return bool(self._topics)
+def _arrived(chunks: _Waiting, chunk: Frame, before: int) -> None:
+    id = chunk.sequence_id or 0
+    if checked_later(chunk.meta):
+        chunks.early += 1
+        chunks.repeated += id <= before
+    elif id > before:
+        chunks.last_new = chunk
+    else:
+        chunks.last_again += 1
 
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        """SENDs that reached the broker before the producer registered again are not answered any more."""
-        if event.to_receiver and event.producer_id is not None:
-            self._waiting.pop((event.conn, event.producer_id), None)
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if not event.to_receiver or event.intact is False or session is None or session.name is None:
-            return
-        if base_topic(session.topic) not in self._topics:
-            return
-        name, id = (session.topic, session.name), event.sequence_id or 0
-        arrived = self._arrived.get(name, NO_SEQUENCE_ID)
-        if event.meta is not None and event.meta.chunk_id is not None:
-            waiting = self._waiting.setdefault((event.conn, session.producer_id), {}).setdefault(id, _Waiting())
-            waiting.first = waiting.first or event
-            if checked_later(event.meta):
-                waiting.early += 1
-                waiting.repeated += id <= arrived
-            elif id > arrived:
-                waiting.last_new = event
-            else:
-                waiting.last_again += 1
-        if not checked_later(event.meta):
-            self._arrived[name] = max(arrived, id, effective_highest_id(event))
-
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answer(self, event: Frame) -> None:
-        if not self._waiting or not event.from_sender or event.producer_id is None:
-            return
-        waiting = self._waiting.get((event.conn, event.producer_id), {}).get(event.sequence_id or 0)
-        if waiting is None:
-            return
-        if event.command == "SEND_ERROR" or not is_duplicate(event):
-            self._stored(waiting, event)
-        elif waiting.last_again:
-            waiting.last_again -= 1
-        elif waiting.early or waiting.last_new is not None:
-            assert waiting.first is not None
-            self.breach(
+def _answered(chunks: _Waiting, answer: Frame) -> Says:
+    if answer.command == "SEND_RECEIPT" and is_duplicate(answer):
+        if chunks.last_again:
+            chunks.last_again -= 1
+        elif chunks.early or chunks.last_new is not None:
+            yield breach(
                 "chunk-dropped",
-                f"a chunk with sequence id {event.sequence_id} (first chunk at {ms(waiting.first.t_ns)}) was a chunk "
+                f"a chunk with sequence id {answer.sequence_id} (first chunk at {ms(chunks.first.t_ns)}) was a chunk "
                 "before the last, or the last of a message that had not arrived before; expected it to be stored; it "
-                f"got the receipt of a duplicate at {ms(event.t_ns)}",
-                waiting.first,
-                event,
+                f"got the receipt of a duplicate at {ms(answer.t_ns)}",
+                *(chunks.first, answer),
             )
-
-    def _stored(self, waiting: _Waiting, event: Frame) -> None:
-        """Take an answer to a chunk that was stored, or refused for another reason."""
-        stored = event.command == "SEND_RECEIPT"
-        if waiting.early:
-            waiting.early -= 1
-            if stored and waiting.repeated:
-                waiting.repeated -= 1
-                self.exercise(event)
-        elif waiting.last_new is not None:
-            waiting.last_new = None
-            if stored:
-                self.exercise(event)
+        return
+    # It was stored, or refused for another reason.
+    stored = answer.command == "SEND_RECEIPT"
+    if chunks.early:
+        chunks.early -= 1
+        if stored and chunks.repeated:
+            chunks.repeated -= 1
+            yield Exercised(answer)
+    elif chunks.last_new is not None:
+        chunks.last_new = None
+        if stored:
+            yield Exercised(answer)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.dedup._copies import Copied, CopiesCheck
+from assay_conformance.pulsar.checks.dedup._copies import Copied, duplicates_of
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class DuplicateNotStored(CopiesCheck):
-    """A SEND whose id is not above the first id of what was stored last under its producer name."""
-
-    requirement = RequirementId("dedup.duplicate-not-stored")
-    kinds = frozenset({Copied.AGAIN})
+@check("dedup.duplicate-not-stored")
+def duplicate_not_stored(timeline: Timeline) -> Says:
+    """dedup.duplicate-not-stored: a SEND whose id is not above the first id of what was stored last under its
+    producer name is a duplicate."""
+    yield from duplicates_of(timeline, Copied.AGAIN)

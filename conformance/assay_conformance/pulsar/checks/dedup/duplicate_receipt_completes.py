@@ -2,85 +2,87 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit, is_duplicate
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.model.event import ErrorClass, Frame, Outcome
+from assay_conformance.pulsar.timeline import (
+    IN_FLIGHT_NS,
+    TOLERANCES,
+    Exercised,
+    Says,
+    Send,
+    Timeline,
+    Unit,
+    Why,
+    breach,
+    check,
+    ended_ns,
+    ms,
+)
 
 
-def _had_timed_out(end: Completion, receipt: Frame) -> bool:
+class _Answered(NamedTuple):
+    """A send whose unit got the receipt of a duplicate, in its turn and as its last answer."""
+
+    receipt: Frame
+    unit: Unit
+    send: Send
+
+
+def _answered(timeline: Timeline) -> Iterator[_Answered]:
+    """Not after a SEND_ERROR on the connection, which the client may have left because of that, nor behind the broker's
+    CLOSE_PRODUCER. A receipt that does not answer the oldest unit is judged by another requirement."""
+    duplicates = {frame.seq for frame in timeline.events.frames("SEND_RECEIPT") if is_duplicate(frame)}
+    for unit in timeline.units if duplicates else ():
+        receipt = unit.receipts[-1] if unit.receipts and not unit.errors else None
+        if receipt is None or receipt.seq not in duplicates or not timeline.is_in_turn(receipt):
+            continue
+        session = timeline.session_of(receipt)
+        sent_away = None if session is None else session.sent_away
+        gone = sent_away is not None and sent_away.seq < receipt.seq
+        if not gone and not timeline.connection(receipt.conn).has_seen(receipt, Why.SEND_ERROR):
+            for send in timeline.sends(unit):
+                yield _Answered(receipt, unit, send)
+
+
+@check("dedup.duplicate-receipt-completes", of=_answered)
+def duplicate_receipt_completes(timeline: Timeline, answered: _Answered) -> Says:
+    """dedup.duplicate-receipt-completes: a receipt without an id completes its send as any other receipt does."""
+    (receipt, unit, send), end = answered, answered.send.completion
+    if end is not None and end.outcome is Outcome.OK:
+        if end.seq > receipt.seq:
+            yield Exercised(receipt)
+        return
+    if end is not None and (end.seq < receipt.seq or _had_timed_out(answered)):
+        return
+    if not _was_delivered(timeline, answered):
+        return
+    # A client that got no CPU time may time the send out before it reads the receipt.
+    until_ns = timeline.bounds.end_ns if end is None else ended_ns(end)
+    timeline.bounds.check_fair("answer", receipt.t_ns, until_ns, what="whether a receipt was read in time")
+    came = "it never completed" if end is None else f"it ended as {end.error} at {ms(end.t_ns)}"
+    yield breach(
+        "not-completed",
+        f"{unit.line}: message {send.invoke.number} got the receipt of a duplicate at {ms(receipt.t_ns)}, so it is "
+        f"stored; expected its send to succeed; {came}",
+        *(receipt, end or send.invoke),
+    )
+
+
+def _had_timed_out(answered: _Answered) -> bool:
     """Whether its send time-out had passed before the client can have read the receipt."""
-    return end.error is ErrorClass.TIMEOUT and (end.done_ns or end.t_ns) < receipt.t_ns + IN_FLIGHT_NS
+    end = answered.send.completion
+    if end is None or end.error is not ErrorClass.TIMEOUT:
+        return False
+    return ended_ns(end) < answered.receipt.t_ns + IN_FLIGHT_NS
 
 
-class DuplicateReceiptCompletes(Check):
-    """A receipt without an id completes its send as any other receipt does.
-
-    After a SEND_ERROR on its connection it is not judged: the client may have left the connection because of that.
-    """
-
-    requirement = RequirementId("dedup.duplicate-receipt-completes")
-    needs = (Trait.DUPLICATE,)
-
-    def start(self) -> None:
-        self._receipts: dict[int, tuple[Frame, Unit]] = {}
-        self._send_errors: set[int] = set()
-        """Connections with a SEND_ERROR."""
-
-    @on(Frame, "SEND_ERROR")
-    def refused(self, event: Frame) -> None:
-        self._send_errors.add(event.conn)
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipt(self, event: Frame) -> None:
-        unit = self.tracker.lines.unit
-        # A receipt that does not answer the oldest pending unit is judged by another requirement.
-        fits = unit is not None and unit is self.tracker.lines.head and event.conn not in self._send_errors
-        if event.to_receiver and unit is not None and fits and is_duplicate(event) and not unit.session.sent_away:
-            self._receipts[id(unit)] = (event, unit)
-
-    def finish(self) -> None:
-        for receipt, unit in self._receipts.values():
-            if unit.receipts[-1] is receipt and not unit.errors:
-                self._judge(receipt, unit)
-
-    def _judge(self, receipt: Frame, unit: Unit) -> None:
-        for number in unit.numbers:
-            send = self.tracker.send_of(unit.line.handle or 0, number)
-            if send is None:
-                continue
-            end = send.completion
-            if end is not None and end.outcome is Outcome.OK:
-                if end.seq > receipt.seq:
-                    self.exercise(receipt)
-                continue
-            ended_ns = None if end is None else end.done_ns or end.t_ns
-            if end is not None and (end.seq < receipt.seq or _had_timed_out(end, receipt)):
-                continue
-            if not self._was_delivered(receipt, unit, ended_ns):
-                continue
-            # A client that got no CPU time may time the send out before it reads the receipt.
-            until_ns = self.tracker.end_ns if ended_ns is None else ended_ns
-            if not self.tracker.load.fair(receipt.t_ns, until_ns, TOLERANCES["answer"]):
-                self.undecided("the machine was too busy to say whether a receipt was read in time")
-            else:
-                came = "it never completed" if end is None else f"it ended as {end.error} at {ms(end.t_ns)}"
-                self.breach(
-                    "not-completed",
-                    f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, so it is "
-                    f"stored; expected its send to succeed; {came}",
-                    receipt,
-                    end or send.invoke,
-                )
-
-    def _was_delivered(self, receipt: Frame, unit: Unit, ended_ns: int | None) -> bool:
-        """Whether connection and producer lasted long enough for the receipt to arrive."""
-        settled_ns = receipt.t_ns + TOLERANCES["answer"].slack_ns
-        closed, closing = self.tracker.closed.get(receipt.conn), unit.line.closing
-        ends = [self.tracker.end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])]
-        # A send that failed at once failed because of this receipt; one that stays pending needs time to show that it
-        # does.
-        return min(ends) > settled_ns if ended_ns is None else min(ends) > min(ended_ns, settled_ns)
+def _was_delivered(timeline: Timeline, answered: _Answered) -> bool:
+    """Whether connection and producer lasted long enough for the receipt to arrive. A send that failed at once failed
+    because of this receipt; one that stays pending needs time to show that it does."""
+    receipt, unit, end = answered.receipt, answered.unit, answered.send.completion
+    settled_ns = receipt.t_ns + TOLERANCES["answer"].slack_ns
+    last_ns = timeline.bounds.until(timeline.closed(receipt.conn), unit.line.closing)
+    return last_ns > (settled_ns if end is None else min(ended_ns(end), settled_ns))

@@ -1,18 +1,18 @@
-"""How many producer names a broker keeps in a topic's deduplication snapshot."""
+"""dedup.max-producers-in-snapshot"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.lines import is_duplicate
-from assay_conformance.checks.loading import Loads
-from assay_conformance.model.event import Fate, Fired, Frame, Stepped
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Fate, Frame
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated
+from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated, named_session
+from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
 from assay_conformance.pulsar.checks.dedup._names import checked_later
-from assay_conformance.pulsar.checks.dedup._registrations import LastIdCheck
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
 @dataclass(slots=True)
@@ -30,87 +30,76 @@ class _Topic:
     registered: set[str] = field(default_factory=set)
     known: list[Frame] = field(default_factory=list)
 
+    def loaded(self, loads: int, most_entries: int) -> None:
+        """Take a load: a broker that loads the topic also reads the entries after its last snapshot."""
+        begun = self.entries - most_entries
+        last = ((name, *its) for name, its in self.last.items())
+        self.written = {name: receipt for name, receipt, at, load in last if load == self.loads and at <= begun}
+        self.loads, self.entries, self.registered, self.known = loads, 0, set(), []
 
-class MaxProducersInSnapshot(LastIdCheck):
-    """Judged by the last sequence ids that names get at their first registration after their topic was loaded again.
 
-    Only names that sent nothing for two snapshot intervals before the load: a broker that loads the topic also reads
-    the entries after its last snapshot.
-    """
+class _Registered(NamedTuple):
+    """The first registration of a name after a load; `known`: all answers by which the broker knew one, and the last
+    receipts of their names."""
 
-    requirement = RequirementId("dedup.max-producers-in-snapshot")
+    last_id: LastId
+    known: tuple[Frame, ...]
+    receipts: tuple[Frame, ...]
 
-    def start(self) -> None:
-        super().start()
-        settings = self.view.case.topology.settings
-        self._limit = settings.dedup_max_producers
-        self._snapshot_entries = 2 * settings.dedup_snapshot_entries
-        self._judged_topics = set(deduplicated(self.view))
-        self._loads = Loads(self.view.case)
-        self._topics: dict[str, _Topic] = {}
 
-    def concerned(self) -> bool:
-        return bool(deduplicated(self.view))
-
-    @on(Stepped)
-    @on(Fired)
-    def loaded(self, event: Stepped | Fired) -> None:
-        self._loads.see(event)
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        """Chunks have receipts and are not in the snapshot: topics with chunks are not judged."""
-        session = self.tracker.producer_of(event) if checked_later(event.meta) else None
-        if session is not None:
-            self._judged_topics.discard(base_topic(session.topic))
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipt(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if session is None or session.name is None or not event.from_sender or event.fate is Fate.INJECTED:
-            return
-        if base_topic(session.topic) in self._judged_topics and not is_duplicate(event):
-            topic = self._topic(session.topic)
-            topic.entries += 1
-            topic.last[session.name] = (event, topic.entries, topic.loads)
-
-    def _topic(self, name: str) -> _Topic:
-        """Return the state of the topic in its present load."""
-        loads = self._loads.of(name)
-        topic = self._topics.setdefault(name, _Topic(loads))
+def _registered(timeline: Timeline) -> Iterator[_Registered]:
+    settings, judged = timeline.view.case.topology.settings, deduplicated(timeline.view)
+    named = {one.event.seq: one for one in last_ids(timeline)} if judged and timeline.has_loaded else {}
+    topics: dict[str, _Topic] = {}
+    for frame in timeline.events.frames("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS") if named else ():
+        session, last_id = named_session(timeline, frame, judged), named.get(frame.seq)
+        place = last_id.name[0] if last_id is not None else "" if session is None else session.topic
+        if base_topic(place) not in judged:
+            continue
+        if frame.command == "SEND":
+            if checked_later(frame.meta):
+                # Chunks have receipts and are not in the snapshot: topics with chunks are not judged.
+                judged -= {base_topic(place)}
+            continue
+        if last_id is None and (session is None or not _is_stored(frame)):
+            continue
+        loads = timeline.loads(place, frame)
+        topic = topics.setdefault(place, _Topic(loads))
         if topic.loads != loads:
-            begun = topic.entries - self._snapshot_entries
-            last = topic.last.items()
-            topic.written = {
-                of: receipt for of, (receipt, entries, load) in last if load == topic.loads and entries <= begun
-            }
-            topic.loads = loads
-            topic.entries = 0
-            topic.registered, topic.known = set(), []
-        return topic
+            topic.loaded(loads, 2 * settings.dedup_snapshot_entries)
+        if last_id is None and session is not None:
+            topic.entries += 1
+            topic.last[session.name or ""] = (frame, topic.entries, topic.loads)
+        elif last_id is not None and len(topic.written) > settings.dedup_max_producers:
+            name = last_id.name[1]
+            if name in topic.written and name not in topic.registered:
+                topic.registered.add(name)
+                topic.known += [frame] if last_id.id != NO_SEQUENCE_ID else []
+                receipts = (topic.written[str(one.fields.get("producer_name"))] for one in topic.known)
+                yield _Registered(last_id, tuple(topic.known), tuple(receipts))
 
-    def last_id_reported(self, topic: str, name: str, last_id: int, event: Frame) -> None:
-        if base_topic(topic) in self._judged_topics:
-            self._judge(topic, self._topic(topic), name, last_id, event)
 
-    def _judge(self, place: str, topic: _Topic, name: str, last_id: int, event: Frame) -> None:
-        if name not in topic.written or name in topic.registered or len(topic.written) <= self._limit:
-            return
-        topic.registered.add(name)
-        self.exercise(event)
-        if last_id == NO_SEQUENCE_ID:
-            return
-        topic.known.append(event)
-        if len(topic.known) == self._limit + 1:
-            self._breach(place, topic, event)
+def _is_stored(answer: Frame) -> bool:
+    is_receipt = answer.command == "SEND_RECEIPT" and answer.from_sender and answer.fate is not Fate.INJECTED
+    return is_receipt and not is_duplicate(answer)
 
-    def _breach(self, place: str, topic: _Topic, event: Frame) -> None:
-        self.breach(
+
+@check("dedup.max-producers-in-snapshot", of=_registered)
+def max_producers_in_snapshot(timeline: Timeline, registered: _Registered) -> Says:
+    """dedup.max-producers-in-snapshot: how many producer names a broker keeps in a topic's deduplication snapshot.
+
+    Judged by the last sequence ids that names get at their first registration after their topic was loaded again. Only
+    names that sent nothing for two snapshot intervals before the load.
+    """
+    ((topic, name), id, event), known, receipts = registered
+    settings = timeline.view.case.topology.settings
+    yield Exercised(event)
+    if id != NO_SEQUENCE_ID and len(known) == settings.dedup_max_producers + 1:
+        yield breach(
             "too-many-names",
-            f"the snapshot of topic {place} may hold {self._limit} producer names; expected no last id for others "
-            f"after the topic was loaded again; the broker knew those of {len(topic.known)} names that had sent "
-            f"nothing for the last {self._snapshot_entries} entries before, {event.fields.get('producer_name')} at "
+            f"the snapshot of topic {topic} may hold {settings.dedup_max_producers} producer names; expected no last "
+            f"id for others after the topic was loaded again; the broker knew those of {len(known)} names that had "
+            f"sent nothing for the last {2 * settings.dedup_snapshot_entries} entries before, {name} at "
             f"{ms(event.t_ns)} among them",
-            *(topic.written[str(answer.fields.get("producer_name"))] for answer in topic.known),
-            *topic.known,
+            *(*receipts, *known),
         )

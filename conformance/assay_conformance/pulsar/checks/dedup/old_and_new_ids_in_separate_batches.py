@@ -1,70 +1,70 @@
-"""A batch with old and new sequence ids: the broker stores or drops it as a whole, by its lowest id."""
+"""dedup.old-and-new-ids-in-separate-batches"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, initial_id
+from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Timeline, Unit, breach, check, ms
 
 
-class OldAndNewIdsInSeparateBatches(Check):
-    """No batch holds both an id up to the last one known to the client and one above that.
+class _Batch(NamedTuple):
+    """A unit with the ids of its messages, one of which at least is not above the producer's `last` one before."""
+
+    unit: Unit
+    ids: list[int]
+    last: int
+
+
+def _batches(timeline: Timeline) -> Iterator[_Batch]:
+    """Not with key-based batching, where one batch may be older than what left before it."""
+    for producer in timeline.producers:
+        handle, setting = producer.handle or 0, timeline.view.producer_setting
+        batches = setting(handle, "batching") is True and setting(handle, "batching_type") != "key_based"
+        if producer.handle is None or not batches or not timeline.chooses_ids(producer):
+            continue
+        last = _initial_last_id(timeline, producer)
+        for unit in producer.units:
+            ids = _ids(unit)
+            if ids and min(ids) <= last:
+                yield _Batch(unit, ids, last)
+            last = max(last, *ids) if ids else last
+
+
+def _initial_last_id(timeline: Timeline, producer: Producer) -> int:
+    initial = initial_id(timeline.view, producer.handle or 0)
+    ready = producer.sessions[0].admitted if producer.sessions else None
+    if initial is not None:
+        return initial
+    return NO_SEQUENCE_ID if ready is None else int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+
+
+def _ids(unit: Unit) -> list[int]:
+    """Of its messages, in order; none where one of them is unknown."""
+    ids = [member.sequence_id for member in unit.first.members]
+    if len(ids) == 1:
+        return [unit.sequence_id]
+    known = [id for id in ids if id is not None]
+    return known if len(known) == len(ids) else []
+
+
+@check("dedup.old-and-new-ids-in-separate-batches", of=_batches)
+def old_and_new_ids_in_separate_batches(timeline: Timeline, batch: _Batch) -> Says:
+    """dedup.old-and-new-ids-in-separate-batches: no batch holds both an id up to the last one known to the client and
+    one above that.
 
     Known to a client are the ids it has sent, and where it began: its initial id, or else the last id that the broker
-    named first. Judged are producers that batch and whose application chooses ids; not with key-based batching, where
-    one batch may be older than what left before it.
+    named first. Judged are producers that batch and whose application chooses ids.
     """
-
-    requirement = RequirementId("dedup.old-and-new-ids-in-separate-batches")
-    needs = (Setting("producer", "batching"),)
-
-    def start(self) -> None:
-        self._last: dict[tuple[int, str], int] = {}
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit = self.tracker.lines.first(event)
-        if unit is None or not self._judges(unit.line.handle or 0):
-            return
-        ids = self._ids(unit, event)
-        if not ids:
-            return
-        place = (unit.line.handle or 0, unit.line.topic)
-        last = self._last[place] if place in self._last else self._initial_last_id(unit.line)
-        self._last[place] = max(last, *ids)
-        old = [id for id in ids if id <= last]
-        if not old:
-            return
-        self.exercise(event)
-        if len(old) < len(ids):
-            new = [id for id in ids if id > last]
-            self.breach(
-                "mixed",
-                f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence id {old[0]}, not above its last one before "
-                f"({last}), together with {new[0]}; expected separate batches, since a broker that deduplicates drops "
-                "this one as a whole",
-                event,
-            )
-
-    def _judges(self, handle: int) -> bool:
-        setting = self.view.producer_setting
-        one_batch = setting(handle, "batching") is True and setting(handle, "batching_type") != "key_based"
-        return one_batch and handle in self.tracker.foresight.explicit
-
-    def _initial_last_id(self, line: Line) -> int:
-        initial = initial_id(self.view, line.handle or 0)
-        ready = line.sessions[0].ready
-        if initial is not None:
-            return initial
-        return NO_SEQUENCE_ID if ready is None else int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-
-    def _ids(self, unit: Unit, event: Frame) -> list[int]:
-        """Return the ids of its messages in order; empty where one of them is unknown."""
-        ids = [member.sequence_id for member in event.members]
-        if len(ids) == 1:
-            return [unit.sequence_id]
-        known = [id for id in ids if id is not None]
-        return known if len(known) == len(ids) else []
+    (unit, ids, last), frame = batch, batch.unit.first
+    yield Exercised(frame)
+    old, new = [id for id in ids if id <= last], [id for id in ids if id > last]
+    if new:
+        yield breach(
+            "mixed",
+            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence id {old[0]}, not above its last one before "
+            f"({last}), together with {new[0]}; expected separate batches, since a broker that deduplicates drops this "
+            "one as a whole",
+            frame,
+        )

@@ -1,128 +1,147 @@
-"""A duplicate that arrives before the first SEND is stored."""
+"""dedup.pending-duplicate-rejected"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.loading import Loads
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from assay_conformance.model.event import Fired, Frame, Stepped, Stored
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import deduplicated
-from assay_conformance.pulsar.checks.dedup._names import Name, highest_id, place_of
+from assay_conformance.pulsar.checks.dedup._deduplication import (
+    NO_SEQUENCE_ID,
+    Name,
+    deduplicated,
+    name_of,
+    named_session,
+)
+from assay_conformance.pulsar.checks.dedup._names import Place, highest_id, place_of
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class PendingDuplicateRejected(Check):
-    """A duplicate of a SEND that has arrived and is not stored yet is answered by SEND_ERROR PersistenceError.
+@dataclass(slots=True, eq=False)
+class _Name:
+    """What has arrived under one producer name on one topic, and is stored."""
+
+    arrived: int = NO_SEQUENCE_ID
+    stored: int = NO_SEQUENCE_ID
+    late: dict[int, int] = field(default_factory=dict)
+    """Number (`seq`) of an entry that the broker reported late -> its highest id."""
+    waiting: dict[Place, Frame] = field(default_factory=dict)
+    """SENDs that are neither stored nor refused yet, in order of arrival."""
+
+    def take(self, stored: Stored) -> None:
+        """All up to this entry are stored."""
+        if stored.late:
+            self.late[stored.seq] = highest_id(stored)
+        self.stored = max(self.stored, highest_id(stored))
+        while self.waiting and ((first := next(iter(self.waiting.values()))).sequence_id or 0) <= self.stored:
+            del self.waiting[place_of(first)]
+
+    def first_pending(self, id: int) -> Frame | None:
+        """The SEND with this id or a later one that is not stored yet."""
+        pending = self.waiting.values() if id <= self.arrived and id > self.stored else ()
+        return next((send for send in pending if id <= (send.sequence_id or 0)), None)
+
+
+class _Copy(NamedTuple):
+    """A duplicate, the SEND before it that was not stored yet, and the answer to the duplicate."""
+
+    name: _Name
+    first: Frame
+    send: Frame
+    answer: Frame
+
+
+class _Walk:
+    """Through what one broker after the other got, stored and answered."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._topics = deduplicated(timeline.view)
+        self._names: dict[Name, _Name] = {}
+        self._copies: dict[Place, tuple[_Name, Frame, Frame]] = {}
+
+    def copies(self) -> Iterator[_Copy]:
+        """Of messages that were sent alone, each with its answer."""
+        events = self._timeline.events
+        frames = events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR") if self._topics else ()
+        others = (*events.of(Stored), *events.of(Stepped), *events.of(Fired)) if frames else ()
+        for moment in sorted([*frames, *others], key=lambda one: one.seq):
+            if isinstance(moment, Stepped | Fired):
+                self._loaded(moment)
+            elif isinstance(moment, Stored):
+                name = self._names.get((moment.topic, moment.meta.producer_name))
+                if name is not None:
+                    name.take(moment)
+            elif isinstance(moment, Frame):
+                yield from self._frame(moment)
+
+    def _loaded(self, event: Stepped | Fired) -> None:
+        """What a broker that ended had not stored is lost: a SEND with its id is no duplicate any more."""
+        for (topic, _), name in self._names.items():
+            if event in self._timeline.reloads(topic):
+                name.waiting.clear()
+
+    def _frame(self, frame: Frame) -> Iterator[_Copy]:
+        if frame.command == "PRODUCER":
+            # SENDs that reached the broker before the producer registered again are not answered any more.
+            for place in [place for place in self._copies if place[:2] == (frame.conn, frame.producer_id)]:
+                del self._copies[place]
+        elif frame.command == "SEND" and frame.to_receiver:
+            self._sent(frame)
+        elif frame.command != "SEND" and frame.from_sender and frame.producer_id is not None:
+            yield from self._answered(frame)
+
+    def _sent(self, send: Frame) -> None:
+        session = named_session(self._timeline, send, self._topics)
+        if session is None:
+            return
+        # Before unjudged SENDs are left out, since they are stored too, and their ids count.
+        name = self._names.setdefault(name_of(session), _Name())
+        alone = send.meta is not None and send.meta.batch is None and send.meta.chunk_id is None
+        if not alone or send.intact is False:
+            return
+        id = send.sequence_id or 0
+        first = name.first_pending(id)
+        if first is not None:
+            self._copies[send.conn, send.producer_id, id] = (name, first, send)
+        else:
+            name.waiting[place_of(send)] = send
+            name.arrived = max(name.arrived, id)
+
+    def _answered(self, answer: Frame) -> Iterator[_Copy]:
+        place, id = (answer.conn, answer.producer_id, answer.sequence_id or 0), answer.sequence_id or 0
+        copied = self._copies.pop(place, None)
+        if copied is not None:
+            if answer.command == "SEND_ERROR" or id > copied[0].stored:
+                yield _Copy(*copied, answer)
+            return
+        for name in self._names.values():
+            sent = name.waiting.pop(place_of(answer), None)
+            if sent is not None and answer.command == "SEND_RECEIPT":
+                # The broker holds it to be stored, whatever became of it.
+                name.stored = max(name.stored, id)
+
+
+@check("dedup.pending-duplicate-rejected", of=lambda timeline: list(_Walk(timeline).copies()))
+def pending_duplicate_rejected(timeline: Timeline, copy: _Copy) -> Says:
+    """dedup.pending-duplicate-rejected: a duplicate of a SEND that has arrived and is not stored yet is answered by
+    SEND_ERROR PersistenceError.
 
     Judged are messages sent alone. Any answer after the first SEND is stored is accepted; where the broker reported an
     entry late, it is unknown since when that was so, and since when all ids up to its highest were stored.
     """
-
-    requirement = RequirementId("dedup.pending-duplicate-rejected")
-
-    def start(self) -> None:
-        self._loads = Loads(self.view.case)
-        self._topics = deduplicated(self.view)
-        self._names: dict[tuple[str, str], Name] = {}
-        self._copies: dict[tuple[int, int, int], tuple[Name, Frame, Frame]] = {}
-        """(connection, producer, sequence id) -> its name, the SEND that is not stored yet, and the duplicate."""
-        self._receipted_early: list[tuple[Name, Frame, Frame, Frame]] = []
-        """The same, and the receipt that the duplicate got."""
-
-    def concerned(self) -> bool:
-        return bool(self._topics)
-
-    @on(Stepped)
-    @on(Fired)
-    def loaded(self, event: Stepped | Fired) -> None:
-        """What a broker that ended had not stored is lost: a SEND with its id is no duplicate any more."""
-        self._loads.see(event)
-        for (topic, _), name in self._names.items():
-            if name.loads != (loads := self._loads.of(topic)):
-                name.loads = loads
-                name.waiting.clear()
-
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        """SENDs that reached the broker before the producer registered again are not answered any more."""
-        for key in [key for key in self._copies if key[:2] == (event.conn, event.producer_id)]:
-            del self._copies[key]
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if not self._topics or not event.to_receiver or session is None or session.name is None:
-            return
-        if base_topic(session.topic) not in self._topics:
-            return
-        # Before unjudged SENDs are left out, since they are stored too, and their ids count.
-        name = self._names.setdefault((session.topic, session.name), Name(loads=self._loads.of(session.topic)))
-        alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
-        if not alone or event.intact is False:
-            return
-        id = event.sequence_id or 0
-        first = None
-        if id <= name.arrived:
-            first = next((send for send in name.waiting.values() if id <= (send.sequence_id or 0)), None)
-        if first is not None and id > name.stored:
-            self._copies[event.conn, session.producer_id, id] = (name, first, event)
-        else:
-            name.waiting[place_of(event)] = event
-            name.arrived = max(name.arrived, id)
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        name = self._names.get((event.topic, event.meta.producer_name))
-        if name is not None and event.late:
-            self._receipted_early = [
-                early
-                for early in self._receipted_early
-                if early[0] is not name or (early[2].sequence_id or 0) > highest_id(event)
-            ]
-        if name is not None:
-            name.stored = max(name.stored, highest_id(event))
-            waiting = name.waiting
-            while waiting and ((first := next(iter(waiting.values()))).sequence_id or 0) <= name.stored:
-                del waiting[place_of(first)]
-
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answer(self, event: Frame) -> None:
-        if not event.from_sender or event.producer_id is None:
-            return
-        copied = self._copies.pop((event.conn, event.producer_id, event.sequence_id or 0), None)
-        if event.command == "SEND_ERROR":
-            if copied is None:
-                self._not_pending(event)
-            elif event.fields.get("error") == "PersistenceError":
-                self.exercise(event)
-            return
-        if copied is None:
-            self._receipted(event)
-            return
-        if (event.sequence_id or 0) <= copied[0].stored:
-            return
-        self._receipted_early.append((*copied, event))
-
-    def finish(self) -> None:
-        for _, first, copy, receipt in self._receipted_early:
-            self.breach(
-                "receipted-undecided",
-                f"sequence id {receipt.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(copy.t_ns)}; expected "
-                "SEND_ERROR PersistenceError for the second SEND while the first was not stored; it got a receipt at "
-                f"{ms(receipt.t_ns)}",
-                first,
-                copy,
-                receipt,
-            )
-
-    def _receipted(self, event: Frame) -> None:
-        """The broker holds it to be stored, whatever became of it."""
-        for name in self._names.values():
-            if place_of(event) in name.waiting:
-                name.stored = max(name.stored, event.sequence_id or 0)
-        self._not_pending(event)
-
-    def _not_pending(self, event: Frame) -> None:
-        """A SEND that was answered is not pending any more."""
-        for name in self._names.values():
-            name.waiting.pop(place_of(event), None)
+    name, first, send, answer = copy
+    if answer.command == "SEND_ERROR":
+        if answer.fields.get("error") == "PersistenceError":
+            yield Exercised(answer)
+        return
+    id = send.sequence_id or 0
+    if not any(seq > answer.seq and id <= highest for seq, highest in name.late.items()):
+        yield breach(
+            "receipted-undecided",
+            f"sequence id {answer.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(send.t_ns)}; expected "
+            "SEND_ERROR PersistenceError for the second SEND while the first was not stored; it got a receipt at "
+            f"{ms(answer.t_ns)}",
+            *(first, send, answer),
+        )

@@ -1,98 +1,84 @@
-"""The last sequence id that a new producer gets in PRODUCER_SUCCESS."""
+"""dedup.reports-last-sequence-id"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.loading import Loads
-from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Event, Fired, Frame, Stepped, Stored
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated
-from assay_conformance.pulsar.checks.dedup._names import Name, checked_later, effective_highest_id, highest_id
-from assay_conformance.pulsar.checks.dedup._registrations import LastIdCheck
+from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated, name_of
+from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
+from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Says, Timeline, breach, check, ms
 
 
-class _Wrong(NamedTuple):
-    """An answer that is wrong unless its topic was just loaded again; `loads`: how often it was loaded by then."""
+@dataclass(slots=True)
+class _Known:
+    """The highest ids that arrived and were stored under a name, and the entry that was stored last."""
 
-    topic: str
-    loads: int
-    sentence: str
-    event: Frame
+    arrived: int = NO_SEQUENCE_ID
+    stored: int = NO_SEQUENCE_ID
+    last: Stored | None = None
 
 
-class ReportsLastSequenceId(LastIdCheck):
-    """PRODUCER_SUCCESS carries the highest id that has arrived under the name, and -1 without deduplication.
+def _reported(timeline: Timeline) -> Iterator[tuple[LastId, int, int]]:
+    """Each with the least and the greatest id that it may be: any from the highest stored one to the highest that
+    arrived, for what the broker refused lies between."""
+    view, known = timeline.view, dict[Name, _Known]()
+    steps = (step for step in view.case.steps if step.verb in ("store_entries", "set_policy"))
+    changed = {step.args.get("topic") for step in steps}
+    topics = deduplicated(view) - changed
+    others = {topic.name for topic in view.case.topology.topics if not topic.deduplication} - changed
+    reports = [report for report in last_ids(timeline) if base_topic(report.name[0]) in topics | others]
+    moments: list[Frame | Stored] = [report.event for report in reports]
+    if topics and reports:
+        moments += [*timeline.events.frames("SEND"), *timeline.events.of(Stored)]
+    reports_by_seq = {report.event.seq: report for report in reports}
+    for moment in sorted(moments, key=lambda one: one.seq):
+        if moment.seq in reports_by_seq:
+            report = reports_by_seq[moment.seq]
+            yield report, *_bounds(timeline, report, known.get(report.name, _Known()))
+        elif isinstance(moment, Stored) and not checked_later(moment.meta):
+            name = known.setdefault((moment.topic, moment.meta.producer_name), _Known())
+            name.stored, name.last = max(name.stored, highest_id(moment)), moment
+        elif isinstance(moment, Frame) and moment.to_receiver:
+            session = timeline.session_of(moment)
+            if session is not None and session.name is not None:
+                name = known.setdefault(name_of(session), _Known())
+                name.arrived = max(name.arrived, moment.sequence_id or 0, effective_highest_id(moment))
 
-    Accepted is any id from the highest stored one to the highest that arrived: what the broker refused lies between.
-    What was stored before the topic was loaded again, or so long ago that its name may be forgotten, is judged by other
-    requirements.
-    """
 
-    requirement = RequirementId("dedup.reports-last-sequence-id")
-    skips_plain = True
+def _bounds(timeline: Timeline, report: LastId, known: _Known) -> tuple[int, int]:
+    """What was stored before the topic was loaded again, or so long ago that its name may be forgotten, is judged by
+    other requirements."""
+    topic, last = report.name[0], known.last
+    if base_topic(topic) not in deduplicated(timeline.view):
+        return NO_SEQUENCE_ID, NO_SEQUENCE_ID
+    idle_ns = timeline.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
+    loaded = last is not None and timeline.loads(topic, last) != timeline.loads(topic, report.event)
+    is_fresh = last is not None and not loaded and report.event.t_ns - last.t_ns <= idle_ns
+    return known.stored if is_fresh else NO_SEQUENCE_ID, max(known.arrived, known.stored)
 
-    def start(self) -> None:
-        super().start()
-        steps = [step for step in self.view.case.steps if step.verb in ("store_entries", "set_policy")]
-        changed = {step.args.get("topic") for step in steps}
-        self._deduplicated = deduplicated(self.view) - changed
-        self._not_deduplicated = {
-            topic.name for topic in self.view.case.topology.topics if not topic.deduplication
-        } - changed
-        self._loads = Loads(self.view.case)
-        self._idle_ns = self.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
-        self._names: dict[tuple[str, str], Name] = {}
-        self._wrong: list[_Wrong] = []
 
-    @on(Stepped)
-    @on(Fired)
-    def loaded(self, event: Stepped | Fired) -> None:
-        """Waiting producers are answered while the topic is loaded again, and the step is recorded after that."""
-        self._loads.see(event)
-        self._wrong = [one for one in self._wrong if one.loads == self._loads.of(one.topic) or self._is_old(one, event)]
-
-    @staticmethod
-    def _is_old(wrong: _Wrong, loaded: Event) -> bool:
-        return loaded.t_ns - wrong.event.t_ns > IN_FLIGHT_NS
-
-    def finish(self) -> None:
-        for wrong in self._wrong:
-            self.breach("wrong-last-id", wrong.sentence, wrong.event)
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event) if self._deduplicated else None
-        if session is not None and session.name is not None and event.to_receiver:
-            name = self._names.setdefault((session.topic, session.name), Name())
-            name.arrived = max(name.arrived, event.sequence_id or 0, effective_highest_id(event))
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if self._deduplicated and not checked_later(event.meta):
-            name = self._names.setdefault((event.topic, event.meta.producer_name), Name())
-            name.stored = max(name.stored, highest_id(event))
-            name.loads = self._loads.of(event.topic)
-            name.stored_ns = event.t_ns
-
-    def last_id_reported(self, topic: str, name: str, last_id: int, event: Frame) -> None:
-        base = base_topic(topic)
-        if base not in self._deduplicated | self._not_deduplicated:
-            return
-        known = self._names.get((topic, name), Name()) if base in self._deduplicated else Name()
-        fresh = known.loads == self._loads.of(topic) and event.t_ns - known.stored_ns <= self._idle_ns
-        least = known.stored if fresh else NO_SEQUENCE_ID
-        if least <= last_id <= max(known.arrived, known.stored):
-            if least > NO_SEQUENCE_ID:
-                self.exercise(event)
-            return
-        sentence = (
-            f"PRODUCER_SUCCESS for producer {name} on topic {topic} at {ms(event.t_ns)} carries {last_id} as its last "
-            f"sequence id; expected one from {least}, the highest stored, to {max(known.arrived, known.stored)}, the "
-            "highest that arrived"
+@check("dedup.reports-last-sequence-id", of=_reported)
+def reports_last_sequence_id(timeline: Timeline, reported: tuple[LastId, int, int]) -> Says:
+    """dedup.reports-last-sequence-id: PRODUCER_SUCCESS carries the highest id that has arrived under the name, and -1
+    without deduplication. Not judged while its topic is loaded again."""
+    ((topic, name), id, event), least, most = reported
+    if least <= id <= most:
+        if least > NO_SEQUENCE_ID:
+            yield Exercised(event)
+    elif not _is_loading(timeline, topic, event):
+        yield breach(
+            "wrong-last-id",
+            f"PRODUCER_SUCCESS for producer {name} on topic {topic} at {ms(event.t_ns)} carries {id} as its last "
+            f"sequence id; expected one from {least}, the highest stored, to {most}, the highest that arrived",
+            event,
         )
-        self._wrong.append(_Wrong(topic, self._loads.of(topic), sentence, event))
+
+
+def _is_loading(timeline: Timeline, topic: str, answer: Frame) -> bool:
+    """Waiting producers are answered while the topic is loaded again, and the step is recorded after that."""
+    reloads = timeline.reloads(topic)
+    return any(answer.seq < one.seq and one.t_ns - answer.t_ns <= IN_FLIGHT_NS for one in reloads)

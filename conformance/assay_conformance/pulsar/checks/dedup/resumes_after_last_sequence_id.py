@@ -2,67 +2,53 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import LEFT, Check, ms, on
-from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, initial_id
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
-class ResumesAfterLastSequenceId(Check):
-    """The first SEND of a new producer has the configured initial id plus one, or else the broker's last id plus one.
+def _first_units(timeline: Timeline) -> Iterator[Unit]:
+    """What each producer handle sent first, to whatever topic or partition."""
+    first: dict[int, Unit] = {}
+    for unit in (line.units[0] for line in timeline.producers if line.handle is not None and line.units):
+        handle = unit.line.handle or 0
+        if unit.numbers and (handle not in first or unit.first.seq < first[handle].first.seq):
+            first[handle] = unit
+    return iter(first.values())
+
+
+@check("dedup.resumes-after-last-sequence-id", of=_first_units)
+def resumes_after_last_sequence_id(timeline: Timeline, unit: Unit) -> Says:
+    """dedup.resumes-after-last-sequence-id: the first SEND of a new producer has the configured initial id plus one, or
+    else the broker's last id plus one.
 
     Judged on the first session of a producer handle, where its first message leaves; a handle that reconnected before
     it sent anything may use either answer.
     """
-
-    requirement = RequirementId("dedup.resumes-after-last-sequence-id")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._seen: set[int] = set()
-
-    @on(Frame, "SEND", seen=LEFT)
-    def send(self, event: Frame) -> None:
-        unit = self.tracker.lines.unit
-        if unit is None or unit.index or self.tracker.lines.again or not unit.numbers:
-            return
-        line = unit.line
-        if line.handle is None or line.handle in self._seen:
-            return
-        self._seen.add(line.handle)
-        if unit.numbers[0] == 0 and not self._explicit(line) and not self._reconnected(line, unit):
-            self._judge(line, unit, event)
-
-    def _judge(self, line: Line, unit: Unit, event: Frame) -> None:
-        ready = unit.session.ready
-        if ready is None:
-            return
-        initial = initial_id(self.view, line.handle or 0)
-        last = int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-        expected = (last if initial is None else initial) + 1
-        source = f"the broker's last id is {last}" if initial is None else f"the configured initial id is {initial}"
-        self.exercise(event)
-        if unit.sequence_id != expected:
-            self.breach(
-                "starts-elsewhere",
-                f"{line}: its first SEND left at {ms(event.t_ns)} with sequence id {unit.sequence_id}; expected "
-                f"{expected}, since {source} (PRODUCER_SUCCESS at {ms(ready.t_ns)})",
-                ready,
-                event,
-            )
-
-    def _explicit(self, line: Line) -> bool:
-        return line.handle in self.tracker.foresight.explicit or self._sorts_by_key(line)
-
-    def _sorts_by_key(self, line: Line) -> bool:
-        return self.view.producer_setting(line.handle or 0, "batching_type") == "key_based"
-
-    def _reconnected(self, line: Line, unit: Unit) -> bool:
-        """Whether another session of that name came between opening the handle and this SEND."""
-        opening = self.tracker.lines.openings[line.handle or 0]
-        return any(
-            session is not unit.session and session.request.seq > opening.seq
-            for session in self.tracker.producers.values()
-            if session.topic == line.topic and session.name == line.name
+    handle, frame, ready = unit.line.handle or 0, unit.first, unit.sends[0][0].admitted
+    chosen = timeline.chooses_ids(unit.line) or timeline.view.producer_setting(handle, "batching_type") == "key_based"
+    if unit.numbers[0] != 0 or chosen or ready is None or ready.seq > frame.seq or _reconnected(timeline, unit):
+        return
+    initial = initial_id(timeline.view, handle)
+    last = int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+    expected = (last if initial is None else initial) + 1
+    source = f"the broker's last id is {last}" if initial is None else f"the configured initial id is {initial}"
+    yield Exercised(frame)
+    if unit.sequence_id != expected:
+        yield breach(
+            "starts-elsewhere",
+            f"{unit.line}: its first SEND left at {ms(frame.t_ns)} with sequence id {unit.sequence_id}; expected "
+            f"{expected}, since {source} (PRODUCER_SUCCESS at {ms(ready.t_ns)})",
+            *(ready, frame),
         )
+
+
+def _reconnected(timeline: Timeline, unit: Unit) -> bool:
+    """Whether another session of that name was let in between opening the handle and this SEND."""
+    opening, (session, frame) = timeline.openings[unit.line.handle or 0], unit.sends[0]
+    return any(
+        other is not session and opening.seq < other.admitted.seq < frame.seq
+        for other in timeline.producer_sessions
+        if other.admitted is not None and other.topic == unit.line.topic and other.name == unit.line.name
+    )
