@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay_conformance.judging.certainty import Breach, Exercised, Judged, TooBusyError
-from assay_conformance.judging.tolerance import TOLERANCES, LoadRecord, Timing
+from assay_conformance.judging.tolerance import TOLERANCES, LoadRecord, Timing, Tolerance
 from assay_conformance.model.event import Event
 
 
@@ -58,6 +58,12 @@ class Bounds:
     def check_fair(self, within: str, since_ns: int, until_ns: int, *, what: str) -> None:
         """Raise `TooBusyError` where the machine was too busy in that window to judge a bound of this tolerance."""
         if not self.load.fair(since_ns, until_ns, TOLERANCES[within]):
+            raise TooBusyError(f"the machine was too busy to say {what}")
+
+    def check_quiet(self, within: str | Tolerance, since_ns: int, until_ns: int, *, what: str) -> None:
+        """The same where it does not matter whether a fault stood in the way."""
+        tolerance = within if isinstance(within, Tolerance) else TOLERANCES[within]
+        if not self.load.quiet(since_ns, until_ns, tolerance):
             raise TooBusyError(f"the machine was too busy to say {what}")
 
     def is_surely_overdue(self, within: str, since_ns: int, seen_ns: int) -> bool:

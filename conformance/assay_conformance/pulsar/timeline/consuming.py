@@ -107,6 +107,10 @@ class Consuming:
         """What the application got of a consumer, in order."""
         return self._tracker.received.get(consumer.handle, [])
 
+    def delivered(self, handle: int, ordinal: int) -> Received | None:
+        """The message that was the n-th (from 1) of a consumer, as commands name it."""
+        return self._tracker.delivery(handle, ordinal)
+
     def entry_of(self, message: Received) -> Entry | None:
         """The entry that a message of the application came from, where that is known."""
         return self._tracker.entries.get(message.seq)

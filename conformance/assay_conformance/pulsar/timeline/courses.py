@@ -9,6 +9,7 @@
 | `Called`     | that call completed well: the client knew of it by then                                          |
 | `SentRound`  | the application asked to send a message round by a retry letter (reconsume_later)                |
 | `Redelivery` | the client wrote a REDELIVER                                                                     |
+| `Wrote`      | the client wrote an ACK of messages                                                              |
 | `Heard`      | an ACK or REDELIVER of it came to the broker                                                     |
 | `Over`       | its session on a topic ended, or was moved elsewhere: what it held there can be asked for no more |
 | `Closing`    | the application closes it, or its client, which may stop its timers                              |
@@ -19,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
-from assay_conformance.checks.consumption import REFUSED, from_client, sent_round
+from assay_conformance.checks.consumption import REFUSED, from_client, plain_acks, sent_round
 from assay_conformance.checks.tracker import Call, Tracker
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.acks import session_for
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
-from assay_conformance.pulsar.timeline.deliveries import REDELIVER
+from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER
 from assay_conformance.pulsar.timeline.events import Events
 
 W = TypeVar("W")
@@ -111,6 +112,23 @@ class Redelivery(NamedTuple):
         return entry.topic == self.session.topic and (not self.named or entry in self.named)
 
 
+class Wrote(NamedTuple):
+    """Not one that reports a damaged message."""
+
+    event: Frame
+    session: ConsumerSession
+
+    @property
+    def is_cumulative(self) -> bool:
+        """It acknowledges all up to its first id."""
+        return self.event.ack_type == CUMULATIVE
+
+    @property
+    def reached(self) -> Entry:
+        """The entry of its first id."""
+        return _entry(self.session, self.event)
+
+
 class Heard(NamedTuple):
     """By the broker, which may have closed the consumer."""
 
@@ -144,7 +162,7 @@ class Closing(NamedTuple):
         return bool(entry)
 
 
-Moment = Sent | Handed | Receive | Asked | Called | SentRound | Redelivery | Heard | Over | Closing
+Moment = Sent | Handed | Receive | Asked | Called | SentRound | Redelivery | Wrote | Heard | Over | Closing
 
 
 def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
@@ -188,6 +206,8 @@ def _session(sessions: ConsumerSessions, session: ConsumerSession) -> Iterator[M
     for frame in sessions.frames(session, "ACK", REDELIVER):
         if from_client(frame) and frame.command == REDELIVER:
             yield Redelivery(frame, session, named_by(frame, session))
+        elif from_client(frame) and plain_acks(frame):
+            yield Wrote(frame, session)
         if frame.at_broker:
             yield Heard(frame, session)
     yield from (Over(end, session) for end in sessions.ends(session))

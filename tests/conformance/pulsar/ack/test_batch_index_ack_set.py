@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.ack._indexes import by_index
 
-from assay_conformance.pulsar.checks.ack.batch_index_ack_set import BatchIndexAckSet
+from assay_conformance.pulsar.checks.ack.batch_index_ack_set import batch_index_ack_set
 
 
 def test_ack_set_with_the_open_bits_is_right() -> None:
@@ -14,7 +14,7 @@ def test_ack_set_with_the_open_bits_is_right() -> None:
     story.ack(1, 3)
     story.after(90)
     story.ack_frame(0, ack_sets=((0b1010,),))
-    assert story.judged(BatchIndexAckSet) == ([], 1)
+    assert story.judged(batch_index_ack_set) == ([], 1)
 
 
 def test_bit_that_an_earlier_ack_cleared_may_be_set_in_the_next() -> None:
@@ -26,7 +26,7 @@ def test_bit_that_an_earlier_ack_cleared_may_be_set_in_the_next() -> None:
     story.ack(2)
     story.after(290)
     story.ack_frame(0, ack_sets=((0b1101,),))
-    assert story.judged(BatchIndexAckSet)[0] == []
+    assert story.judged(batch_index_ack_set)[0] == []
 
 
 def test_whole_batch_without_ack_set_is_right() -> None:
@@ -34,7 +34,7 @@ def test_whole_batch_without_ack_set_is_right() -> None:
     story.ack(1, 2, 3, 4)
     story.after(90)
     story.ack_frame(0)
-    assert story.judged(BatchIndexAckSet) == ([], 1)
+    assert story.judged(batch_index_ack_set) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_ack_set_with_other_bits_is_found(code: str, words: tuple[int, ...]) -> 
     story.ack(1, 3)
     story.after(250)
     story.ack_frame(0, ack_sets=(words,))
-    assert story.judged(BatchIndexAckSet)[0] == [code]
+    assert story.judged(batch_index_ack_set)[0] == [code]
 
 
 def test_ack_set_without_any_bit_is_found() -> None:
     story = by_index()
     story.ack(1, 2, 3, 4)
     story.ack_frame(0, ack_sets=((0,),))
-    assert story.judged(BatchIndexAckSet)[0] == ["ack-set-of-nothing"]
+    assert story.judged(batch_index_ack_set)[0] == ["ack-set-of-nothing"]
 
 
 def up_to_second() -> Consuming:
@@ -73,7 +73,7 @@ def up_to_second() -> Consuming:
 def test_cumulative_ack_set_without_the_bits_up_to_its_message_is_right() -> None:
     story = up_to_second()
     story.cumulative_frame(0, ack_sets=((0b1100,),))
-    assert story.judged(BatchIndexAckSet) == ([], 1)
+    assert story.judged(batch_index_ack_set) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_cumulative_ack_set_without_the_bits_up_to_its_message_is_right() -> Non
 def test_cumulative_ack_set_with_other_bits_is_found(code: str, words: tuple[int, ...]) -> None:
     story = up_to_second()
     story.cumulative_frame(0, ack_sets=(words,))
-    assert story.judged(BatchIndexAckSet)[0] == [code]
+    assert story.judged(batch_index_ack_set)[0] == [code]
 
 
 def test_cumulative_ack_inside_a_batch_that_never_leaves_is_found() -> None:
     story = up_to_second()
     story.close_consumer()
-    assert story.judged(BatchIndexAckSet)[0] == ["never-acked"]
+    assert story.judged(batch_index_ack_set)[0] == ["never-acked"]
 
 
 def test_cumulative_ack_of_a_later_entry_settles_the_batch() -> None:
@@ -104,7 +104,7 @@ def test_cumulative_ack_of_a_later_entry_settles_the_batch() -> None:
     story.cumulative_frame(1)
     story.after(250)
     story.close_consumer()
-    assert story.judged(BatchIndexAckSet)[0] == []
+    assert story.judged(batch_index_ack_set)[0] == []
 
 
 def test_message_acked_just_now_may_still_be_open() -> None:
@@ -113,7 +113,7 @@ def test_message_acked_just_now_may_still_be_open() -> None:
     story.after(90)
     story.ack(2)
     story.ack_frame(0, ack_sets=((0b1110,),))
-    assert story.judged(BatchIndexAckSet) == ([], 1)
+    assert story.judged(batch_index_ack_set) == ([], 1)
 
 
 def test_message_that_is_never_acked_by_index_is_found() -> None:
@@ -121,7 +121,7 @@ def test_message_that_is_never_acked_by_index_is_found() -> None:
     story.ack(1)
     story.after(250)
     story.close_consumer()
-    assert story.judged(BatchIndexAckSet)[0] == ["never-acked"]
+    assert story.judged(batch_index_ack_set)[0] == ["never-acked"]
 
 
 def test_batch_that_comes_again_begins_anew() -> None:
@@ -131,7 +131,7 @@ def test_batch_that_comes_again_begins_anew() -> None:
     story.ack(6)
     story.after(250)
     story.ack_frame(0, ack_sets=((0b1101,),))
-    assert story.judged(BatchIndexAckSet) == ([], 1)
+    assert story.judged(batch_index_ack_set) == ([], 1)
 
 
 def test_of_two_copies_the_client_may_leave_the_other_ones_message_open() -> None:
@@ -144,4 +144,4 @@ def test_of_two_copies_the_client_may_leave_the_other_ones_message_open() -> Non
     story.after(250)
     story.ack(2)
     story.ack_frame(0, ack_sets=((0b01,),))
-    assert story.judged(BatchIndexAckSet)[0] == []
+    assert story.judged(batch_index_ack_set)[0] == []

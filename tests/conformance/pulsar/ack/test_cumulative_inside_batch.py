@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from tests.conformance.pulsar._consuming import Consuming
 
-from assay_conformance.pulsar.checks.ack.cumulative_inside_batch import CumulativeInsideBatch
+from assay_conformance.pulsar.checks.ack.cumulative_inside_batch import cumulative_inside_batch
 
 
 def inside() -> Consuming:
@@ -21,27 +21,27 @@ def test_entry_before_is_acked() -> None:
     story = inside()
     story.after(90)
     story.cumulative_frame(0)
-    assert story.judged(CumulativeInsideBatch) == ([], 1)
+    assert story.judged(cumulative_inside_batch) == ([], 1)
 
 
 def test_whole_entry_is_acked_with_its_last_message() -> None:
     story = inside()
     story.ack(4, cumulative=True)
     story.cumulative_frame(1)
-    assert story.judged(CumulativeInsideBatch) == ([], 1)
+    assert story.judged(cumulative_inside_batch) == ([], 1)
 
 
 def test_whole_entry_acked_early_is_found() -> None:
     story = inside()
     story.cumulative_frame(1)
-    assert story.judged(CumulativeInsideBatch)[0] == ["whole-entry-acked"]
+    assert story.judged(cumulative_inside_batch)[0] == ["whole-entry-acked"]
 
 
 def test_entry_before_that_is_never_acked_is_found() -> None:
     story = inside()
     story.after(250)
     story.close_consumer()
-    assert story.judged(CumulativeInsideBatch)[0] == ["entry-before-not-acked"]
+    assert story.judged(cumulative_inside_batch)[0] == ["entry-before-not-acked"]
 
 
 def test_entry_before_acked_with_the_batch_much_later_is_found() -> None:
@@ -49,7 +49,7 @@ def test_entry_before_acked_with_the_batch_much_later_is_found() -> None:
     story.after(250)
     story.ack(4, cumulative=True)
     story.cumulative_frame(1)
-    assert story.judged(CumulativeInsideBatch)[0] == ["entry-before-not-acked"]
+    assert story.judged(cumulative_inside_batch)[0] == ["entry-before-not-acked"]
 
 
 def sends_each_at_once(story: Consuming) -> Consuming:
@@ -64,14 +64,14 @@ def test_who_sends_each_at_once_may_ack_the_entry_before_twice() -> None:
     story.cumulative_frame(0)
     story.ack(3, cumulative=True)
     story.cumulative_frame(0)
-    assert story.judged(CumulativeInsideBatch) == ([], 1)
+    assert story.judged(cumulative_inside_batch) == ([], 1)
 
 
 def test_who_sends_each_at_once_acks_the_entry_before_at_once() -> None:
     story = sends_each_at_once(inside())
     story.after(250)
     story.close_consumer()
-    assert story.judged(CumulativeInsideBatch)[0] == ["entry-before-not-acked"]
+    assert story.judged(cumulative_inside_batch)[0] == ["entry-before-not-acked"]
 
 
 def test_entry_before_acked_twice_is_found() -> None:
@@ -79,7 +79,7 @@ def test_entry_before_acked_twice_is_found() -> None:
     story.cumulative_frame(0)
     story.ack(3, cumulative=True)
     story.cumulative_frame(0)
-    assert story.judged(CumulativeInsideBatch)[0] == ["sent-again"]
+    assert story.judged(cumulative_inside_batch)[0] == ["sent-again"]
 
 
 def test_entry_before_that_was_reached_on_a_lost_connection_is_not_owed() -> None:
@@ -94,7 +94,7 @@ def test_entry_before_that_was_reached_on_a_lost_connection_is_not_owed() -> Non
     story.ack(2, cumulative=True)
     story.after(250)
     story.close_consumer(conn=1)
-    assert story.judged(CumulativeInsideBatch) == ([], 0)
+    assert story.judged(cumulative_inside_batch) == ([], 0)
 
 
 def test_batch_may_be_settled_by_calls_about_its_earlier_delivery() -> None:
@@ -107,7 +107,7 @@ def test_batch_may_be_settled_by_calls_about_its_earlier_delivery() -> None:
     story.ack(3, cumulative=True)
     story.ack(2, cumulative=True)
     story.cumulative_frame(0, conn=1)
-    assert story.judged(CumulativeInsideBatch)[0] == []
+    assert story.judged(cumulative_inside_batch)[0] == []
 
 
 def test_first_entry_has_none_before_it() -> None:
@@ -116,7 +116,7 @@ def test_first_entry_has_none_before_it() -> None:
     story.ack(2, cumulative=True)
     story.after(250)
     story.close_consumer()
-    assert story.judged(CumulativeInsideBatch) == ([], 0)
+    assert story.judged(cumulative_inside_batch) == ([], 0)
 
 
 def test_batch_is_acked_as_the_entry_before_another() -> None:
@@ -126,4 +126,4 @@ def test_batch_is_acked_as_the_entry_before_another() -> None:
     story.ack(1, cumulative=True)
     story.ack(3, cumulative=True)
     story.cumulative_frame(0)
-    assert story.judged(CumulativeInsideBatch) == ([], 1)
+    assert story.judged(cumulative_inside_batch) == ([], 1)

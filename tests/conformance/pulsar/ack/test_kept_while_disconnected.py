@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar._consuming import Consuming
 
-from assay_conformance.pulsar.checks.ack.kept_while_disconnected import KeptWhileDisconnected
+from assay_conformance.pulsar.checks.ack.kept_while_disconnected import kept_while_disconnected
 
 
 def away(gone_ms: int = 150) -> Consuming:
@@ -21,7 +21,7 @@ def test_ack_that_is_sent_after_the_reconnect_is_kept() -> None:
     story = away()
     story.again()
     story.ack_frame(0, conn=1)
-    assert story.judged(KeptWhileDisconnected) == ([], 1)
+    assert story.judged(kept_while_disconnected) == ([], 1)
 
 
 def test_ack_that_is_lost_while_away_is_found() -> None:
@@ -29,7 +29,7 @@ def test_ack_that_is_lost_while_away_is_found() -> None:
     story.again()
     story.after(250)
     story.close_consumer(conn=1)
-    assert story.judged(KeptWhileDisconnected)[0] == ["lost-while-away"]
+    assert story.judged(kept_while_disconnected)[0] == ["lost-while-away"]
 
 
 def test_ack_written_before_the_new_subscription_is_admitted_is_lost() -> None:
@@ -42,14 +42,14 @@ def test_ack_written_before_the_new_subscription_is_admitted_is_lost() -> None:
     story.down("SUCCESS", 1, request_id=asked.request_id)
     story.after(250)
     story.close_consumer(conn=1)
-    assert story.judged(KeptWhileDisconnected)[0] == ["lost-while-away"]
+    assert story.judged(kept_while_disconnected)[0] == ["lost-while-away"]
 
 
 def test_ack_covered_by_a_cumulative_one_is_kept() -> None:
     story = away()
     story.again()
     story.cumulative_frame(1, conn=1)
-    assert story.judged(KeptWhileDisconnected) == ([], 1)
+    assert story.judged(kept_while_disconnected) == ([], 1)
 
 
 def test_client_may_not_have_noticed_yet() -> None:
@@ -57,7 +57,7 @@ def test_client_may_not_have_noticed_yet() -> None:
     story.again()
     story.after(250)
     story.close_consumer(conn=1)
-    assert story.judged(KeptWhileDisconnected) == ([], 0)
+    assert story.judged(kept_while_disconnected) == ([], 0)
 
 
 def test_ack_that_repeats_an_earlier_one_is_not_owed() -> None:
@@ -72,7 +72,7 @@ def test_ack_that_repeats_an_earlier_one_is_not_owed() -> None:
     story.again(kind="Exclusive")
     story.after(250)
     story.close_consumer(conn=1)
-    assert story.judged(KeptWhileDisconnected) == ([], 0)
+    assert story.judged(kept_while_disconnected) == ([], 0)
 
 
 def test_ack_that_may_have_gone_down_with_a_second_connection_is_not_owed() -> None:
@@ -83,11 +83,11 @@ def test_ack_that_may_have_gone_down_with_a_second_connection_is_not_owed() -> N
     story.again(2)
     story.after(250)
     story.close_consumer(conn=2)
-    assert story.judged(KeptWhileDisconnected) == ([], 0)
+    assert story.judged(kept_while_disconnected) == ([], 0)
 
 
 def test_close_right_behind_the_reconnect_owes_nothing() -> None:
     story = away()
     story.again()
     story.close_consumer(conn=1)
-    assert story.judged(KeptWhileDisconnected) == ([], 0)
+    assert story.judged(kept_while_disconnected) == ([], 0)

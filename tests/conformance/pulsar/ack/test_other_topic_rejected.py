@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.ack.other_topic_rejected import OtherTopicRejected
+from assay_conformance.pulsar.checks.ack.other_topic_rejected import other_topic_rejected
 
 ANOTHER = 3
 
@@ -29,7 +29,7 @@ class Mistaken(Script):
         self.complete(self.invoke("ack", CONSUMER, args=args), outcome)
 
     def judged(self) -> tuple[list[str], int]:
-        said = trial(OtherTopicRejected, self.done())
+        said = trial(other_topic_rejected, self.done())
         return [finding.code for finding in said.findings], said.exercised
 
 

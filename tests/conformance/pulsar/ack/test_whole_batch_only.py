@@ -7,7 +7,7 @@ from tests.conformance.pulsar.ack._histories import Story
 
 from assay_conformance.history.script import entry_id
 from assay_conformance.model.event import MessageId
-from assay_conformance.pulsar.checks.ack.whole_batch_only import WholeBatchOnly
+from assay_conformance.pulsar.checks.ack.whole_batch_only import whole_batch_only
 
 
 def test_batch_acked_when_last_message_is() -> None:
@@ -16,14 +16,14 @@ def test_batch_acked_when_last_message_is() -> None:
     story.after(150)
     story.ack(3)
     story.ack_frame(0)
-    assert story.judged(WholeBatchOnly) == ([], 1)
+    assert story.judged(whole_batch_only) == ([], 1)
 
 
 def test_batch_acked_at_once_shows_nothing() -> None:
     story = Story(batch=True)
     story.ack(1, 2, 3)
     story.ack_frame(0)
-    assert story.judged(WholeBatchOnly) == ([], 0)
+    assert story.judged(whole_batch_only) == ([], 0)
 
 
 @pytest.mark.parametrize("id", [entry_id(0), entry_id(0, 0, 3)])
@@ -31,20 +31,20 @@ def test_ack_of_half_settled_batch_is_found(id: MessageId) -> None:
     story = Story(batch=True)
     story.ack(1, 2)
     story.ack_frame(id)
-    assert story.judged(WholeBatchOnly)[0] == ["acked-early"]
+    assert story.judged(whole_batch_only)[0] == ["acked-early"]
 
 
 def test_ack_set_with_index_acks_off_is_found() -> None:
     story = Story(batch=True)
     story.ack(1)
     story.ack_frame(0, ack_sets=((0b110,),))
-    assert story.judged(WholeBatchOnly)[0] == ["ack-set-sent"]
+    assert story.judged(whole_batch_only)[0] == ["ack-set-sent"]
 
 
 def test_report_of_damage_is_no_early_ack() -> None:
     story = Story(batch=True)
     story.ack_frame(0, fields={"validation_error": "ChecksumMismatch"})
-    assert story.judged(WholeBatchOnly) == ([], 0)
+    assert story.judged(whole_batch_only) == ([], 0)
 
 
 def test_batch_that_is_never_acked_is_found() -> None:
@@ -53,7 +53,7 @@ def test_batch_that_is_never_acked_is_found() -> None:
     story.after(300)
     story.close_consumer()
     story.close_frame()
-    assert story.judged(WholeBatchOnly)[0] == ["never-acked"]
+    assert story.judged(whole_batch_only)[0] == ["never-acked"]
 
 
 def test_batch_that_came_twice_may_be_settled_in_neither_copy() -> None:
@@ -65,7 +65,7 @@ def test_batch_that_came_twice_may_be_settled_in_neither_copy() -> None:
     story.after(300)
     story.close_consumer()
     story.close_frame()
-    assert story.judged(WholeBatchOnly) == ([], 0)
+    assert story.judged(whole_batch_only) == ([], 0)
 
 
 def test_half_settled_batch_owes_nothing_at_close() -> None:
@@ -74,7 +74,7 @@ def test_half_settled_batch_owes_nothing_at_close() -> None:
     story.after(300)
     story.close_consumer()
     story.close_frame()
-    assert story.judged(WholeBatchOnly) == ([], 0)
+    assert story.judged(whole_batch_only) == ([], 0)
 
 
 def test_cumulative_ack_of_later_entry_settles_a_batch() -> None:
@@ -83,4 +83,4 @@ def test_cumulative_ack_of_later_entry_settles_a_batch() -> None:
     story.received(7, entry=1)
     story.ack(4, cumulative=True)
     story.ack_frame(0)
-    assert story.judged(WholeBatchOnly)[0] == []
+    assert story.judged(whole_batch_only)[0] == []

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import View
+from collections.abc import Iterator
+
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.checks.tracker import OpenedConsumer
+from assay_conformance.pulsar.timeline import Consumer, Timeline
 
 
-def index_ack_off(view: View, consumer: OpenedConsumer) -> bool:
-    """Whether the consumer acknowledges whole entries only."""
-    if "batch_index_ack" not in view.facts.capabilities:
-        return True
-    return in_force(view, consumer, "batch_index_ack") is False
+def batched_consumers(timeline: Timeline, *, index_ack: bool) -> Iterator[Consumer]:
+    """Consumers that acknowledge messages of batches one by one (`index_ack`), or whole entries only; none where no
+    batch was sent to any."""
+    messages = timeline.events.frames("MESSAGE")
+    if any(frame.meta is not None and (frame.meta.batch or 0) > 1 for frame in messages):
+        for consumer in timeline.consumers:
+            on = timeline.can("batch_index_ack") and in_force(timeline.view, consumer, "batch_index_ack") is not False
+            if on is index_ack:
+                yield consumer

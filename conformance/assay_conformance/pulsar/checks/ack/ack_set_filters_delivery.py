@@ -2,57 +2,83 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, entry_on, is_open, to_client
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import Entry
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import is_open
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, known_owner, ms
 
 
-class AckSetFiltersDelivery(ConsumerCheck):
-    """A message of a batch reaches the application no more often than it came with its bit set."""
+class _Handed(NamedTuple):
+    """A message of a batch that came with an ack_set. `left`: how many more times than it was handed over, this time
+    included, its entry had come with its bit set."""
 
-    requirement = RequirementId("ack.ack-set-filters-delivery")
-    needs = (Trait.BATCH,)
+    message: Received
+    entry: Entry
+    filtered: Frame
+    left: int
 
-    def start(self) -> None:
-        self._open: dict[tuple[int, Entry, int], int] = {}
-        self._filtered: dict[tuple[int, Entry], Frame] = {}
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event) or event.intact is False:
-            return
-        size = (event.meta.batch if event.meta is not None else None) or 0
-        entry = entry_on(session, event.ids[0])
-        handle = session.consumer.handle
-        for index in range(size):
-            if is_open(event, index):
-                key = (handle, entry, index)
-                self._open[key] = self._open.get(key, 0) + 1
-        if any(not is_open(event, index) for index in range(size)):
-            self._filtered[handle, entry] = event
+def _handed(timeline: Timeline) -> Iterator[_Handed]:
+    for entry, events in _filtered(timeline).values():
+        left, filtered = Counter[int](), None
+        for event in sorted(events, key=lambda one: one.seq):
+            if isinstance(event, Frame):
+                open_ = [index for index in range(_size(event)) if is_open(event, index)]
+                left.update(open_)
+                filtered = event if len(open_) < _size(event) else filtered
+            elif event.message_id.batch_index >= 0:
+                left[event.message_id.batch_index] -= 1
+                if filtered is not None:
+                    yield _Handed(event, entry, filtered, left[event.message_id.batch_index])
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.tracker.entries.get(event.seq)
-        index = event.message_id.batch_index
-        if entry is None or index < 0:
-            return
-        key = (event.handle, entry, index)
-        left = self._open[key] = self._open.get(key, 0) - 1
-        filtered = self._filtered.get((event.handle, entry))
-        if filtered is None:
-            return
-        if left < 0 and not is_open(filtered, index):
-            self.breach(
-                "filtered-delivered",
-                f"consumer {event.handle} handed over message {index} of batch {entry} at {ms(event.t_ns)}; the entry "
-                f"had come at {ms(filtered.t_ns)} with an ack_set that leaves it out",
-                filtered,
-                event,
-            )
-        elif is_open(filtered, index):
-            self.exercise(event)
+
+def _filtered(timeline: Timeline) -> dict[tuple[int, Entry], tuple[Entry, list[Frame | Received]]]:
+    """Consumer and entry -> all that came of it and was handed over, of batches that came with an ack_set."""
+    messages = timeline.events.frames("MESSAGE")
+    came = [(frame, _consumer(timeline, frame)) for frame in messages if any(frame.ack_sets)]
+    found = {(one.handle, _entry(timeline, frame)): list[Frame | Received]() for frame, one in came if one is not None}
+    for frame in messages if found else ():
+        consumer = _consumer(timeline, frame)
+        if consumer is not None and (consumer.handle, _entry(timeline, frame)) in found:
+            found[consumer.handle, _entry(timeline, frame)].append(frame)
+    for consumer in timeline.consumers if found else ():
+        for message in timeline.received(consumer):
+            entry = timeline.entry_of(message)
+            if entry is not None and (consumer.handle, entry) in found:
+                found[consumer.handle, entry].append(message)
+    return {key: (key[1], events) for key, events in found.items()}
+
+
+def _consumer(timeline: Timeline, frame: Frame) -> Consumer | None:
+    """To which it came undamaged."""
+    session = timeline.consumer_sessions.of(frame) if frame.to_receiver and frame.intact is not False else None
+    return None if session is None or not frame.ids else known_owner(session, frame)
+
+
+def _entry(timeline: Timeline, frame: Frame) -> Entry:
+    session = timeline.consumer_sessions.of(frame)
+    return Entry("" if session is None else session.topic, frame.ids[0].ledger, frame.ids[0].entry)
+
+
+def _size(frame: Frame) -> int:
+    return (None if frame.meta is None else frame.meta.batch) or 0
+
+
+@check("ack.ack-set-filters-delivery", of=_handed)
+def ack_set_filters_delivery(timeline: Timeline, handed: _Handed) -> Says:
+    """ack.ack-set-filters-delivery: a message of a batch reaches the application no more often than it came with its
+    bit set."""
+    message, entry, filtered, left = handed
+    index = message.message_id.batch_index
+    if is_open(filtered, index):
+        yield Exercised(message)
+    elif left < 0:
+        yield breach(
+            "filtered-delivered",
+            f"consumer {message.handle} handed over message {index} of batch {entry} at {ms(message.t_ns)}; the entry "
+            f"had come at {ms(filtered.t_ns)} with an ack_set that leaves it out",
+            *(filtered, message),
+        )

@@ -2,188 +2,192 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    bit_of,
-    buries,
-    entry_on,
-    from_client,
-    is_open,
-    late,
-    listed,
-    number_in_force,
-    to_client,
-)
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.event import Event, Frame, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ack._batch_index import index_ack_off
+from assay_conformance.checks.consumption import bit_of, buries, from_client, is_open, listed
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
+from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
 
 
 @dataclass(slots=True)
 class _Bits:
     """One batch entry of one consumer. `asked`: messages the application settled, in whichever delivery, or that came
-    settled; `told`: those of its last delivery, and by when; `reached`: likewise, by cumulative calls. `copies` of them
-    may still be handed over; where that was so when the entry came again, which of the two a call is about is not
-    known: `mixed`."""
+    settled; `called`: those of its last delivery, by calls that ended well; `reached`: likewise, by cumulative calls.
+    `copies` of them may still be handed over; where that was so when the entry came again, which of the two a call is
+    about is not known: `mixed`."""
 
+    consumer: Consumer
+    entry: Entry
     size: int
     frame: Frame
     asked: set[int] = field(default_factory=set)
-    told: dict[int, Call] = field(default_factory=dict)
+    called: dict[int, Call] = field(default_factory=dict)
     reached: dict[int, Call] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)
     copies: int = 0
     mixed: bool = False
 
+    def comes(self, frame: Frame) -> None:
+        """Once more, or for the first time."""
+        self.frame, self.called, self.reached, self.sent = frame, {}, {}, set()
+        self.mixed = self.copies > 0
+        self.copies += sum(is_open(frame, index) for index in range(self.size))
+        self.asked.update(index for index in range(self.size) if not is_open(frame, index))
+        self.asked.update(index for index, member in enumerate(frame.members) if member.compacted_out)
 
-class BatchIndexAckSet(AckCheck):
-    """An ACK of the entry clears the bits of what was settled by then, and of nothing else.
-
-    What the client was told longer ago than a group interval must be in it. A message counts as settled from the moment
-    the bench asked for it.
-    """
-
-    requirement = RequirementId("ack.batch-index-ack-set")
-    needs = (Trait.BATCH,)
-
-    def start(self) -> None:
-        self._entries: dict[tuple[int, Entry], _Bits] = {}
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event) or event.intact is False:
-            return
-        consumer, size = session.consumer, (event.meta.batch if event.meta is not None else None) or 0
-        if size < 2 or index_ack_off(self.view, consumer) or buries(self.view, consumer):
-            return
-        key = (consumer.handle, entry_on(session, event.ids[0]))
-        bits = self._entries.setdefault(key, _Bits(size, event))
-        bits.frame, bits.told, bits.reached, bits.sent = event, {}, {}, set()
-        bits.mixed = bits.copies > 0
-        bits.copies += sum(is_open(event, index) for index in range(size))
-        bits.asked.update(index for index in range(size) if not is_open(event, index))
-        bits.asked.update(index for index, member in enumerate(event.members) if member.compacted_out)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.tracker.entries.get(event.seq)
-        bits = None if entry is None else self._entries.get((event.handle, entry))
-        if bits is not None:
-            bits.copies -= 1
-
-    def asked(self, call: Call) -> None:
-        bits = self._entries.get((call.consumer.handle, call.entry))
-        if call.invoke.verb == "ack" and call.cumulative:
-            self._reached(call)
-        elif call.invoke.verb == "ack" and bits is not None:
-            bits.asked.add(call.message.message_id.batch_index)
-
-    def _reached(self, call: Call) -> None:
-        """A cumulative ack settles all entries before its own, too."""
-        for (handle, entry), bits in self._entries.items():
-            if handle != call.consumer.handle or entry.topic != call.entry.topic or entry > call.entry:
-                continue
-            index = call.message.message_id.batch_index if entry == call.entry else bits.size
-            bits.asked.update(range(min(index + 1, bits.size)))
-
-    def called(self, call: Call) -> None:
-        bits = self._entries.get((call.consumer.handle, call.entry))
-        fresh = bits is not None and call.message.seq > bits.frame.seq and self.session_of(call) is not None
-        if bits is None or not fresh or bits.mixed or call.invoke.verb != "ack":
-            return
+    def is_called(self, call: Call) -> None:
+        """An ack of a message of its last delivery ended well."""
         index = call.message.message_id.batch_index
+        if self.mixed or call.message.seq < self.frame.seq:
+            return
         if not call.cumulative:
-            bits.told.setdefault(index, call)
+            self.called.setdefault(index, call)
             return
         for before in range(index + 1):
-            if is_open(bits.frame, before) and not _is_compacted(bits.frame, before):
-                bits.reached.setdefault(before, call)
+            if is_open(self.frame, before) and not _is_compacted(self.frame, before):
+                self.reached.setdefault(before, call)
 
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        for place, id in enumerate(event.ids):
-            entry = entry_on(session, id)
-            bits = self._entries.get((consumer.handle, entry))
-            words = event.ack_sets[place] if place < len(event.ack_sets) else ()
-            if event.ack_type == "Cumulative":
-                self._covers(consumer, entry)
-            if bits is not None:
-                self._judge(consumer, entry, bits, words, event)
 
-    def _covers(self, consumer: OpenedConsumer, reached: Entry) -> None:
-        """All entries before it are settled."""
-        for (handle, entry), bits in self._entries.items():
-            if handle == consumer.handle and entry.topic == reached.topic and entry < reached:
+class _Ack(NamedTuple):
+    """An ACK of a batch, by which `cleared` are settled. `owed`: what it might have settled as well, and did not."""
+
+    bits: _Bits
+    frame: Frame
+    has_set: bool
+    cleared: set[int]
+    owed: dict[int, Call]
+
+
+class _Left(NamedTuple):
+    """A call that no ACK had followed when the client ended its session."""
+
+    bits: _Bits
+    call: Call
+    end: Frame
+
+
+def _subjects(timeline: Timeline) -> Iterator[_Ack | _Left]:
+    for consumer in batched_consumers(timeline, index_ack=True):
+        if not buries(timeline.view, consumer):
+            yield from _subjects_of(timeline, consumer)
+
+
+def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Left]:
+    batches: dict[Entry, _Bits] = {}
+    for moment in timeline.course(consumer):
+        if isinstance(moment, Sent):
+            size = (None if moment.event.meta is None else moment.event.meta.batch) or 0
+            if size > 1 and moment.event.to_receiver and moment.event.intact is not False:
+                bits = batches.setdefault(moment.entry, _Bits(consumer, moment.entry, size, moment.event))
+                bits.comes(moment.event)
+        elif isinstance(moment, Handed) and moment.entry in batches:
+            batches[moment.entry].copies -= 1
+        elif isinstance(moment, Asked) and not moment.is_nack:
+            _is_asked(batches, moment.call)
+        elif isinstance(moment, Called) and not moment.is_nack and moment.session is not None:
+            if moment.call.entry in batches:
+                batches[moment.call.entry].is_called(moment.call)
+        elif isinstance(moment, Wrote):
+            yield from _acks(batches, moment)
+        elif isinstance(moment, Over) and isinstance(moment.event, Frame) and from_client(moment.event):
+            for bits in batches.values():
+                calls = (*bits.called.items(), *bits.reached.items())
+                owed = (call for index, call in calls if index not in bits.sent)
+                first = next(owed, None) if moment.ends(bits.entry) else None
+                if first is not None and bits.frame.seq > moment.session.request.seq:
+                    yield _Left(bits, first, moment.event)
+
+
+def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
+    """A message counts as settled from the moment that the bench asked for it. A cumulative ack settles all entries
+    before its own, too."""
+    index = call.message.message_id.batch_index
+    if not call.cumulative:
+        if call.entry in batches:
+            batches[call.entry].asked.add(index)
+        return
+    for entry, bits in batches.items():
+        if call.covers(entry) and len(bits.asked) < bits.size:
+            bits.asked.update(range(min(index + 1, bits.size) if entry == call.entry else bits.size))
+
+
+def _acks(batches: dict[Entry, _Bits], wrote: Wrote) -> Iterator[_Ack]:
+    """A broker adds up what ACKs say, so what left in an earlier one need not be in this one."""
+    for place, id in enumerate(wrote.event.ids):
+        entry = Entry(wrote.session.topic, id.ledger, id.entry)
+        words = wrote.event.ack_sets[place] if place < len(wrote.event.ack_sets) else ()
+        for earlier, bits in batches.items() if wrote.is_cumulative else ():
+            if earlier.topic == entry.topic and earlier < entry and len(bits.sent) < bits.size:
                 bits.sent.update(range(bits.size))
-
-    def _judge(self, consumer: OpenedConsumer, entry: Entry, bits: _Bits, words: tuple[int, ...], event: Frame) -> None:
-        cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
-        # A broker adds up what it is told, so what left in an earlier ACK need not be in this one.
-        bits.sent |= cleared
-        interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
-        owed = {
-            index: call
-            for index, call in (bits.reached if event.ack_type == "Cumulative" else bits.told).items()
-            if index not in bits.sent and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns)
-        }
-        if cleared - bits.asked:
-            self.breach(
-                "open-message-acked",
-                f"consumer {consumer.handle} sent an ACK at {ms(event.t_ns)} that settles messages "
-                f"{listed(cleared - bits.asked)} of batch {entry}, which the application had not acknowledged: they "
-                "can never be redelivered",
-                bits.frame,
-                event,
-            )
-        elif owed:
-            self.breach(
-                "acked-message-open",
-                f"consumer {consumer.handle} sent an ACK at {ms(event.t_ns)} that leaves messages {listed(owed)} of "
-                f"batch {entry} open, which the application had acknowledged long before",
-                next(iter(owed.values())).invoke,
-                event,
-            )
-        elif words and len(cleared) == bits.size:
-            self.breach(
-                "ack-set-of-nothing",
-                f"consumer {consumer.handle} sent an ACK of batch {entry} at {ms(event.t_ns)} with an ack_set in which "
-                "no message is left, expected none",
-                bits.frame,
-                event,
-            )
-        else:
-            self.exercise(event)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer = session.consumer
-        interval_ms = None if consumer is None else number_in_force(self.view, consumer, "ack_group_ms")
-        if consumer is None or interval_ms is None or not isinstance(event, Frame) or not from_client(event):
-            return
-        for (handle, entry), bits in self._entries.items():
-            if handle != consumer.handle or entry.topic != session.topic or bits.frame.seq < session.request.seq:
-                continue
-            told = (*bits.told.items(), *bits.reached.items())
-            owed = [call for index, call in told if index not in bits.sent]
-            if owed and late("ack-flush", owed[0].called_ns + interval_ms * MS, event.t_ns):
-                self.suspect(
-                    "ack-flush",
-                    owed[0].called_ns,
-                    event.t_ns,
-                    "never-acked",
-                    f"consumer {handle} was told at {ms(owed[0].called_ns)} to acknowledge message "
-                    f"{owed[0].message.message_id.batch_index} of batch {entry} and closed at {ms(event.t_ns)} "
-                    "without an ACK of it",
-                    owed[0].invoke,
-                    event,
-                )
+        if entry in batches:
+            bits = batches[entry]
+            cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
+            bits.sent |= cleared
+            calls = bits.reached if wrote.is_cumulative else bits.called
+            owed = {index: call for index, call in calls.items() if index not in bits.sent}
+            yield _Ack(bits, wrote.event, bool(words), cleared, owed)
 
 
 def _is_compacted(frame: Frame, index: int) -> bool:
     return index < len(frame.members) and bool(frame.members[index].compacted_out)
+
+
+@check("ack.batch-index-ack-set", of=_subjects)
+def batch_index_ack_set(timeline: Timeline, subject: _Ack | _Left) -> Says:
+    """ack.batch-index-ack-set: an ACK of a batch clears the bits of what was settled by then, and of nothing else.
+
+    What the client knew of for longer than a group interval must be in it.
+    """
+    bits, consumer = subject.bits, subject.bits.consumer
+    interval_ms = timeline.setting(consumer, "ack_group_ms")
+    if isinstance(subject, _Left):
+        if interval_ms is not None:
+            yield from _is_forgotten(timeline, subject, interval_ms * MS)
+        return
+    _, frame, has_set, cleared, owed = subject
+    interval_ns = (interval_ms or 0) * MS
+    late = {
+        index: call
+        for index, call in owed.items()
+        if timeline.bounds.is_past("ack-flush", call.called_ns + interval_ns, frame.t_ns)
+    }
+    sent = f"consumer {consumer.handle} sent an ACK at {ms(frame.t_ns)}"
+    if cleared - bits.asked:
+        yield breach(
+            "open-message-acked",
+            f"{sent} that settles messages {listed(cleared - bits.asked)} of batch {bits.entry}, which the application "
+            "had not acknowledged: they can never be redelivered",
+            *(bits.frame, frame),
+        )
+    elif late:
+        yield breach(
+            "acked-message-open",
+            f"{sent} that leaves messages {listed(late)} of batch {bits.entry} open, which the application had "
+            "acknowledged long before",
+            *(next(iter(late.values())).invoke, frame),
+        )
+    elif has_set and len(cleared) == bits.size:
+        yield breach(
+            "ack-set-of-nothing",
+            f"{sent} of batch {bits.entry} with an ack_set in which no message is left, expected none",
+            *(bits.frame, frame),
+        )
+    else:
+        yield Exercised(frame)
+
+
+def _is_forgotten(timeline: Timeline, left: _Left, interval_ns: int) -> Says:
+    bits, call, end = left
+    due_ns = call.called_ns + interval_ns
+    if timeline.bounds.is_overdue("ack-flush", call.called_ns, end.t_ns, due_ns=due_ns, what="an ACK"):
+        yield breach(
+            "never-acked",
+            f"consumer {bits.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge message "
+            f"{call.message.message_id.batch_index} of batch {bits.entry} and closed at {ms(end.t_ns)} without an ACK "
+            "of it",
+            *(call.invoke, end),
+        )

@@ -1,29 +1,28 @@
-"""Acknowledging everything up to a message inside a batch, which the broker can settle as a whole only."""
+"""ack.cumulative-inside-batch"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    GROUPS,
-    ConsumerCheck,
-    SessionKey,
-    entry_on,
-    from_client,
-    holds_acks,
-    late,
-    number_in_force,
-    of_batch,
-    session_key,
-    to_client,
+from assay_conformance.checks.consumption import GROUPS, from_client, holds_acks, of_batch
+from assay_conformance.model.event import Frame, Outcome
+from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
+from assay_conformance.pulsar.timeline import (
+    CUMULATIVE,
+    MS,
+    Call,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
 )
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.model.event import Event, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.ack._batch_index import index_ack_off
+from assay_conformance.pulsar.timeline.courses import Asked, Over, Sent, Wrote
 
 
 @dataclass(slots=True)
@@ -43,138 +42,160 @@ class _Reach:
     sent: dict[Entry, Frame] = field(default_factory=dict)
 
 
-class CumulativeInsideBatch(ConsumerCheck):
-    """A cumulative ACK names an entry only when the application has reached its last message.
+class _Owed(NamedTuple):
+    """A call that stopped inside a batch, and the ACK of the entry before, or the end of the session without it."""
 
-    What it stopped inside of, the entry before stands for: one ACK of that, unless it was acknowledged otherwise.
-    """
+    call: Call
+    then: Frame
 
-    requirement = RequirementId("ack.cumulative-inside-batch")
-    needs = (Trait.BATCH,)
 
-    def start(self) -> None:
-        self._sessions: dict[SessionKey, _Reach] = {}
-        self._reached: dict[tuple[int, str], Entry] = {}
-        self._sizes: dict[tuple[int, Entry], int] = {}
-        self._settled: dict[tuple[int, Entry], set[int]] = {}
-        """In whichever delivery of the entry, on whatever session."""
+class _Inside(NamedTuple):
+    """A cumulative ACK of a batch that the application had only got into by this call."""
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and to_client(event):
-            state = self._sessions.setdefault(session_key(session), _Reach())
-            size = None if event.meta is None else event.meta.batch
-            state.sizes[entry_on(session, event.ids[0])] = size or 1
-            self._sizes[session.consumer.handle, entry_on(session, event.ids[0])] = size or 1
+    call: Call
+    ack: Frame
 
-    def asked(self, call: Call) -> None:
-        session = self.session_of(call)
-        if call.invoke.verb != "ack" or not index_ack_off(self.view, call.consumer):
+
+class _Again(NamedTuple):
+    """A cumulative ACK that had been sent before."""
+
+    entry: Entry
+    first: Frame
+    ack: Frame
+
+
+Subject = _Owed | _Inside | _Again
+
+
+class _Course:
+    """Of one consumer. `sizes`, `settled` and `reached` are of whatever delivery, on whatever session."""
+
+    def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
+        self._holds = holds_acks(timeline.view, consumer)
+        self._moments = timeline.course(consumer)
+        self._sessions: dict[int, _Reach] = {}
+        self._reached: dict[str, Entry] = {}
+        self._sizes: dict[Entry, int] = {}
+        self._settled: dict[Entry, set[int]] = {}
+
+    def subjects(self) -> Iterator[Subject]:
+        for moment in self._moments:
+            if isinstance(moment, Sent) and moment.event.to_receiver:
+                size = (None if moment.event.meta is None else moment.event.meta.batch) or 1
+                self._sizes[moment.entry] = self._of(moment).sizes[moment.entry] = size
+            elif isinstance(moment, Asked) and not moment.is_nack:
+                self._asks(moment)
+            elif isinstance(moment, Wrote) and moment.is_cumulative and moment.event.ids:
+                if id(moment.session) in self._sessions:
+                    yield from self._acks(self._of(moment), moment.reached, moment.event)
+            elif isinstance(moment, Over):
+                state = self._sessions.pop(id(moment.session), None)
+                if state is not None and isinstance(moment.event, Frame) and from_client(moment.event):
+                    yield from (_Owed(call, moment.event) for call in state.owed.values())
+
+    def _of(self, moment: Sent | Asked | Wrote) -> _Reach:
+        return self._sessions.setdefault(id(moment.session), _Reach())
+
+    def _asks(self, asked: Asked) -> None:
+        call, entry, id = asked.call, asked.entry, asked.call.message.message_id
+        indexes = range(max(id.batch_index, 0) + 1) if call.cumulative else (max(id.batch_index, 0),)
+        self._settled.setdefault(entry, set()).update(indexes)
+        before = self._reach_on(call) if call.cumulative else None
+        if asked.session is None:
             return
-        index = call.message.message_id.batch_index
-        ever = self._settled.setdefault((call.consumer.handle, call.entry), set())
-        ever.update(range(max(index, 0) + 1) if call.cumulative else (max(index, 0),))
-        reached = self._reach_on(call) if call.cumulative else None
-        if session is None:
-            return
-        state = self._sessions.setdefault(session_key(session), _Reach())
-        id = call.message.message_id
-        settled = state.settled.setdefault(call.entry, set())
-        size = state.sizes.get(call.entry)
+        state = self._of(asked)
+        settled, size = state.settled.setdefault(entry, set()), state.sizes.get(entry)
         settled.update(range(id.batch_index + 1) if call.cumulative else (id.batch_index,))
         if not of_batch(id) or (size is not None and len(settled) >= size):
-            state.acked.add(call.entry)
+            state.acked.add(entry)
             if call.cumulative:
-                state.whole.add(call.entry)
+                state.whole.add(entry)
         elif call.cumulative:
-            state.inside[call.entry] = call
-            last = before(call.entry)
-            goes_on = (reached is None or reached < last) and not any(entry >= last for entry in state.sent)
+            state.inside[entry] = call
+            last = _before(entry)
+            goes_on = (before is None or before < last) and not any(sent >= last for sent in state.sent)
             if goes_on and last in state.sizes and last not in state.acked:
-                state.owed.setdefault(call.entry, call)
+                state.owed.setdefault(entry, call)
 
-    def _is_settled(self, handle: int, entry: Entry) -> bool:
-        return len(self._settled.get((handle, entry), ())) >= self._sizes.get((handle, entry), 1)
+    def _is_settled(self, entry: Entry) -> bool:
+        return len(self._settled.get(entry, ())) >= self._sizes.get(entry, 1)
 
     def _reach_on(self, call: Call) -> Entry | None:
-        """How far earlier calls reached, on whatever session: what does not go beyond need not be sent again."""
-        place = (call.consumer.handle, call.entry.topic)
-        reached = self._reached.get(place)
-        whole = not of_batch(call.message.message_id) or self._is_settled(place[0], call.entry)
-        furthest = call.entry if whole else before(call.entry)
-        self._reached[place] = furthest if reached is None else max(reached, furthest)
+        """How far earlier calls reached: what does not go beyond need not be sent again."""
+        reached = self._reached.get(call.entry.topic)
+        whole = not of_batch(call.message.message_id) or self._is_settled(call.entry)
+        furthest = call.entry if whole else _before(call.entry)
+        self._reached[call.entry.topic] = furthest if reached is None else max(reached, furthest)
         return reached
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        state = None if session is None else self._sessions.get(session_key(session))
-        if session is None or session.consumer is None or state is None or not from_client(event):
-            return
-        if event.ack_type != "Cumulative" or not event.ids or not index_ack_off(self.view, session.consumer):
-            return
-        entry = entry_on(session, event.ids[0])
-        for stopped in [stopped for stopped in state.owed if before(stopped) <= entry]:
-            self._taken(state.owed.pop(stopped), event)
+    def _acks(self, state: _Reach, entry: Entry, ack: Frame) -> Iterator[Subject]:
+        for stopped in [stopped for stopped in state.owed if _before(stopped) <= entry]:
+            yield _Owed(state.owed.pop(stopped), ack)
+        first, inside = state.sent.get(entry), state.inside.get(entry)
+        state.sent[entry] = ack
         if any(entry <= whole for whole in state.whole):
-            state.sent[entry] = event
             return
-        inside = state.inside.get(entry)
-        covered = any(entry <= before(stopped) for stopped in state.inside)
-        if inside is not None and not covered and not self._is_settled(session.consumer.handle, entry):
-            handle, index = inside.consumer.handle, inside.message.message_id.batch_index
-            self.breach(
-                "whole-entry-acked",
-                f"consumer {handle} was told to acknowledge up to message {index} of batch {entry} and sent a "
-                f"cumulative ACK of all of it at {ms(event.t_ns)}: the messages behind can never be redelivered",
-                inside.invoke,
-                event,
-            )
-        elif entry in state.sent and holds_acks(self.view, session.consumer):
-            self._sent_again(state.sent[entry], entry, event)
-        state.sent[entry] = event
+        covered = any(entry <= _before(stopped) for stopped in state.inside)
+        if inside is not None and not covered and not self._is_settled(entry):
+            yield _Inside(inside, ack)
+        elif first is not None and self._holds:
+            yield _Again(entry, first, ack)
 
-    def _sent_again(self, first: Frame, entry: Entry, event: Frame) -> None:
-        self.breach(
+
+def _before(entry: Entry) -> Entry:
+    return entry._replace(entry=entry.entry - 1)
+
+
+def _subjects(timeline: Timeline) -> Iterator[Subject]:
+    asked = any(ack.call.cumulative for ack in timeline.ack_calls)
+    if asked or any(ack.ack_type == CUMULATIVE for ack in timeline.events.frames("ACK")):
+        for consumer in batched_consumers(timeline, index_ack=False):
+            yield from _Course(timeline, consumer).subjects()
+
+
+@check("ack.cumulative-inside-batch", of=_subjects)
+def cumulative_inside_batch(timeline: Timeline, subject: Subject) -> Says:
+    """ack.cumulative-inside-batch: a cumulative ACK names an entry only when the application has reached its last
+    message; where it stopped inside, one ACK of the entry before stands for it, unless that was acknowledged
+    otherwise."""
+    if isinstance(subject, _Owed):
+        yield from _leaves_in_time(timeline, subject)
+    elif isinstance(subject, _Inside):
+        call, ack = subject
+        yield breach(
+            "whole-entry-acked",
+            f"consumer {call.consumer.handle} was asked to acknowledge up to message "
+            f"{call.message.message_id.batch_index} of batch {call.entry} and sent a cumulative ACK of all of it at "
+            f"{ms(ack.t_ns)}: the messages behind can never be redelivered",
+            *(call.invoke, ack),
+        )
+    else:
+        entry, first, ack = subject
+        yield breach(
             "sent-again",
-            f"the client sent a cumulative ACK of {entry} at {ms(first.t_ns)} and again at {ms(event.t_ns)}, expected "
+            f"the client sent a cumulative ACK of {entry} at {ms(first.t_ns)} and again at {ms(ack.t_ns)}, expected "
             "one: the application went on inside the batch behind it",
-            first,
-            event,
+            *(first, ack),
         )
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        state = self._sessions.pop(session_key(session), None)
-        if state is not None and isinstance(event, Frame) and from_client(event):
-            for call in state.owed.values():
-                self._taken(call, event, settled=False)
 
-    def _taken(self, call: Call, event: Frame, settled: bool = True) -> None:
-        """The entry before was acknowledged by `event`, or could no longer be."""
-        completion = call.operation.completion
-        interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
-        if interval_ms is None and GROUPS not in self.view.facts.capabilities:
-            interval_ms = 0
-        told = completion is not None and completion.outcome is Outcome.OK
-        if interval_ms is None or (not told and not settled):
-            return
-        told_ns = event.t_ns if completion is None else completion.t_ns
-        if late("ack-flush", told_ns + interval_ms * MS, event.t_ns):
-            self.suspect(
-                "ack-flush",
-                told_ns,
-                event.t_ns,
-                "entry-before-not-acked",
-                f"consumer {call.consumer.handle} was told by {ms(told_ns)} to acknowledge up to message "
-                f"{call.message.message_id.batch_index} of batch {call.entry} and had sent no cumulative ACK of "
-                f"{before(call.entry)}, the entry before, until {ms(event.t_ns)}",
-                call.invoke,
-                event,
-            )
-        elif settled:
-            self.exercise(event)
-
-
-def before(entry: Entry) -> Entry:
-    return entry._replace(entry=entry.entry - 1)
+def _leaves_in_time(timeline: Timeline, owed: _Owed) -> Says:
+    (call, then), end = owed, owed.call.operation.completion
+    interval_ms = timeline.setting(call.consumer, "ack_group_ms")
+    if interval_ms is None and not timeline.can(GROUPS):
+        interval_ms = 0
+    known = end is not None and end.seq < then.seq
+    if interval_ms is None or (then.command != "ACK" and not (known and end is not None and end.outcome is Outcome.OK)):
+        return
+    called_ns = end.t_ns if known and end is not None else then.t_ns
+    due_ns = called_ns + interval_ms * MS
+    if timeline.bounds.is_overdue("ack-flush", called_ns, then.t_ns, due_ns=due_ns, what="an ACK"):
+        yield breach(
+            "entry-before-not-acked",
+            f"consumer {call.consumer.handle} was asked by {ms(called_ns)} to acknowledge up to message "
+            f"{call.message.message_id.batch_index} of batch {call.entry} and had sent no cumulative ACK of "
+            f"{_before(call.entry)}, the entry before, until {ms(then.t_ns)}",
+            *(call.invoke, then),
+        )
+    elif then.command == "ACK":
+        yield Exercised(then)

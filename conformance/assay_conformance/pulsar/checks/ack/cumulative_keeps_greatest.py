@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     LEAST_INTERVAL_MS,
     REFUSED,
-    ConsumerCheck,
-    SessionKey,
     elapsed,
-    entry_on,
     from_client,
     holds_acks,
-    late,
-    number_in_force,
     of_batch,
-    session_key,
 )
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Event, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Over, Wrote
 
 
 @dataclass(slots=True)
-class _Cumulative:
+class _Session:
     """Cumulative calls of one session. `records` are those that were the greatest when they came; `waiting` those since
     the last one that was sent."""
 
@@ -38,110 +31,140 @@ class _Cumulative:
     last: tuple[Frame, Call] | None = None
     unclear: bool = False
 
+    def asks(self, call: Call) -> None:
+        """A cumulative ack inside a batch may name the entry before, and one of unknown outcome may have been taken or
+        not: a session with one is not judged."""
+        end = call.operation.completion
+        unknown = end is None or end.outcome is not Outcome.OK
+        self.unclear = self.unclear or of_batch(call.message.message_id) or unknown
+        self.named.add(call.entry)
+        self.waiting.append(call)
+        if self.greatest is None or call.entry > self.greatest.entry:
+            self.greatest = self.records[call.entry] = call
 
-class CumulativeKeepsGreatest(ConsumerCheck):
-    """A cumulative ACK carries a greatest-so-far of the calls; one flush carries one.
 
-    A call that the client refused (on a shared subscription, say) was none. A cumulative ack inside a batch may name
-    the entry before, and one of unknown outcome may have been taken or not, so a session with one is not judged.
-    """
+class _Ack(NamedTuple):
+    """A cumulative ACK of an entry that a call named. `greatest`: the greatest call by then; `record`: the one that it
+    carries, if that was the greatest when it came; `last`: the ACK before, and what that carried; `merges`: smaller
+    ones waited with it."""
 
-    requirement = RequirementId("ack.cumulative-keeps-greatest")
-    needs = (Trait.CUMULATIVE,)
+    frame: Frame
+    entry: Entry
+    greatest: Call
+    record: Call | None
+    last: tuple[Frame, Call] | None
+    merges: bool
 
-    def start(self) -> None:
-        self._sessions: dict[SessionKey, _Cumulative] = {}
-        self._reached: dict[tuple[int, str], Entry] = {}
-        """By calls on sessions that are over, or on none: a client need not send what does not go beyond."""
 
-    def asked(self, call: Call) -> None:
-        session = self.session_of(call)
-        outcome = self.tracker.foresight.outcomes.get(call.invoke.op)
-        if call.cumulative and session is None:
-            self._reach_on(call)
-        if not call.cumulative or session is None or outcome in REFUSED or not holds_acks(self.view, call.consumer):
-            return
-        state = self._sessions.setdefault(session_key(session), _Cumulative())
-        state.unclear = state.unclear or of_batch(call.message.message_id) or outcome is not Outcome.OK
-        state.named.add(call.entry)
-        state.waiting.append(call)
-        if state.greatest is None or call.entry > state.greatest.entry:
-            state.greatest = state.records[call.entry] = call
+class _Left(NamedTuple):
+    """The greatest call of a session, which had not been sent when the client ended it."""
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or event.ack_type != "Cumulative" or not from_client(event) or not event.ids:
-            return
-        state = self._sessions.get(session_key(session))
-        entry = entry_on(session, event.ids[0])
-        if state is None or state.unclear or state.greatest is None or entry not in state.named:
-            return
-        record = state.records.get(entry)
-        if record is None:
-            greater = state.greatest
-            self.breach(
-                "smaller-sent",
-                f"consumer {greater.consumer.handle} was told to acknowledge up to {greater.entry}, and also up to "
-                f"{entry}; it sent a cumulative ACK of {entry} at {ms(event.t_ns)}, expected the smaller one ignored",
-                greater.invoke,
-                event,
-            )
-            return
-        if not self._sent_twice(state, record, event) and any(call.entry < entry for call in state.waiting):
-            self.exercise(event)
-        state.last = (event, record)
+    call: Call
+    end: Frame
+
+
+def _subjects(timeline: Timeline) -> Iterator[_Ack | _Left]:
+    cumulative = {ack.handle for ack in timeline.ack_calls if ack.call.cumulative}
+    for consumer in timeline.consumers:
+        if consumer.handle in cumulative:
+            yield from _subjects_of(timeline, consumer)
+
+
+def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Left]:
+    """`reached`: by calls on sessions that are over, or on none; a client need not send what does not go beyond."""
+    sessions: dict[int, _Session] = {}
+    reached: dict[str, Entry] = {}
+    holds = holds_acks(timeline.view, consumer)
+    for moment in timeline.course(consumer):
+        if isinstance(moment, Asked) and moment.call.cumulative:
+            end = moment.call.operation.completion
+            refused = end is not None and end.outcome in REFUSED
+            if moment.session is None:
+                _reach(reached, moment.entry)
+            elif holds and not refused:
+                sessions.setdefault(id(moment.session), _Session()).asks(moment.call)
+        elif isinstance(moment, Wrote) and moment.is_cumulative and moment.event.ids:
+            yield from _acks(sessions.get(id(moment.session)), moment)
+        elif isinstance(moment, Over):
+            state = sessions.pop(id(moment.session), _Session())
+            if state.greatest is not None:
+                before = reached.get(moment.session.topic)
+                _reach(reached, state.greatest.entry)
+                if before is None or state.greatest.entry > before:
+                    yield from _left(state, state.greatest, moment.event)
+
+
+def _reach(reached: dict[str, Entry], entry: Entry) -> None:
+    reached[entry.topic] = max(reached.get(entry.topic, entry), entry)
+
+
+def _acks(state: _Session | None, wrote: Wrote) -> Iterator[_Ack]:
+    entry = wrote.reached
+    if state is None or state.unclear or state.greatest is None or entry not in state.named:
+        return
+    record = state.records.get(entry)
+    merges = any(call.entry < entry for call in state.waiting)
+    yield _Ack(wrote.event, entry, state.greatest, record, state.last, merges)
+    if record is not None:
+        state.last = (wrote.event, record)
         if record in state.waiting:
             del state.waiting[: state.waiting.index(record) + 1]
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        state = self._sessions.pop(session_key(session), _Cumulative())
-        greatest = state.greatest
-        if greatest is not None:
-            reached = self._reached.get((greatest.consumer.handle, session.topic))
-            self._reach_on(greatest)
-            if reached is not None and greatest.entry <= reached:
-                return
-        if state.unclear or greatest is None or not isinstance(event, Frame) or not from_client(event):
-            return
-        completion = greatest.operation.completion
-        interval_ms = number_in_force(self.view, greatest.consumer, "ack_group_ms")
-        if completion is None or interval_ms is None or (state.last and state.last[1].entry >= greatest.entry):
-            return
-        if late("ack-flush", completion.t_ns + interval_ms * MS, event.t_ns):
-            self.suspect(
-                "ack-flush",
-                completion.t_ns,
-                event.t_ns,
-                "greatest-never-sent",
-                f"consumer {greatest.consumer.handle} was told at {ms(completion.t_ns)} to acknowledge up to "
-                f"{greatest.entry} and closed at {ms(event.t_ns)} without a cumulative ACK that reaches it",
-                greatest.invoke,
-                event,
-            )
 
-    def _reach_on(self, call: Call) -> None:
-        place = (call.consumer.handle, call.entry.topic)
-        self._reached[place] = max(self._reached.get(place, call.entry), call.entry)
+def _left(state: _Session, greatest: Call, end: Event) -> Iterator[_Left]:
+    sent = state.last is not None and state.last[1].entry >= greatest.entry
+    if not state.unclear and not sent and isinstance(end, Frame) and from_client(end):
+        yield _Left(greatest, end)
 
-    def _sent_twice(self, state: _Cumulative, record: Call, event: Frame) -> bool:
-        """A second cumulative ACK in a fraction of the interval, of a call that the first could have carried."""
-        interval_ms = number_in_force(self.view, record.consumer, "ack_group_ms") or 0
-        if state.last is None or interval_ms < LEAST_INTERVAL_MS:
-            return False
-        first, before = state.last
-        together = record.operation is before.operation and record.entry != before.entry
-        if not together or event.t_ns - first.t_ns > interval_ms * MS / 4:
-            return False
-        self.suspect(
-            "ack-flush",
-            first.t_ns - interval_ms * MS,
-            event.t_ns,
+
+@check("ack.cumulative-keeps-greatest", of=_subjects)
+def cumulative_keeps_greatest(timeline: Timeline, subject: _Ack | _Left) -> Says:
+    """ack.cumulative-keeps-greatest: a cumulative ACK carries a greatest-so-far of the calls; one flush carries one.
+
+    A call that the client refused (on a shared subscription, say) was none.
+    """
+    if isinstance(subject, _Left):
+        yield from _is_forgotten(timeline, subject)
+        return
+    frame, entry, greatest, record, last, merges = subject
+    if record is None:
+        yield breach(
+            "smaller-sent",
+            f"consumer {greatest.consumer.handle} was asked to acknowledge up to {greatest.entry}, and also up to "
+            f"{entry}; it sent a cumulative ACK of {entry} at {ms(frame.t_ns)}, expected the smaller one ignored",
+            *(greatest.invoke, frame),
+        )
+    elif last is not None and _is_second(timeline, record, last, frame):
+        first, before = last
+        since_ns = first.t_ns - (timeline.setting(record.consumer, "ack_group_ms") or 0) * MS
+        timeline.bounds.check_fair("ack-flush", since_ns, frame.t_ns, what="whether two ACKs are one flush")
+        yield breach(
             "not-merged",
             f"consumer {record.consumer.handle} sent cumulative ACKs of {before.entry} and {record.entry} "
-            f"{elapsed(event.t_ns, first.t_ns)} apart, expected one, of {record.entry}: both were asked for together",
-            record.invoke,
-            first,
-            event,
+            f"{elapsed(frame.t_ns, first.t_ns)} apart, expected one, of {record.entry}: both were asked for together",
+            *(record.invoke, first, frame),
         )
-        return True
+    elif merges:
+        yield Exercised(frame)
+
+
+def _is_second(timeline: Timeline, record: Call, last: tuple[Frame, Call], frame: Frame) -> bool:
+    """A second cumulative ACK in a fraction of the interval, of a call that the first could have carried."""
+    interval_ms, (first, before) = timeline.setting(record.consumer, "ack_group_ms") or 0, last
+    together = record.operation is before.operation and record.entry != before.entry
+    return interval_ms >= LEAST_INTERVAL_MS and together and frame.t_ns - first.t_ns <= interval_ms * MS / 4
+
+
+def _is_forgotten(timeline: Timeline, left: _Left) -> Says:
+    (call, end), taken = left, left.call.operation.completion
+    interval_ms = timeline.setting(call.consumer, "ack_group_ms")
+    if taken is None or taken.seq > end.seq or interval_ms is None:
+        return
+    due_ns = taken.t_ns + interval_ms * MS
+    if timeline.bounds.is_overdue("ack-flush", taken.t_ns, end.t_ns, due_ns=due_ns, what="an ACK"):
+        yield breach(
+            "greatest-never-sent",
+            f"consumer {call.consumer.handle} was asked at {ms(taken.t_ns)} to acknowledge up to {call.entry} and "
+            f"closed at {ms(end.t_ns)} without a cumulative ACK that reaches it",
+            *(call.invoke, end),
+        )

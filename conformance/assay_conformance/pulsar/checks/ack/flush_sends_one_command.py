@@ -1,87 +1,115 @@
-"""One flush, one command: what is acknowledged by then leaves together, where the broker takes several ids."""
+"""ack.flush-sends-one-command"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.agreed import VersionCheck
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import SessionKey, acked_entries, number_in_force, of_batch, session_key
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.event import Event, Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.connection._versions import SEVERAL_IDS_SINCE
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-MAX_IDS = 1_000
+from assay_conformance.checks.consumption import acked_entries, of_batch
+from assay_conformance.judging.tolerance import Tolerance
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.checks.connection._versions import SEVERAL_IDS_SINCE
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    Call,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
+from assay_conformance.pulsar.timeline.courses import Called, Over, Wrote
+
+MAX_IDS: Final = 1_000
 """What fits one command, as in the Java client."""
 
 
-def _margin(call: Call, before: Frame) -> Tolerance:
-    """So long before the ACK left had its client been told: that is what a busy machine would have to make up for."""
-    return Tolerance((before.t_ns - call.called_ns) // MS, "the flush may have been under way")
+class _Ack(NamedTuple):
+    """An individual ACK. `before`: the one before it on its session. `late`: the first call that it names and that the
+    one before could have named."""
+
+    consumer: Consumer
+    frame: Frame
+    before: Frame | None
+    late: Call | None
 
 
-class FlushSendsOneCommand(VersionCheck, AckCheck):
-    """An ACK names an entry that the client had been told of well before another ACK left, which had room for it.
+class _Session:
+    """Calls that no ACK has named yet, the last ACK, and which named each entry last: a call that waits for the
+    broker's answer ends behind it."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Entry, Call] = {}
+        self.last: Frame | None = None
+        self.named: dict[Entry, Frame] = {}
+
+    def is_called(self, call: Call) -> None:
+        named = self.named.get(call.entry)
+        if named is None or named.t_ns < call.invoke.t_ns:
+            self.waiting.setdefault(call.entry, call)
+
+
+def _acks(timeline: Timeline) -> Iterator[_Ack]:
+    for consumer in timeline.consumers if timeline.events.frames("ACK") else ():
+        sessions: dict[int, _Session] = {}
+        for moment in timeline.course(consumer):
+            if isinstance(moment, Called):
+                call = moment.call
+                single = not moment.is_nack and not call.cumulative and not of_batch(call.message.message_id)
+                if single and moment.session is not None:
+                    sessions.setdefault(id(moment.session), _Session()).is_called(call)
+            elif isinstance(moment, Over):
+                known = sessions.setdefault(id(moment.session), _Session())
+                known.waiting, known.last = {}, None
+            elif isinstance(moment, Wrote) and _takes_several(timeline, moment):
+                known = sessions.setdefault(id(moment.session), _Session())
+                before, known.last = known.last, moment.event
+                entries = acked_entries(moment.session, moment.event)
+                known.named.update(dict.fromkeys(entries, moment.event))
+                calls = [known.waiting.pop(entry) for entry in entries if entry in known.waiting]
+                late = (call for call in calls if before is not None and _had_room(call, before))
+                yield _Ack(consumer, moment.event, before, next(late, None))
+
+
+def _takes_several(timeline: Timeline, wrote: Wrote) -> bool:
+    version = timeline.agreed_version(wrote.event.conn, wrote.event) or 0
+    return version >= SEVERAL_IDS_SINCE and not wrote.is_cumulative
+
+
+def _had_room(call: Call, before: Frame) -> bool:
+    return len(before.ids) < MAX_IDS and call.called_ns + TOLERANCES["crossing"].slack_ns < before.t_ns
+
+
+@check("ack.flush-sends-one-command", of=_acks)
+def flush_sends_one_command(timeline: Timeline, ack: _Ack) -> Says:
+    """ack.flush-sends-one-command: what is acknowledged by a flush leaves in one ACK, where the broker takes several
+    ids: none names an entry that the client knew of well before another ACK left which had room for it.
 
     Without an interval there is nothing to flush together: each call has a command of its own.
     """
-
-    requirement = RequirementId("ack.flush-sends-one-command")
-    skips_plain = True
-
-    def start(self) -> None:
-        super().start()
-        self._told: dict[SessionKey, dict[Entry, Call]] = {}
-        self._last: dict[SessionKey, Frame] = {}
-        self._named: dict[SessionKey, dict[Entry, Frame]] = {}
-        """The ACK that named an entry last: a call that waits for the broker's answer is told of after it."""
-
-    def called(self, call: Call) -> None:
-        session = self.session_of(call)
-        single = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
-        if not single or session is None:
-            return
-        key = session_key(session)
-        named = self._named.get(key, {}).get(call.entry)
-        if named is None or named.t_ns < call.invoke.t_ns:
-            self._told.setdefault(key, {}).setdefault(call.entry, call)
-
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        version, _ = self.agreed.get(event.conn, (0, event))
-        if version < SEVERAL_IDS_SINCE or event.ack_type == "Cumulative":
-            return
-        key = session_key(session)
-        before, self._last[key] = self._last.get(key), event
-        entries, told = acked_entries(session, event), self._told.get(key, {})
-        self._named.setdefault(key, {}).update(dict.fromkeys(entries, event))
-        calls = [told.pop(entry) for entry in entries if entry in told]
-        late = [call for call in calls if before is not None and self._had_room(call, before)]
-        if not late or before is None:
-            if len(event.ids) > 1:
-                self.exercise(event)
-        elif number_in_force(self.view, consumer, "ack_group_ms") == 0:
-            return
-        elif not self.tracker.load.quiet(late[0].called_ns, before.t_ns, _margin(late[0], before)):
-            self.undecided("the machine was too busy to tell what an ACK could have named")
-        else:
-            self.breach(
-                "several-commands",
-                f"consumer {consumer.handle} was told at {ms(late[0].called_ns)} to acknowledge "
-                f"{late[0].entry}; its ACK at {ms(before.t_ns)} named {len(before.ids)} others, and not this one, "
-                f"which left by itself at {ms(event.t_ns)}",
-                late[0].invoke,
-                before,
-                event,
-            )
-
-    def _had_room(self, call: Call, before: Frame) -> bool:
-        slack_ns = TOLERANCES["crossing"].slack_ns
-        return len(before.ids) < MAX_IDS and call.called_ns + slack_ns < before.t_ns
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        del event
-        key = session_key(session)
-        self._last.pop(key, None)
-        self._told.pop(key, None)
+    consumer, frame, before, late = ack
+    if late is None or before is None:
+        if len(frame.ids) > 1:
+            yield Exercised(frame)
+        return
+    if timeline.setting(consumer, "ack_group_ms") == 0:
+        return
+    # A busy machine would have to make up for as long as the client had known of it.
+    margin_ms = (before.t_ns - late.called_ns) // MS
+    timeline.bounds.check_quiet(
+        Tolerance(margin_ms, "the flush may have been under way"),
+        late.called_ns,
+        before.t_ns,
+        what="what an ACK could have named",
+    )
+    yield breach(
+        "several-commands",
+        f"consumer {consumer.handle} was asked at {ms(late.called_ns)} to acknowledge {late.entry}; its ACK at "
+        f"{ms(before.t_ns)} named {len(before.ids)} others, and not this one, which left by itself at "
+        f"{ms(frame.t_ns)}",
+        *(late.invoke, before, frame),
+    )

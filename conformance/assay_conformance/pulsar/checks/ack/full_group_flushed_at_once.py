@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    SessionKey,
-    acked_entries,
-    elapsed,
-    late,
-    number_in_force,
-    of_batch,
-    session_key,
+from assay_conformance.checks.consumption import acked_entries, elapsed, of_batch
+from assay_conformance.model.event import Completion, Event, Frame
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Call,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
 )
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.event import Completion, Event, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Wrote
 
 
 @dataclass(slots=True)
@@ -30,78 +32,80 @@ class _Gathering:
     since: Completion | None = None
 
 
-class FullGroupFlushedAtOnce(AckCheck):
-    """The group is full, at the latest, when a call has completed and so many entries wait."""
+class _Group(NamedTuple):
+    """A full group of `size`, since a call ended; without `since`: one that left before a timer could have sent it.
+    `then`: the first ACK of it, or the end of its session."""
 
-    requirement = RequirementId("ack.full-group-flushed-at-once")
-    skips_plain = True
+    consumer: Consumer
+    size: int
+    since: Completion | None
+    then: Event
 
-    def start(self) -> None:
-        self._sessions: dict[SessionKey, _Gathering] = {}
 
-    def asked(self, call: Call) -> None:
-        session = self.session_of(call)
-        fit = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
-        if fit and session is not None:
-            self._of(session).waiting[call.entry] = call
+def _groups(timeline: Timeline) -> Iterator[_Group]:
+    for consumer in timeline.consumers:
+        if timeline.setting(consumer, "ack_group_max") and timeline.calls(consumer):
+            yield from _groups_of(timeline, consumer)
 
-    def _of(self, session: ConsumerSession) -> _Gathering:
-        state = self._sessions.get(session_key(session))
-        if state is None:
-            state = self._sessions[session_key(session)] = _Gathering()
-        return state
 
-    @on(Completion, "ack")
-    def completed(self, event: Completion) -> None:
-        calls = self.tracker.calls.get(event.op, ())
-        if event.outcome is not Outcome.OK or not calls:
-            return
-        session = self.session_of(calls[-1])
-        state = None if session is None else self._sessions.get(session_key(session))
-        largest = number_in_force(self.view, calls[-1].consumer, "ack_group_max")
-        if state is not None and largest and not state.full and len(state.waiting) >= largest:
-            state.full, state.since = set(state.waiting), event
+def _groups_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Group]:
+    sessions: dict[int, _Gathering] = {}
+    for moment in timeline.course(consumer):
+        if isinstance(moment, Asked):
+            call = moment.call
+            fit = not moment.is_nack and not call.cumulative and not of_batch(call.message.message_id)
+            if fit and moment.session is not None:
+                sessions.setdefault(id(moment.session), _Gathering()).waiting[call.entry] = call
+        elif isinstance(moment, Called):
+            _fills(timeline, sessions, moment)
+        elif isinstance(moment, Wrote) and id(moment.session) in sessions and not moment.is_cumulative:
+            yield from _leave(timeline, consumer, sessions[id(moment.session)], moment)
+        elif isinstance(moment, Over):
+            state = sessions.pop(id(moment.session), None)
+            if state is not None and state.since is not None:
+                yield _Group(consumer, len(state.full), state.since, moment.event)
 
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        state = self._sessions.get(session_key(session))
-        if state is None or event.ack_type == "Cumulative":
-            return
-        settled = set(acked_entries(session, event)) & state.waiting.keys()
-        if state.since is not None and settled & state.full:
-            self._judge(state, state.since, consumer, event)
-        elif self._left_full(consumer, [state.waiting[entry] for entry in settled], event):
-            self.exercise(event)
-        for entry in settled:
-            del state.waiting[entry]
 
-    def _judge(self, state: _Gathering, since: Completion, consumer: OpenedConsumer, event: Event) -> None:
-        if late("at-once", since.t_ns, event.t_ns):
-            self.suspect(
-                "at-once",
-                since.t_ns,
-                event.t_ns,
-                "full-group-waited",
-                f"consumer {consumer.handle} held {len(state.full)} acknowledgments at {ms(since.t_ns)}, a full group, "
-                f"and sent none of them for {elapsed(event.t_ns, since.t_ns)}, expected them to leave at once",
-                since,
-                event,
-            )
-        else:
-            self.exercise(event)
+def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: Called) -> None:
+    """The group is full, at the latest, when a call has ended and so many entries wait."""
+    is_last = timeline.calls_of(called.event)[-1] is called.call
+    state = sessions.get(id(called.session)) if is_last and not called.is_nack else None
+    largest = timeline.setting(called.call.consumer, "ack_group_max")
+    if state is not None and largest and not state.full and len(state.waiting) >= largest:
+        state.full, state.since = set(state.waiting), called.event
+
+
+def _leave(timeline: Timeline, consumer: Consumer, state: _Gathering, wrote: Wrote) -> Iterator[_Group]:
+    settled = set(acked_entries(wrote.session, wrote.event)) & state.waiting.keys()
+    if state.since is not None and settled & state.full:
+        yield _Group(consumer, len(state.full), state.since, wrote.event)
         state.full, state.since = set(), None
+    elif _is_full(timeline, consumer, [state.waiting[entry] for entry in settled], wrote.event):
+        yield _Group(consumer, len(settled), None, wrote.event)
+    for entry in settled:
+        del state.waiting[entry]
 
-    def _left_full(self, consumer: OpenedConsumer, calls: list[Call], event: Frame) -> bool:
-        """As many as a group takes, sooner than a timer set by the first of them."""
-        largest = number_in_force(self.view, consumer, "ack_group_max")
-        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
-        if not largest or not interval_ms or len(calls) < largest:
-            return False
-        return event.t_ns < min(call.invoke.t_ns for call in calls) + interval_ms * MS
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        state = self._sessions.pop(session_key(session), None)
-        if state is None or state.since is None or session.consumer is None:
-            return
-        if late("at-once", state.since.t_ns, event.t_ns):
-            self._judge(state, state.since, session.consumer, event)
+def _is_full(timeline: Timeline, consumer: Consumer, calls: Iterable[Call], ack: Event) -> bool:
+    """As many as a group takes, sooner than a timer set by the first of them."""
+    largest, interval_ms = timeline.setting(consumer, "ack_group_max"), timeline.setting(consumer, "ack_group_ms")
+    asked_ns = [call.invoke.t_ns for call in calls]
+    if not largest or not interval_ms or len(asked_ns) < largest:
+        return False
+    return ack.t_ns < min(asked_ns) + interval_ms * MS
+
+
+@check("ack.full-group-flushed-at-once", of=_groups)
+def full_group_flushed_at_once(timeline: Timeline, group: _Group) -> Says:
+    """ack.full-group-flushed-at-once: a full group of acknowledgments leaves at once, without waiting for its timer."""
+    consumer, size, since, then = group
+    if since is None or not timeline.bounds.is_overdue("at-once", since.t_ns, then.t_ns, what="a full group"):
+        if isinstance(then, Frame) and then.command == "ACK":
+            yield Exercised(then)
+        return
+    yield breach(
+        "full-group-waited",
+        f"consumer {consumer.handle} held {size} acknowledgments at {ms(since.t_ns)}, a full group, and sent none of "
+        f"them for {elapsed(then.t_ns, since.t_ns)}, expected them to leave at once",
+        *(since, then),
+    )

@@ -2,128 +2,145 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import acked_entries, entry_on, late, number_in_force, of_batch
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.event import Closed, ClosedBy, Event, Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.consumption import of_batch
+from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke, Outcome
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    Breach,
+    Call,
+    ConsumerSession,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    known_owner,
+    ms,
+)
 
 
-@dataclass(slots=True)
-class _Owed:
-    """An ack asked for while away. `taken`: the client said so."""
+class _Owed(NamedTuple):
+    """An ack that was asked for when the client must have known that its consumer had no connection: `lost` was the end
+    of its last session."""
 
     call: Call
     lost: Event
-    taken: bool = False
 
 
-class KeptWhileDisconnected(AckCheck):
-    """Obligation: an ack asked for when the client must have known that its consumer had no connection.
+def _owed(timeline: Timeline) -> Iterator[_Owed]:
+    """A call that says nothing which an earlier one had not said need not be sent."""
+    settled: set[tuple[int, Entry]] = set()
+    reached: dict[tuple[int, str], Entry] = {}
+    for call in (ack.call for ack in timeline.ack_calls):
+        if of_batch(call.message.message_id) or timeline.closing_before(call.consumer, call.invoke):
+            continue
+        key, place = (call.consumer.handle, call.entry), (call.consumer.handle, call.entry.topic)
+        furthest = reached.get(place)
+        repeated = key in settled or (furthest is not None and call.entry <= furthest)
+        settled.add(key)
+        if call.cumulative:
+            reached[place] = max(furthest or call.entry, call.entry)
+        lost = None if repeated else _lost_for(call)
+        if lost is not None:
+            yield _Owed(call, lost)
+
+
+def _lost_for(call: Call) -> Event | None:
+    """What ended the last session, where the message came on one that is gone, the client has noticed, and it is not
+    back yet."""
+    asked = call.invoke
+    sessions = [one for one in call.consumer.sessions if one.topic == call.entry.topic and one.request.seq < asked.seq]
+    ended = [one.ended for one in sessions if one.ended is not None and one.ended.seq < asked.seq]
+    before = [one for one in sessions if one.request.seq < call.message.seq]
+    if not before or before[-1].ended not in ended or any(_is_live(one, asked) for one in sessions):
+        return None
+    return ended[-1] if asked.t_ns >= ended[-1].t_ns + TOLERANCES["notice"].slack_ns else None
+
+
+def _is_live(session: ConsumerSession, at: Event) -> bool:
+    admitted = session.admitted is not None and session.admitted.seq < at.seq
+    return admitted and (session.ended is None or session.ended.seq > at.seq)
+
+
+@check("ack.kept-while-disconnected", of=_owed)
+def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
+    """ack.kept-while-disconnected: an ack that is asked for while the consumer has no connection leaves when it has one
+    again.
 
     An ACK that is written before the new subscription was admitted is no use: the broker knows no such consumer yet.
     """
-
-    requirement = RequirementId("ack.kept-while-disconnected")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._owed: dict[tuple[int, Entry], _Owed] = {}
-        self._settled: set[tuple[int, Entry]] = set()
-        self._reached: dict[tuple[int, str], Entry] = {}
-
-    def asked(self, call: Call) -> None:
-        if call.invoke.verb != "ack" or of_batch(call.message.message_id) or call.consumer.closing is not None:
+    call, lost = owed
+    left, interval_ms = _left(timeline, call), timeline.setting(call.consumer, "ack_group_ms")
+    for session, end in _chances(timeline, call):
+        if left is not None and left.seq < end.seq:
+            break
+        ready = None if session is None else session.admitted
+        if ready is not None and interval_ms is not None:
+            taken, due_ns = call.operation.completion, ready.t_ns + interval_ms * MS
+            is_past = timeline.bounds.is_past("ack-flush", due_ns, end.t_ns)
+            was_taken = taken is not None and taken.outcome is Outcome.OK and taken.seq < end.seq
+            if is_past and was_taken:
+                timeline.bounds.check_fair("ack-flush", lost.t_ns, end.t_ns, what="whether an ACK was lost")
+                yield _lost(owed, ready, end)
+            if is_past or _hides_acks(end):
+                return
+        if end is call.consumer.closing:
             return
-        lost = None if self._is_repeated(call) else self._lost_for(call)
-        if lost is not None:
-            self._owed.setdefault((call.consumer.handle, call.entry), _Owed(call, lost))
-
-    def called(self, call: Call) -> None:
-        owed = self._owed.get((call.consumer.handle, call.entry))
-        if owed is not None and owed.call.operation is call.operation:
-            owed.taken = True
-
-    def _is_repeated(self, call: Call) -> bool:
-        """It says nothing that an earlier one had not said: it need not be sent."""
-        key, place = (call.consumer.handle, call.entry), (call.consumer.handle, call.entry.topic)
-        reached = self._reached.get(place)
-        repeated = key in self._settled or (reached is not None and call.entry <= reached)
-        self._settled.add(key)
-        if call.cumulative:
-            self._reached[place] = max(reached or call.entry, call.entry)
-        return repeated
-
-    def _lost_for(self, call: Call) -> Event | None:
-        """What ended the session the message came on, when the client has noticed and is not back yet."""
-        live = call.consumer.live_on(call.entry.topic)
-        if live is not None and live.ready is not None:
-            return None
-        sessions = [session for session in call.consumer.sessions if session.topic == call.entry.topic]
-        before = [session for session in sessions if session.request.seq < call.message.seq]
-        if not before or any(session.ended is None and session.ready is not None for session in sessions):
-            return None
-        ends = [session.ended for session in sessions if session.ended is not None]
-        if before[-1].ended is None or call.invoke.t_ns < ends[-1].t_ns + TOLERANCES["notice"].slack_ns:
-            return None
-        return ends[-1]
-
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        if session.ready is None or not self._owed or not event.ids:
-            return
-        handle = consumer.handle
-        acked = set(acked_entries(session, event))
-        reached = entry_on(session, event.ids[0]) if event.ack_type == "Cumulative" else None
-        for key in [key for key in self._owed if key[0] == handle and key[1].topic == session.topic]:
-            if key[1] in acked or (reached is not None and key[1] <= reached):
-                del self._owed[key]
-                self.exercise(event)
-
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
-        for session in reversed(consumer.sessions):
-            if session.ended is None:
-                self.over(session, event)
-            self._drop(consumer, session.topic)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer, ready = session.consumer, session.ready
-        if consumer is None:
-            return
-        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
-        if ready is None or interval_ms is None:
-            return
-        overdue = late("ack-flush", ready.t_ns + interval_ms * MS, event.t_ns)
-        for (handle, entry), owed in self._owed.items():
-            if overdue and owed.taken and handle == consumer.handle and entry.topic == session.topic:
-                self._lost(owed, ready, event)
-        if overdue or _hides_acks(event) or (isinstance(event, Frame) and event.command in ("SEEK", "UNSUBSCRIBE")):
-            self._drop(consumer, session.topic)
-
-    def _lost(self, owed: _Owed, ready: Frame, event: Event) -> None:
-        call = owed.call
-        self.suspect(
-            "ack-flush",
-            owed.lost.t_ns,
-            event.t_ns,
-            "lost-while-away",
-            f"consumer {call.consumer.handle} lost its connection at {ms(owed.lost.t_ns)} and took an ack of "
-            f"{call.entry} at {ms(call.invoke.t_ns)}; it was subscribed again at {ms(ready.t_ns)} and had sent no ACK "
-            f"of it by {ms(event.t_ns)}",
-            call.invoke,
-            ready,
-            event,
-        )
-
-    def _drop(self, consumer: OpenedConsumer, topic: str) -> None:
-        for key in [key for key in self._owed if key[0] == consumer.handle and key[1].topic == topic]:
-            del self._owed[key]
+    if left is not None:
+        yield Exercised(left)
 
 
-def _hides_acks(event: Event) -> bool:
-    """Whether an ACK that was sent on a session that ends so may have been lost before anybody saw it."""
-    return isinstance(event, Closed) and event.by is not ClosedBy.CLIENT
+def _sessions(timeline: Timeline, call: Call) -> Iterator[tuple[ConsumerSession, Frame]]:
+    """Those that it may have left on, and when each was let in."""
+    for session in call.consumer.sessions:
+        gone = session.ended is not None and session.ended.seq < call.invoke.seq
+        if session.topic == call.entry.topic and session.admitted is not None and not gone:
+            yield session, session.admitted
+
+
+def _left(timeline: Timeline, call: Call) -> Frame | None:
+    found = []
+    for session, admitted in _sessions(timeline, call):
+        after: Event = admitted if admitted.seq > call.invoke.seq else call.invoke
+        ack = timeline.written_acks(session).first(call.entry, after)
+        if ack is not None and known_owner(session, ack) is call.consumer:
+            found.append(ack)
+    return min(found, key=lambda ack: ack.seq, default=None)
+
+
+def _chances(timeline: Timeline, call: Call) -> list[tuple[ConsumerSession | None, Event]]:
+    """Where a session was over by which it should have left, and where the application closes the consumer."""
+    found: list[tuple[ConsumerSession | None, Event]] = []
+    for session, admitted in _sessions(timeline, call):
+        for end in timeline.consumer_sessions.ends(session):
+            if end.seq > max(admitted.seq, call.invoke.seq) and known_owner(session, end) is call.consumer:
+                found.append((session, end))
+    closing = call.consumer.closing
+    if isinstance(closing, Invoke) and closing.seq > call.invoke.seq:
+        session_then = timeline.session_at(call.consumer, call.entry.topic, closing)
+        live = session_then is not None and _is_live(session_then, closing)
+        found.append((session_then if live else None, closing))
+    return sorted(found, key=lambda one: one[1].seq)
+
+
+def _hides_acks(end: Event) -> bool:
+    """Whether an ACK on a session that ends so may have been lost before it was seen, or is owed no more."""
+    if isinstance(end, Closed):
+        return end.by is not ClosedBy.CLIENT
+    return isinstance(end, Frame) and end.command in ("SEEK", "UNSUBSCRIBE")
+
+
+def _lost(owed: _Owed, ready: Frame, end: Event) -> Breach:
+    call = owed.call
+    return breach(
+        "lost-while-away",
+        f"consumer {call.consumer.handle} lost its connection at {ms(owed.lost.t_ns)} and took an ack of {call.entry} "
+        f"at {ms(call.invoke.t_ns)}; it was subscribed again at {ms(ready.t_ns)} and had sent no ACK of it by "
+        f"{ms(end.t_ns)}",
+        *(call.invoke, ready, end),
+    )

@@ -1,91 +1,88 @@
-"""Acknowledging what is none of one's own: an id of a topic that the consumer does not take."""
+"""ack.other-topic-rejected"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import entry_on, from_client
-from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.consumption import from_client
+from assay_conformance.model.event import Completion, Invoke, Outcome
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import (
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    known_owner,
+    ms,
+)
 
 
 class _Mistake(NamedTuple):
     """A call that names `entry`, of another consumer's topic."""
 
     invoke: Invoke
-    consumer: OpenedConsumer
+    consumer: Consumer
     entry: Entry
 
+    def __str__(self) -> str:
+        topics = ", ".join(self.consumer.topics)
+        return (
+            f"consumer {self.consumer.handle} takes from {topics}; it was asked to acknowledge {self.entry} of "
+            f"{self.entry.topic}"
+        )
 
-class OtherTopicRejected(Check):
-    """Of consumers of several topics, for only they have to find out whose an id is: others take each for their own.
 
-    A call that never ends is the matter of `robustness.calls-do-not-hang`.
+@check("ack.other-topic-rejected")
+def other_topic_rejected(timeline: Timeline) -> Says:
+    """ack.other-topic-rejected: a consumer of several topics refuses to acknowledge an id of a topic that it does not
+    take, and sends no ACK of it.
+
+    Only they have to find out whose an id is: others take each for their own. A call that never ends is the matter of
+    `robustness.calls-do-not-hang`.
     """
+    yield from each(_mistakes(timeline), _is_rejected, timeline)
 
-    requirement = RequirementId("ack.other-topic-rejected")
-    skips_plain = True
-    needs = ((Invoke, "ack"),)
 
-    def start(self) -> None:
-        self._mistakes: dict[int, _Mistake] = {}
+def _mistakes(timeline: Timeline) -> Iterator[_Mistake]:
+    for call in timeline.events.invokes("ack"):
+        consumer = timeline.consumer(call.handle) if "of" in call.args else None
+        if consumer is None or len(consumer.topics) < 2:
+            continue
+        messages = (timeline.delivered(call.args["of"], ordinal) for ordinal in call.args.get("messages", ()))
+        entries = [timeline.entry_of(message) for message in messages if message is not None]
+        others = [one for one in entries if one is not None and base_topic(one.topic) not in consumer.topics]
+        if others:
+            yield _Mistake(call, consumer, others[-1])
 
-    @on(Invoke, "ack")
-    def asked(self, event: Invoke) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle or 0)
-        if consumer is None or "of" not in event.args or len(consumer.topics) < 2:
-            return
-        for ordinal in event.args.get("messages", ()):
-            message = self.tracker.delivery(event.args["of"], ordinal)
-            entry = None if message is None else self.tracker.entries.get(message.seq)
-            if entry is not None and base_topic(entry.topic) not in consumer.topics:
-                self._mistakes[event.op] = _Mistake(event, consumer, entry)
 
-    @on(Completion, "ack")
-    def ended(self, event: Completion) -> None:
-        mistake = self._mistakes.get(event.op)
-        if mistake is None:
-            return
-        if event.outcome in (Outcome.FAIL, Outcome.UNKNOWN):
-            self.exercise(event)
-        elif event.outcome is Outcome.OK:
-            self.breach(
-                "accepted",
-                f"{_told(mistake)}, and said at {ms(event.t_ns)} that it had; expected an error: nobody did",
-                mistake.invoke,
-                event,
-            )
-
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if not self._mistakes or session is None or session.consumer is None or not from_client(event):
-            return
-        places = {(mistake.consumer.handle, *mistake.entry[1:]): mistake for mistake in self._mistakes.values()}
-        for id in event.ids:
-            mistake = places.get((session.consumer.handle, *id.position))
-            if mistake is not None and not self._is_own(session, entry_on(session, id)):
-                self.breach(
+def _is_rejected(timeline: Timeline, mistake: _Mistake) -> Says:
+    for end in timeline.events.completions("ack"):
+        if end.op == mistake.invoke.op:
+            yield from _ends_badly(mistake, end)
+    own = {timeline.entry_of(message) for message in timeline.received(mistake.consumer)}
+    for session in mistake.consumer.sessions:
+        # Brokers may give the same place to entries of several topics.
+        there = mistake.entry._replace(topic=session.topic)
+        for ack in timeline.consumer_sessions.frames(session, "ACK") if there not in own else ():
+            written = from_client(ack) and known_owner(session, ack) is mistake.consumer
+            named = (id.position == mistake.entry[1:] for id in ack.ids)
+            if written and ack.seq > mistake.invoke.seq and any(named):
+                yield breach(
                     "sent",
-                    f"{_told(mistake)}, and sent an ACK of this id for {session.topic} at {ms(event.t_ns)}; expected "
-                    f"none: there it names another message, or none",
-                    mistake.invoke,
-                    event,
+                    f"{mistake}, and sent an ACK of this id for {session.topic} at {ms(ack.t_ns)}; expected none: "
+                    "there it names another message, or none",
+                    *(mistake.invoke, ack),
                 )
 
-    def _is_own(self, session: ConsumerSession, entry: Entry) -> bool:
-        """Brokers may give the same place to entries of several topics."""
-        assert session.consumer is not None
-        got = self.tracker.received.get(session.consumer.handle, ())
-        return any(self.tracker.entries.get(message.seq) == entry for message in got)
 
-
-def _told(mistake: _Mistake) -> str:
-    topics = ", ".join(mistake.consumer.topics)
-    return (
-        f"consumer {mistake.consumer.handle} takes from {topics}; it was told to acknowledge {mistake.entry} of "
-        f"{mistake.entry.topic}"
-    )
+def _ends_badly(mistake: _Mistake, end: Completion) -> Says:
+    if end.outcome in (Outcome.FAIL, Outcome.UNKNOWN):
+        yield Exercised(end)
+    elif end.outcome is Outcome.OK:
+        said = f"{mistake}, and said at {ms(end.t_ns)} that it had; expected an error: the message was not acknowledged"
+        yield breach("accepted", said, mistake.invoke, end)

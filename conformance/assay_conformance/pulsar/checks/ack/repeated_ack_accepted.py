@@ -1,72 +1,60 @@
-"""Acknowledging again what is settled: the broker says yes."""
+"""ack.repeated-ack-accepted"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import plain_acks
-from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Fate, Frame, Position
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, check, ms
 
 
-@dataclass(slots=True)
-class _Asked:
-    """An ACK that waits for its answer. `first`: the one that settled all of what it names before."""
+class _Repeated(NamedTuple):
+    """An individual ACK of whole entries, its answer, and `first`: the ACK that had settled the last of them; the
+    others were settled, too."""
 
     ack: Frame
     session: ConsumerSession
-    first: Frame | None
+    first: Frame
+    answer: Frame
 
 
-class RepeatedAckAccepted(Check):
-    """An individual ACK of whole entries, all of which ACKs named before on that subscription, and its ACK_RESPONSE.
+def _repeated(timeline: Timeline) -> Iterator[_Repeated]:
+    """Only what asks for an answer shows anything: without one nothing is heard of what the broker made of it."""
+    settled: dict[tuple[str, str], dict[Position, Frame]] = {}
+    waiting: dict[tuple[int, int | None], list[tuple[Frame, ConsumerSession, Frame | None]]] = {}
+    asks = timeline.events.frames("ACK_RESPONSE")
+    for frame in timeline.events.frames("ACK", "ACK_RESPONSE") if asks else ():
+        session = timeline.consumer_sessions.of(frame) if frame.command == "ACK" else None
+        if session is not None and frame.to_receiver:
+            known = settled.setdefault((session.topic, session.subscription), {})
+            whole = frame.ack_type == "Individual" and plain_acks(frame) and not any(frame.ack_sets)
+            before = [known.get(id.position) for id in frame.ids] if whole else []
+            if frame.request_id is not None:
+                first = before[-1] if before and all(before) else None
+                waiting.setdefault((frame.conn, frame.request_id), []).append((frame, session, first))
+            for id in frame.ids if whole else ():
+                known.setdefault(id.position, frame)
+        elif frame.command == "ACK_RESPONSE" and frame.from_sender and frame.fate is not Fate.INJECTED:
+            asked = waiting.get((frame.conn, frame.request_id))
+            ack, where, first = asked.pop(0) if asked else (frame, None, None)
+            if where is not None and first is not None and (where.ended is None or where.ended.seq > frame.seq):
+                yield _Repeated(ack, where, first, frame)
 
-    Only what asks for an answer shows anything: without one nobody hears from the broker, whatever it made of it.
-    """
 
-    requirement = RequirementId("ack.repeated-ack-accepted")
-    needs = (frozenset({Setting("consumer", "ack_receipt"), (Frame, "ACK_RESPONSE")}),)
-
-    def start(self) -> None:
-        self._settled: dict[tuple[str, str], dict[Position, Frame]] = {}
-        self._asked: dict[tuple[int, int], list[_Asked]] = {}
-
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or not event.to_receiver:
-            return
-        settled = self._settled.setdefault((session.topic, session.subscription), {})
-        whole = event.ack_type == "Individual" and plain_acks(event) and not any(event.ack_sets)
-        before = [settled.get(id.position) for id in event.ids] if whole else []
-        if event.request_id is not None:
-            first = before[-1] if all(before) and before else None
-            self._asked.setdefault((event.conn, event.request_id), []).append(_Asked(event, session, first))
-        if whole:
-            for id in event.ids:
-                settled.setdefault(id.position, event)
-
-    @on(Frame, "ACK_RESPONSE")
-    def answered(self, event: Frame) -> None:
-        waiting = self._asked.get((event.conn, event.request_id or 0))
-        if not waiting or not event.from_sender or event.fate is Fate.INJECTED:
-            return
-        asked = waiting.pop(0)
-        if asked.first is None or asked.session.ended is not None:
-            return
-        error = event.fields.get("error")
-        if error is None:
-            self.exercise(event)
-            return
-        self.breach(
-            "refused",
-            f"an ACK at {ms(asked.ack.t_ns)} named {', '.join(id.name for id in asked.ack.ids)} on subscription "
-            f"{asked.session.subscription} of {asked.session.topic}, settled by {ms(asked.first.t_ns)}, and was "
-            f"answered by {error} at {ms(event.t_ns)}; expected no error",
-            asked.first,
-            asked.ack,
-            event,
-        )
+@check("ack.repeated-ack-accepted", of=_repeated)
+def repeated_ack_accepted(timeline: Timeline, repeated: _Repeated) -> Says:
+    """ack.repeated-ack-accepted: a broker answers an ACK of what is settled already without an error."""
+    ack, session, first, answer = repeated
+    error = answer.fields.get("error")
+    if error is None:
+        yield Exercised(answer)
+        return
+    yield breach(
+        "refused",
+        f"an ACK at {ms(ack.t_ns)} named {', '.join(id.name for id in ack.ids)} on subscription {session.subscription} "
+        f"of {session.topic}, settled by {ms(first.t_ns)}, and was answered by {error} at {ms(answer.t_ns)}; expected "
+        "no error",
+        *(first, ack, answer),
+    )
