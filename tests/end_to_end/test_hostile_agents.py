@@ -49,7 +49,7 @@ HOSTILE: dict[str, Told] = {
     "garbage": Told("agent-lost", "wrote a line on stdout that is no event", 2),
     "exit": Told("agent-lost", 'exited with 3 while handling "send"', 2),
     "answer-twice": Told("agent-contradicts-protocol", "was answered twice", 1),
-    "flood": Told("agent-lost", "events nobody asked for", 2),
+    "flood": Told("agent-lost", "events that answer no command", 2),
     "flood-of-one-line": Told("agent-lost", "wrote a line of more than 1048576 bytes", 2),
     "lie": Told("acked-but-missing", "succeeded at", 1, ("not-stored",)),
 }
