@@ -273,7 +273,7 @@ def test_an_exploration_that_cannot_judge_any_more_tells_what_is_known(tmp_path:
         os.kill(_backroom_of(process.pid)[0], signal.SIGKILL)
         told, said = process.communicate(timeout=120)
     assert process.returncode == 4
-    assert said.splitlines()[-1].startswith("assay: a process that draws and judges Cases is gone")
+    assert said.splitlines()[-1].startswith("assay: a process that draws and judges Cases has ended")
     assert "broken off: what was known by then is kept; a process that draws and judges" in told
     (folder,) = tmp_path.iterdir()
     assert read_exploration((folder / "exploration.json").read_bytes(), "").figures.cases
