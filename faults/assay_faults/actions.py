@@ -1,8 +1,8 @@
 """What faults do: one class an action, and the table that finds it.
 
 An act is made once, before the Case runs, and refuses what cannot work: UsageError. `on` changes a passage and returns
-the numbers of the frames it acted on, or None when there was nothing to act on: the frame is gone already, or has no
-such part. Acts that touch the connection rather than the frame may also be triggered by time or step.
+the numbers of the frames it acted on, or None when there was nothing to act on: the frame was discarded already, or has
+no such part. Acts that touch the connection rather than the frame may also be triggered by time or step.
 """
 
 from __future__ import annotations

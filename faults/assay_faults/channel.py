@@ -1,6 +1,6 @@
 """One direction of one connection: what waits to leave, and in which order it may.
 
-Nothing overtakes by itself: an entry that waits holds those behind it, unless one of its waits lets others by. The cut
+Nothing overtakes by itself: an entry that waits holds the later ones, unless one of its waits lets others by. The cut
 of a connection is an entry too, so that it comes behind the bytes in front of it.
 """
 
@@ -60,7 +60,7 @@ class Entry:
         return all(wait.over(now_ns) for wait in self.waits)
 
     def blocks(self, now_ns: int) -> bool:
-        """Whether those behind it have to wait for it."""
+        """Return whether later entries have to wait for it."""
         return any(not wait.overtake and not wait.over(now_ns) for wait in self.waits)
 
     def stuck(self, now_ns: int) -> bool:

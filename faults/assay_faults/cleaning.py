@@ -274,7 +274,7 @@ def _of_engine(entry: Entry) -> list[str]:
 
 
 def _proxy(entry: Entry) -> str:
-    """A proxy inside a server that somebody else runs at `detail["url"]`; a server of ours is a process."""
+    """Remove a proxy from a server that is not ours, at `detail["url"]`; a server of ours is a process."""
     url = f"{entry.detail['url'].rstrip('/')}/proxies/{entry.name}"
     try:
         with _DIRECTLY.open(urllib.request.Request(url, method="DELETE"), timeout=REMOVED_WITHIN_S):

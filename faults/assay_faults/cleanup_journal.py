@@ -11,13 +11,13 @@ each on the disk before the call that writes it returns:
 **The mark.** Whatever is made carries the id of its entry: a process and its children in their environment
 (`environment_of`), a directory, a namespace, a proxy and what is made in a cluster in their name, a mount in the name
 of the directory it is on, a
-container as its label. What does not carry it is never touched: neither a pid given to another process, nor a
-directory that somebody put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may
-outlive the run, and would make the thing behind the cleaner's back.
+container as its label. What does not carry it is never touched: neither a pid given to another process, nor a directory
+that was put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may outlive the run,
+and would make the thing after it was cleaned.
 
 **The owner** holds a lock on the file as long as it lives, and so do its keeper, which ends its processes when it is
-killed, and a child of it that has yet to become the program it was started as; whoever gets the lock may clean, and
-nobody else meanwhile.
+killed, and a child of it that has yet to become the program it was started as; only the process that gets the lock may
+clean.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class CleanupJournal:
         return entry
 
     def done(self, entry: Entry) -> None:
-        """It is gone again, or could not be made."""
+        """Record that it was removed, or could not be made."""
         if self._open.pop(entry.id, None) is not None:
             self._write(_Line(done=entry.id))
 

@@ -1,6 +1,6 @@
 """Whom a frame is about: topic, producer name and subscription, as known from one connection's frames.
 
-Clients choose producer and consumer ids anew for each connection; PRODUCER and SUBSCRIBE say what they stand for, and
+Producer and consumer ids are valid within a connection; PRODUCER and SUBSCRIBE say what they stand for, and
 PRODUCER_SUCCESS names a producer that let the broker choose. An answer is about whatever its request was about.
 """
 

@@ -49,8 +49,8 @@ class LinkHost(ABC):
             raise self.troubles[0]
 
     def broke(self, error: Exception) -> None:
-        """An error where the event loop called us, and nobody would hear of it but the log: trouble that has its
-        sentence, or a bug of ours."""
+        """Record an error in a callback of the event loop, which would only log it: a failure of the bench, or a bug of
+        ours."""
         if isinstance(error, AssayError):
             self.troubles.append(error)
             return

@@ -96,8 +96,8 @@ class Injector(Protocol):
         ...
 
     async def front(self, url: str) -> str:
-        """What clients are to be told in place of this address of a broker; the address itself where nothing stands
-        in front of it."""
+        """Return the address that clients get in place of this one of a broker; the same one where nothing stands in
+        front of it."""
         ...
 
     async def inject(self, fault: int) -> Receipt:

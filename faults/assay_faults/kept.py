@@ -3,7 +3,7 @@
 A keeper (`processes/_keeper.py`) ends all descendants of its programs. When it is killed together with its runner, they
 go on. Those that carry its mark are known by that. Of the others it had noted pid and start, which together are never
 given again: they are its own, as is what is below them. What began after its last look, carries no mark and has lost
-its parent cannot be attributed: it may be somebody else's, and is named only.
+its parent cannot be attributed: it may not be ours, and is named only.
 """
 
 from __future__ import annotations

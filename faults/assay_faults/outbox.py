@@ -1,9 +1,9 @@
 """What the link tells its sink: at once towards the client, one thing at a time towards the broker.
 
 A frame written towards a client cannot lead to anything before the call returns. One delivered to the broker makes the
-broker answer, and the answer comes back through the link while the delivery is still running; so does a cut, which
-the broker has to be told. What the broker is to be told meanwhile waits here, and it is never called from within its
-own call. By then a connection that a frame cut is gone, so the frame is not answered on it.
+broker answer, and the answer comes back through the link while the delivery is still running; so does a cut, which the
+broker has to be notified of. Calls to the broker wait here meanwhile, so that it is never called from within its own
+call. By then a connection that a frame cut is closed, so the frame is not answered on it.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def _reports_errors(method: Callable[Concatenate[S, P], None]) -> Callable[Conca
 
 
 class FrameStream(asyncio.Protocol):
-    """Base of the shells on both sides of a link: they say what to do with what comes. `broke` is told of errors that
-    nobody expected."""
+    """Base of the shells on both sides of a link: they say what to do with what comes. `broke` is called with
+    unexpected errors."""
 
     def __init__(self, network: Network, max_frame_bytes: int, broke: Callable[[Exception], None]) -> None:
         self._network = network
@@ -62,7 +62,7 @@ class FrameStream(asyncio.Protocol):
         raise NotImplementedError
 
     def garbage(self, error: FramingError) -> None:
-        """What came is no frame, nor will be anything behind it."""
+        """Handle bytes that are no frame; nothing after them can be one."""
         raise NotImplementedError
 
     def settled(self) -> None:
@@ -126,7 +126,7 @@ class FrameStream(asyncio.Protocol):
         self.flush()
 
     def hold(self, reason: Hashable) -> None:
-        """Read no more, until every reason for that is gone."""
+        """Stop reading until every reason to do so has been released."""
         self._reasons.add(reason)
         if len(self._reasons) == 1 and self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()

@@ -2,8 +2,8 @@
 
 A listed failure is executed like any other and must stay what it was: one that no longer happens is stale, one past
 its date is expired, and another finding code on a listed Case is a new failure. Wildcards exist over versions only,
-so that an entry never hides a failure nobody has looked at; but what fails in a Case may fail in its permutations, and
-`@batched` is about every permutation with that circumstance.
+so that an entry never hides a failure that was not looked at; but what fails in a Case may fail in its permutations,
+and `@batched` is about every permutation with that circumstance.
 
 Reading is in `expectations_schema`, files of schema 1 are brought to this one by `expectations_upgrade`, and
 `expectations_text` writes them.

@@ -59,7 +59,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to. `known_by`
     are listed failures that came and went with it in all of `together` runs: it is taken for their doing, and fails
-    nothing. `other_shapes` of the Cases it is `seen` in lack a word of its shape: their causes are not told apart."""
+    nothing. `other_shapes` of the Cases it is `seen` in lack a word of its shape: their causes are not
+    distinguished."""
 
     requirement: str
     code: str
@@ -96,7 +97,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 class Once(msgspec.Struct, frozen=True, kw_only=True):
     """A breach that did not come again when its Case was run again; or, where `beside_others`, came again beside other
     Cases and in none alone; or, where `tries` is 0, was found too late for that. `seen` drawn Cases showed it; `open`:
-    nothing that is told explains it, so that it is neither taken for the client's failure nor for nothing. What was
+    no reported cause explains it, so that it counts neither as the client's failure nor as nothing. What was
     seen is kept at `replay`, if the disk had room for it."""
 
     requirement: str
@@ -110,7 +111,7 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     open: bool = False
 
     @property
-    def told(self) -> str:
+    def how_often(self) -> str:
         """How often it came again, and where."""
         if not self.tries:
             return f"found too late to be run again; in {counted(self.seen, 'Case')}"
@@ -162,7 +163,7 @@ def read_exploration(data: bytes, where: str) -> Exploration:
 
 def open_sentences(explored: Exploration) -> tuple[str, ...]:
     """Why there is no verdict on an exploration, as far as it left something open."""
-    return tuple(f"{once.requirement}: {once.code}, {once.told}" for once in explored.once if once.open)
+    return tuple(f"{once.requirement}: {once.code}, {once.how_often}" for once in explored.once if once.open)
 
 
 def head() -> dict[str, object]:

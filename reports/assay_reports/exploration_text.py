@@ -20,17 +20,17 @@ def progress_line(figures: Figures, found: int, listed: int) -> str:
     )
 
 
-def print_exploration(told: Exploration, folder: str, console: Console, withheld: int = 0) -> None:
+def print_exploration(explored: Exploration, folder: str, console: Console, withheld: int = 0) -> None:
     """Causes first, the figures last, since the end is what stays on the screen. `withheld`: how many security
-    deviations `told` is without."""
-    for found in told.found:
+    deviations `explored` is without."""
+    for found in explored.found:
         for text in _of_cause(found, folder):
             console.print(text)
     if withheld:
         console.print(
             f"known   {counted(withheld, 'deviation')} with consequences for security not shown: --disclose ID"
         )
-    for line in _lines(told, folder):
+    for line in _lines(explored, folder):
         console.print(Text(clean(line)))
 
 
@@ -54,27 +54,27 @@ def _of_cause(found: Found, folder: str) -> Iterator[Text]:
     yield Text(f"  assay replay {folder}/{found.replay}\n")
 
 
-def _lines(told: Exploration, folder: str) -> Iterator[str]:
-    for listed in told.listed:
+def _lines(explored: Exploration, folder: str) -> Iterator[str]:
+    for listed in explored.listed:
         seen = counted(listed.seen, "Case")
         yield f"known   {listed.requirement}: {listed.code}, in {seen}; listed for {listed.listed_in}"
-    for once in sorted(told.once, key=lambda one: one.open):
+    for once in sorted(explored.once, key=lambda one: one.open):
         kept = f"{folder}/{once.replay}" if once.replay else "what was seen could not be written"
         word = "open  " if once.open else "once  "
-        yield f"{word}  {once.requirement}: {once.code}, {once.told}; {kept}"
-    if any(once.open for once in told.once):
+        yield f"{word}  {once.requirement}: {once.code}, {once.how_often}; {kept}"
+    if any(once.open for once in explored.once):
         yield (
             "open    is what broke once, or beside other Cases only, and what nothing explains: a race of this client, "
             "or a mistake of the bench; no verdict, exit code 3 where nothing fails"
         )
-    figures = told.figures
+    figures = explored.figures
     yield (
         f"ran     {counted(figures.cases, 'Case')} in {figures.wall_s:.0f} s, and {figures.more_runs} to confirm and "
-        f"reduce, with {counted(figures.agents, 'agent process', 'agent processes')}; seed {told.seed}, "
-        f"{in_words(told.areas)}"
+        f"reduce, with {counted(figures.agents, 'agent process', 'agent processes')}; seed {explored.seed}, "
+        f"{in_words(explored.areas)}"
     )
     if round(figures.wall_s) >= GOALS_FROM_S:
-        yield "goals   on two idle cores: " + "; ".join(_of_goals(told.goals))
+        yield "goals   on two idle cores: " + "; ".join(_of_goals(explored.goals))
     yield (
         f"covered {figures.clauses} of {counted(figures.clauses_there, 'clause')}, "
         f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
@@ -86,14 +86,14 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
             "and nothing is said of the client by them: exit code 4, or 3 where it was the brokers' alone; report.html "
             "has examples"
         )
-    for area in told.gave_nothing:
+    for area in explored.gave_nothing:
         yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"
-    if not (figures.cases or told.interrupted or told.broke_off or told.gave_nothing):
+    if not (figures.cases or explored.interrupted or explored.broke_off or explored.gave_nothing):
         yield f"nothing that was drawn had run when {figures.wall_s:.0f} s were over; expected a longer --for"
-    if told.interrupted:
+    if explored.interrupted:
         yield "interrupted: what was known by then is kept"
-    if told.broke_off:
-        yield f"broken off: what was known by then is kept; {told.broke_off}"
+    if explored.broke_off:
+        yield f"broken off: what was known by then is kept; {explored.broke_off}"
     yield f"run     {folder}"
 
 

@@ -109,10 +109,10 @@ def writing(path: Path, expected: str = "a place that can be written", more: str
     try:
         yield
     except OSError as error:
-        told = f"{path}: cannot be written: {error.strerror or error}"
+        sentence = f"{path}: cannot be written: {error.strerror or error}"
         if error.errno is None or error.errno in MACHINE_FAILS:
-            raise HarnessError(f"{told}{more}") from error
-        raise UsageError(f"{told}; expected {expected}{more}") from error
+            raise HarnessError(f"{sentence}{more}") from error
+        raise UsageError(f"{sentence}; expected {expected}{more}") from error
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports.expectation_matching import FAILS_THE_RUN, Cell, EntryState
-from assay_reports.report import Failure as Told
+from assay_reports.report import Failure as ShownFailure
 from assay_reports.report import Report
 from assay_reports.text import clean, ms, one_line
 
@@ -59,7 +59,7 @@ def result(cell: Cell, strict: bool) -> Result:
 
 def junit(report: Report, strict: bool = False) -> bytes:
     """Return the document; `strict` as for the exit code: a warning is a failure."""
-    shown: dict[tuple[str, str], list[Told]] = {}
+    shown: dict[tuple[str, str], list[ShownFailure]] = {}
     for failure in report.failures:
         shown.setdefault((failure.cell.requirement, failure.cell.case), []).append(failure)
     document = JUnitXml(clean(f"assay {report.verdicts.subject.client} {report.verdicts.subject.version}"))
@@ -84,7 +84,7 @@ def junit(report: Report, strict: bool = False) -> bytes:
     return out.getvalue()
 
 
-def _testcase(cell: Cell, shown: list[Told], strict: bool, wall_s: float) -> TestCase:
+def _testcase(cell: Cell, shown: list[ShownFailure], strict: bool, wall_s: float) -> TestCase:
     testcase = TestCase(name=clean(cell.case), classname=clean(cell.requirement), time=wall_s)
     kind = result(cell, strict)
     if kind is not Result.PASSED:
@@ -94,7 +94,7 @@ def _testcase(cell: Cell, shown: list[Told], strict: bool, wall_s: float) -> Tes
     return testcase
 
 
-def _result(kind: Result, cell: Cell, shown: list[Told]) -> Skipped | Failure | Error:
+def _result(kind: Result, cell: Cell, shown: list[ShownFailure]) -> Skipped | Failure | Error:
     message = one_line(_message(cell))
     if kind is Result.SKIPPED:
         return Skipped(message)
@@ -120,7 +120,7 @@ def _message(cell: Cell) -> str:
             return f"{cell.verdict.value}: {why}" if why else cell.verdict.value
 
 
-def _story(failure: Told) -> str:
+def _story(failure: ShownFailure) -> str:
     lines = [failure.requirement.clause, failure.sentence]
     lines += [f"{ms(row.t_ns)} {row.lane.value}: {row.text}" for row in failure.named]
     lines += [f"fault receipt: {receipt}" for receipt in failure.receipts[:4]]

@@ -72,17 +72,17 @@ def count_withheld(document: Verdicts, disclosed: Collection[str] = ()) -> int:
     return sum(bool(one.security) and one.id not in disclosed for one in document.deviations)
 
 
-def published_exploration(told: Exploration, disclosed: Collection[str] = ()) -> tuple[Exploration, int]:
+def published_exploration(explored: Exploration, disclosed: Collection[str] = ()) -> tuple[Exploration, int]:
     """Return an exploration without what security deviations explain, except for those whose ids are `disclosed`, and
     how many deviations that leaves out. exploration.json holds everything."""
-    hidden = [one for one in told.listed if one.security and one.deviation not in disclosed]
+    hidden = [one for one in explored.listed if one.security and one.deviation not in disclosed]
     words = {f"{one.requirement}: {one.code}" for one in hidden}
     shown = msgspec.structs.replace(
-        told,
-        listed=tuple(one for one in told.listed if one not in hidden),
+        explored,
+        listed=tuple(one for one in explored.listed if one not in hidden),
         found=tuple(
             msgspec.structs.replace(one, also=tuple(breach for breach in one.also if breach not in words))
-            for one in told.found
+            for one in explored.found
             if words.isdisjoint(one.known_by)
         ),
     )

@@ -49,7 +49,7 @@ class Answer(StrEnum):
     ERROR = "ERROR"
 
 
-class Told(msgspec.Struct, frozen=True):
+class ReplayResult(msgspec.Struct, frozen=True):
     """What a replay came to and the sentence that says why."""
 
     answer: Answer
@@ -97,7 +97,7 @@ def read_replay(data: bytes, where: str) -> Replay:
     return replay
 
 
-def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
+def compare(replay: Replay, judgements: Iterable[Judgement]) -> ReplayResult:
     """Return what running the Case again came to.
 
     STILL FAILS when any listed breach shows again; of several the sentence says how many do, and which requirements are
@@ -117,10 +117,10 @@ def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
             kept = ", ".join(one for one, reason in left_open.items() if not reason)
             fixed = f"; fixed: {kept}" if kept else ""
             sentence = f"{sentence} ({len(again)} of {len(replay.breaches)} recorded breaches show again{fixed})"
-        return Told(Answer.STILL_FAILS, sentence)
+        return ReplayResult(Answer.STILL_FAILS, sentence)
     if reason := next(filter(None, left_open.values()), ""):
-        return Told(Answer.ERROR, reason)
-    return Told(Answer.FIXED, "every listed requirement was exercised and kept")
+        return ReplayResult(Answer.ERROR, reason)
+    return ReplayResult(Answer.FIXED, "every listed requirement was exercised and kept")
 
 
 def _left_open(requirement: RequirementId, judgements: Iterable[Judgement]) -> str:
@@ -132,8 +132,8 @@ def _left_open(requirement: RequirementId, judgements: Iterable[Judgement]) -> s
     return next((f"{requirement} came to {one.verdict.value}: {one.reason}" for one in other), "")
 
 
-def _of_none(found: Iterable[Finding]) -> Told:
+def _of_none(found: Iterable[Finding]) -> ReplayResult:
     for finding in found:
         sentence = f"nothing was recorded to break, and now {finding.requirement}: {finding.code}: {finding.sentence}"
-        return Told(Answer.ERROR, sentence)
-    return Told(Answer.PASSES, "nothing was recorded to break, and nothing does")
+        return ReplayResult(Answer.ERROR, sentence)
+    return ReplayResult(Answer.PASSES, "nothing was recorded to break, and nothing does")

@@ -27,7 +27,7 @@ from assay_reports.verdicts import Verdicts
 Events = Callable[[str, int], Iterable[Event]]
 """(Case id, attempt) -> the events of its history."""
 
-TOLD = frozenset(
+REPORTED = frozenset(
     {Verdict.FAIL, Verdict.UNTESTABLE, Verdict.WARN, Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR}
 )
 """Verdicts of a cell that a person wants the story of."""
@@ -72,7 +72,7 @@ class Report:
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
         """What needs telling, unexpected and worst first; one for each code of a cell. Read once for all writers."""
-        cells = [cell for cell in self.verdicts.cells if cell.verdict in TOLD]
+        cells = [cell for cell in self.verdicts.cells if cell.verdict in REPORTED]
         cells.sort(key=lambda cell: (cell.expected is Expected.EXPECTED_FAIL, WORST_FIRST.index(cell.verdict)))
         return tuple(failure for cell in cells for failure in _of_cell(self, cell))
 
@@ -123,7 +123,7 @@ class Failure:
     """The entries that name exactly this."""
 
     def replay_command(self, folder: str = "") -> str:
-        """Return what to type to see it again, from beside the run's folder unless told where that is; empty if there
+        """Return what to type to see it again, from beside the run's folder, or with `folder` before it; empty if there
         is no replay file."""
         return f"assay replay {shlex.quote(f'{folder or self.run}/{self.replay}')}" if self.replay else ""
 

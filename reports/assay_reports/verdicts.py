@@ -157,18 +157,18 @@ def shown(row: RequirementVerdict | Cell) -> str:
 
 
 MOST_WHY = 3
-"""Reasons why a requirement was not judged that are told one by one."""
+"""Reasons why a requirement was not judged that are listed one by one."""
 
 
 def not_judged(row: RequirementVerdict | Cell) -> tuple[str, ...]:
     """How often it was not judged and why, a sentence for each reason, the most frequent first; the reasons beyond
     `MOST_WHY` share one."""
     by_reason = sorted(row.not_judged.items(), key=lambda item: (-item[1], item[0]))
-    told = [f"not judged {counted(count, 'time')}: {reason}" for reason, count in by_reason[:MOST_WHY]]
+    sentences = [f"not judged {counted(count, 'time')}: {reason}" for reason, count in by_reason[:MOST_WHY]]
     if more := by_reason[MOST_WHY:]:
         times = counted(sum(count for _, count in more), "time")
-        told.append(f"not judged {times} for {counted(len(more), 'other reason')}, which verdicts.json has")
-    return tuple(told)
+        sentences.append(f"not judged {times} for {counted(len(more), 'other reason')}, which verdicts.json has")
+    return tuple(sentences)
 
 
 _ORDER = (

@@ -21,7 +21,6 @@ STILL = frozenset(
         "Crew",
         "Errand",
         "Foresight",
-        "Told",
         "_buries",
         "_harmed",
         "_is_told_by_a_torn_chunk",

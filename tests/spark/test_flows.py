@@ -32,44 +32,44 @@ def heard(what: Counted, of: int, seconds: range, n: int) -> list[Heard]:
 def test_a_rate_is_that_of_a_topic_over_all_its_streams_and_carries_over() -> None:
     flows = Flows(some_info())
     for stream in (4, 5):
-        flows.take(heard(Counted.TOLD, stream, range(30), 200))
+        flows.take(heard(Counted.STORED, stream, range(30), 200))
     assert said(flows, SMALL, 0) == []
     assert said(flows, SMALL, TOLD_LATER_S) == [(clauses.PUBLISH, 0)]
 
 
 def test_what_lies_within_the_rate_and_what_may_be_ahead_of_it_is_well() -> None:
     flows = Flows(some_info())
-    flows.take(heard(Counted.TOLD, 4, range(30), 90))
+    flows.take(heard(Counted.STORED, 4, range(30), 90))
     assert said(flows, SMALL, 0) == said(flows, SMALL, 10) == []
 
 
 def test_a_second_that_is_told_again_counts_once() -> None:
     flows = Flows(some_info())
     for _ in range(100):
-        flows.take(heard(Counted.TOLD, 4, range(30), 90))
+        flows.take(heard(Counted.STORED, 4, range(30), 90))
     assert said(flows, SMALL, 0) == said(flows, SMALL, 10) == []
 
 
 def test_what_holds_no_more_a_moment_later_is_not_said() -> None:
     flows = Flows(some_info())
-    flows.take(heard(Counted.TOLD, 4, range(30), 400))
+    flows.take(heard(Counted.STORED, 4, range(30), 400))
     more = SMALL._replace(topics={0: Topic(0, "t", publish_rate=1_000)})
     assert said(flows, SMALL, 0) == said(flows, more, 5) == said(flows, SMALL, 6) == []
 
 
 def test_a_subscription_that_gets_nothing_after_a_fault_is_a_stall_once_that_is_sure() -> None:
     flows = Flows(some_info(stall_us=10_000_000))
-    flows.take(heard(Counted.TOLD, 4, range(33), 5))
+    flows.take(heard(Counted.STORED, 4, range(33), 5))
     flows.take(heard(Counted.FIRST, 0, range(18), 5))
     assert said(flows, AFTER_A_FAULT, 0) == said(flows, AFTER_A_FAULT, 5) == []
-    flows.take(heard(Counted.TOLD, 4, range(33, 36), 5))
+    flows.take(heard(Counted.STORED, 4, range(33, 36), 5))
     assert said(flows, AFTER_A_FAULT, 6) == []
     assert said(flows, AFTER_A_FAULT, 7) == [(clauses.FLOWS, 0)]
 
 
 def test_a_subscription_that_gets_messages_again_after_a_fault_is_well() -> None:
     flows = Flows(some_info(stall_us=10_000_000))
-    flows.take(heard(Counted.TOLD, 4, range(60), 5))
+    flows.take(heard(Counted.STORED, 4, range(60), 5))
     flows.take(heard(Counted.FIRST, 0, range(27, 60), 5))
     assert said(flows, AFTER_A_FAULT, 0) == said(flows, AFTER_A_FAULT, 5) == []
 

@@ -75,7 +75,7 @@ def test_of_many_messages_spark_takes_those_that_memory_takes(
     monkeypatch.setattr("assay_conformance.ledger.spans.MOST_MESSAGES", len(rows.attempts) // 3)
     found = judged(spark, ledgers.write(tmp_path / "ledger", packed, info(), seed=21)).sums.spans
     assert found == spans(rows)
-    assert 0 < sum(span.latencies for span in found.told) < sum(span.latencies for span in everything.told)
+    assert 0 < sum(span.latencies for span in found.spans) < sum(span.latencies for span in everything.spans)
 
 
 def test_healthy_histories_have_no_findings(spark: Any, tmp_path: Path) -> None:

@@ -87,18 +87,18 @@ class Small(NamedTuple):
 
 
 class Counted(StrEnum):
-    """What a `Second` counts. SENT and TOLD (ok) are a topic's, the others a subscription's. AGAIN: deliveries with
+    """What a `Second` counts. SENT and STORED (ok) are a topic's, the others a subscription's. AGAIN: deliveries with
     `again` or `redeliv` above 0, FIRST: all others."""
 
     SENT = "sent"
-    TOLD = "told"
+    STORED = "stored"
     FIRST = "first"
     AGAIN = "again"
     ACKED = "acked"
     REFUSED = "refused"
 
 
-OF_TOPIC = (Counted.SENT, Counted.TOLD)
+OF_TOPIC = (Counted.SENT, Counted.STORED)
 
 
 class Second(NamedTuple):
@@ -283,7 +283,7 @@ def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, .
     ok, nack = Result.OK, AckKind.NACK
     counted: Mapping[Counted, Iterable[tuple[int, int]]] = {
         Counted.SENT: ((topic_of[row.stream], row.t // unit_us) for row in rows.attempts),
-        Counted.TOLD: ((topic_of[row.stream], row.t // unit_us) for row in rows.outcomes if row.code == ok),
+        Counted.STORED: ((topic_of[row.stream], row.t // unit_us) for row in rows.outcomes if row.code == ok),
         Counted.FIRST: ((row.sub, row.t // unit_us) for row in rows.deliveries if not (row.again or row.redeliv)),
         Counted.AGAIN: ((row.sub, row.t // unit_us) for row in rows.deliveries if row.again or row.redeliv),
         Counted.ACKED: ((row.sub, row.t // unit_us) for row in rows.acks if row.kind != nack),

@@ -44,7 +44,7 @@ class Spans(NamedTuple):
     """Those in which something was sent that was delivered."""
 
     width_us: int = 0
-    told: tuple[Span, ...] = ()
+    spans: tuple[Span, ...] = ()
 
 
 def width_us(first_us: int, last_us: int) -> int:

@@ -2,7 +2,8 @@
 
 Ext4 is preferred because it can be made read-only under a process that has files open for writing, by `remount,abort`,
 which is what the kernel does itself when a disk fails; a plain `remount,ro` is refused then. It ends as a failed disk
-does: unmounted and mounted again, with nobody on it. A tmpfs can only be made read-only while nobody writes.
+does: unmounted and mounted again, while no process uses it. A tmpfs can only be made read-only while no file is open
+for writing.
 """
 
 from __future__ import annotations
@@ -91,8 +92,9 @@ class Disk:
         (self.path / _FILLER).unlink(missing_ok=True)
 
     def seal(self) -> None:
-        """From now on it takes no writes. UnavailableError on a tmpfs that somebody writes to."""
-        # A disk that fails is older than a run: it has what nobody synced long ago, as BookKeeper its cookie.
+        """Make it read-only. Raises UnavailableError on a tmpfs with a file open for writing."""
+        # A disk that fails is older than a run: what was written long ago is on it without a sync, as BookKeeper's
+        # cookie.
         self._run("sync", "-f", str(self.path))
         for option in ("ro", "abort") if self._image.exists() else ("ro",):
             with contextlib.suppress(HarnessError):
@@ -105,14 +107,15 @@ class Disk:
         )
 
     def unseal(self) -> None:
-        """It takes writes again. Whoever is on it has to be down by then: a failed disk is mounted anew."""
+        """Make it writable again. Processes that use it must have ended: a failed disk is unmounted and mounted
+        again."""
         with contextlib.suppress(HarnessError):
             self._run("mount", "-o", "remount,rw", str(self.path))
         if self.read_only:
             self.unmount()
             self.mount()
         if self.read_only:
-            raise HarnessError(f"{self.path} takes no writes after it was mounted anew; expected it to")
+            raise HarnessError(f"{self.path} takes no writes after it was mounted again; expected it to")
 
     def mount(self, size_bytes: int = 0) -> None:
         if self._image.exists():

@@ -66,7 +66,7 @@ class DiskInjector:
 
     async def close(self) -> None:
         for fault in tuple(self._harmed):
-            # The Case has been told already, when it was to be healed in its time.
+            # The end was reported to the Case already, when it was due.
             with contextlib.suppress(HarnessError):
                 await self.heal(fault)
 

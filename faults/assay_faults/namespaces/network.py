@@ -77,7 +77,7 @@ class Network:
         return Counts(**{name: sum(way[name] for way in ways) for name in ways[0]})
 
     def close(self) -> None:
-        """Devices and namespace are gone; connections on them are cut off. Whether or not `start` came to its end."""
+        """Remove devices and namespace, and abort connections on them. May be called when `start` has failed."""
         os.close(self._stop)
         if self._thread.is_alive():
             self._thread.join()

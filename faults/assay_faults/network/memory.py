@@ -32,7 +32,7 @@ class MemoryNetwork:
         self._ports = 1
 
     async def listen(self, factory: Factory, tls: ssl.SSLContext | None = None) -> Listener:
-        """With `tls` the address says so, and that is all: nobody listens in."""
+        """Listen. With `tls` the address says so, and nothing is encrypted."""
         url = f"{SCHEME if tls is None else TLS_SCHEME}://memory:{self._ports}"
         self._ports += 1
         self.listeners[url] = factory
@@ -42,7 +42,7 @@ class MemoryNetwork:
         del tls
         accept = self.listeners.get(url)
         if accept is None:
-            raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody listens on {url}")
+            raise ConnectionRefusedError(errno.ECONNREFUSED, f"nothing listens on {url}")
         near, far = _MemoryTransport(factory(), self._latency_s), _MemoryTransport(accept(), self._latency_s)
         near.join(far)
         far.join(near)

@@ -26,8 +26,8 @@ class Network(Protocol):
         ...
 
     async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
-        """Open a connection to a listener's URL; ConnectionRefusedError when nobody listens there, SSLError when whom
-        to trust is not there. `tls` is for a URL that asks for it."""
+        """Open a connection to a listener's URL; ConnectionRefusedError when nothing listens there, SSLError when the
+        file of trusted certificates does not exist. `tls` is for a URL that asks for it."""
         ...
 
     def reset(self, transport: asyncio.Transport, *, abrupt: bool) -> None:

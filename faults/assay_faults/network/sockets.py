@@ -38,7 +38,7 @@ class _SocketListener:
 
 class SocketNetwork:
     """TCP, bound to loopback; the port is the kernel's choice unless one is given, and then the first listener has it:
-    those of further brokers are told to clients. `name` is what these call this machine, where that is not the
+    clients get the ports of further brokers by lookups. `name` is what these call this machine, where that is not the
     address."""
 
     def __init__(self, host: str = _LOOPBACK, port: int = 0, name: str | None = None) -> None:

@@ -11,11 +11,11 @@ stdin, which the kernel brings about when the runner dies, ends everything.
 Every program is a child subreaper, and so is the keeper: what loses its parent stays below its program, whatever
 session, group or environment it has, and becomes a child of the keeper when the program ends. A child of the keeper
 that is no program is therefore something left over, and is killed; its own children come next, in the same way.
-Only children are killed: their numbers belong to nobody else before the keeper has waited for them.
+Only children are killed: their pids are not reused before the keeper has waited for them.
 
-NOTES is a file, or nothing: there the keeper notes the descendants that carry no mark in their environment, for
-whoever cleans up after a keeper that was killed. LOCK is a descriptor, or nothing: the lock of that ledger, which is
-held as long as the keeper lives, so that nobody cleans up beside it.
+NOTES is a file, or nothing: there the keeper notes the descendants that carry no mark in their environment, for the
+process that cleans up after a keeper that was killed. LOCK is a descriptor, or nothing: the lock of that journal, which
+is held as long as the keeper lives, so that no other process cleans up meanwhile.
 
 Standard library only, and little of it. Elsewhere than on Linux there are no subreapers: process groups are ended.
 """
@@ -140,7 +140,7 @@ class Keeper:
                 self.become(wanted, streams)
             os.close(tells)
             streams = streams[:-1]
-            # Until it leads its session and group nobody can signal it as such.
+            # It cannot be signalled as a session or group until it leads one.
             os.read(leads, 1)
         except OSError as error:
             say(line, b"error %d\n" % (error.errno or errno.EIO))

@@ -1,7 +1,7 @@
 """What may be done to a process, each done when the call returns: the kernel's word, not that a signal was sent.
 
 The process is known by pid and start time, so that none of these ever reaches another that was given its pid.
-HarnessError, with the process's name, when it is gone already or does not become so in time.
+Raises HarnessError, with the process's name, when it has ended already or does not become so in time.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def _end(name: str, process: Identity, number: signal.Signals, within_s: f
 
 
 async def _until(name: str, process: Identity, wanted: ProcessState) -> None:
-    # The kernel tells nobody but the parent that a process stops or goes on: one has to look.
+    # The kernel notifies only the parent that a process stops or goes on: one has to poll.
     awake = Awake(asyncio.get_running_loop().time)
     while (seen := state(process)) is not wanted:
         if seen in (ProcessState.ZOMBIE, ProcessState.GONE):

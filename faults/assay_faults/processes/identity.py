@@ -40,13 +40,13 @@ class Identity:
 
 
 def identify(pid: int) -> Identity | None:
-    """Who has this pid now; None when nobody has."""
+    """Return the identity of the process with this pid now; None when there is none."""
     fields = _stat(pid)
     return Identity(pid, int(fields[_START])) if fields else None
 
 
 def parent_of(pid: int) -> int | None:
-    """Whose child it is, until that one has waited for it; None when nobody has this pid."""
+    """Return the parent's pid, until that one has waited for the process; None when no process has this pid."""
     fields = _stat(pid)
     return int(fields[_PARENT]) if fields else None
 
@@ -61,7 +61,7 @@ def family() -> dict[Identity, int]:
 
 
 def name_of(process: Identity) -> str:
-    """Of its program, as the kernel keeps it; empty when it is gone."""
+    """Return the name of its program, as the kernel keeps it; empty when it has ended."""
     try:
         return (_PROC / str(process.pid) / "comm").read_text(errors="replace").strip()
     except OSError:
@@ -77,7 +77,7 @@ def state(process: Identity) -> ProcessState:
 
 
 def send_signal(process: Identity, number: signal.Signals) -> bool:
-    """Signal this very process; False when it is gone. PermissionError when it is another user's.
+    """Signal this very process; False when it has ended. Raises PermissionError when it is another user's.
 
     The descriptor is opened before its identity is read: what it refers to then cannot be exchanged any more.
     """
@@ -103,7 +103,7 @@ def marked(variable: str, prefix: str) -> dict[Identity, str]:
     for entry in _PROC.iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        # Before the environment: if the pid changes hands in between, the identity is that of nobody.
+        # Before the environment: if the pid changes hands in between, the identity matches no process.
         process = identify(int(entry.name))
         value = next((word for word in _environment(entry) if word.startswith(wanted)), None)
         if process is not None and value is not None:

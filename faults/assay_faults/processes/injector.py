@@ -2,7 +2,7 @@
 
 A receipt is written of what was seen: pid and signal, how many sends were under way at that moment, and how long it
 took until the process was really dead, stopped, or ready again. Whatever is not healed by the time the attempt ends
-is healed then: nobody else's Case finds a broker that hangs.
+is healed then: no other Case finds a broker that hangs.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class ProcessInjector:
 
     async def close(self) -> None:
         for fault in tuple(self._harmed):
-            # The Case has been told already, when it was to be healed in its time.
+            # The end was reported to the Case already, when it was due.
             with contextlib.suppress(HarnessError):
                 await self.heal(fault)
 

@@ -91,7 +91,7 @@ class Program:
                 return
             except OSError:
                 words = b""
-            if not words:  # the keeper is gone, and the kernel has killed the program
+            if not words:  # the keeper has ended, and the kernel has killed the program
                 self._over(-signal.SIGKILL)
                 return
             *lines, self._heard = (self._heard + words).split(b"\n")

@@ -63,8 +63,8 @@ class Addresses:
         ]
 
     def for_client(self, frame: Frame) -> Frame:
-        """The frame with our addresses. One that speaks TLS is left out where we cannot stand for it: the client is
-        told as by a broker without TLS."""
+        """Return the frame with our addresses. A TLS address is left out where we cannot stand for it, as in the
+        answers of a broker without TLS."""
         return _changed(
             frame,
             {

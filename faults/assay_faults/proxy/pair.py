@@ -174,7 +174,7 @@ class Pair:
         if self.known:
             self._link.frame(self.number, sender.way, frame, self._proxy.now_ns())
         elif not self._cut:
-            # What came along with the frame that was cut at stays behind it.
+            # Bytes after the frame that the cut was at are not passed on.
             sender.other.write(frame.raw)
 
     def _decoded(self, sender: End, raw: bytes) -> Frame | None:

@@ -1,8 +1,8 @@
 """The frame proxy: one Case's frame link between clients and brokers that are not ours, over TCP.
 
-Each broker has a listener here that stands for it, and whatever a broker tells a client of other brokers is told in
-addresses of ours (addresses.py). Without a fault, bytes pass as they came, each way and to their end; with one, the
-link decides (link.py). Everything here is plumbing: no rule of the protocol lives in this file.
+Each broker has a listener here that stands for it, and addresses of brokers in frames to the client are replaced by
+ours (addresses.py). Without a fault, bytes pass as they came, each way and to their end; with one, the link decides
+(link.py). Everything here is plumbing: no rule of the protocol lives in this file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class FarSide(Protocol):
         ...
 
     def answer(self, frame: Frame) -> bytes | None:
-        """A broker has sent a frame that is for us: what it is told, and the link gets nothing. None for any other."""
+        """Return the answer to a broker's frame that is for us, which the link does not get; None for any other
+        frame."""
         ...
 
     def leaving(self, conn: int, frame: Frame) -> Frame:
@@ -43,7 +44,7 @@ class FarSide(Protocol):
 class FrameProxy(LinkHost):
     """Made before its brokers are known, started when they are; `urls` are then our addresses for them.
 
-    `front` says what clients are to be told for an address of ours. Brokers that speak
+    `front` maps an address of ours to the one that clients get. Brokers that speak
     TLS need `tls`. What the proxy itself cannot do (a broker sends clients to what is no address, or is not who it
     should be) ends the connection, and is in `troubles`: the bench's, never a client's.
     """
@@ -83,8 +84,8 @@ class FrameProxy(LinkHost):
         self._one_at_a_time = asyncio.Lock()
 
     async def start(self, brokers: Sequence[str]) -> None:
-        """Listen, one address for each of these service URLs, in their order: what brokers call themselves. One that
-        they name and nobody did before gets an address later, behind the others. HarnessError when that fails."""
+        """Listen, one address for each of these service URLs, in their order: what brokers call themselves. A broker
+        that is first named later gets an address then, after the others. Raises HarnessError when that fails."""
         for url in brokers:
             await self._listen(url)
         self.wake()
@@ -128,7 +129,7 @@ class FrameProxy(LinkHost):
         self.addresses.add(url, ours)
 
     def open_for(self, urls: Sequence[str], then: Callable[[bool], None]) -> None:
-        """Have an address of ours stand for each of these, and then go on; told whether it was possible."""
+        """Have an address of ours stand for each of these, and then call `then` with whether it was possible."""
         task = asyncio.get_running_loop().create_task(self._open_for(urls, then))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
@@ -181,7 +182,7 @@ class FrameProxy(LinkHost):
             pair.client.write(frame.raw)
             return
         if frame.type in TO_BROKER:
-            # Only now: the witness writes down what the client said, in the addresses that the client was told.
+            # Only now: the witness writes down what the client said, in the addresses that the client was given.
             frame = self.addresses.for_broker(frame)
         if self.far_side is not None:
             frame = self.far_side.arriving(conn, frame)

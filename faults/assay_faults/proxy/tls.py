@@ -1,7 +1,7 @@
 """TLS through the proxy: it ends the client's session under an authority of the run, and opens its own to the broker.
 
-The authority's key lives in this process and dies with it; clients are given its certificate, and nobody else should
-believe it. Whom the proxy believes, and what it shows a broker that asks who it is, is the user's to say.
+The authority's key lives in this process and dies with it; clients are given its certificate, and nothing else should
+trust it. Which authorities the proxy trusts, and which certificate it presents to brokers, is configured by the user.
 """
 
 from __future__ import annotations

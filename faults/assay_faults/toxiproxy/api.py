@@ -98,7 +98,7 @@ class Api:
         """A disabled proxy drops its connections and refuses new ones. It keeps its port."""
         proxy = self._answer(Proxy, "post", f"/proxies/{name}", {"enabled": enabled})
         if proxy.enabled is not enabled:
-            raise PeerError(f"{self._who()}: proxy {name} was told enabled={enabled} and did not do so")
+            raise PeerError(f"{self._who()}: proxy {name} was sent enabled={enabled} and did not follow")
 
     def add(self, proxy: str, toxic: Toxic) -> None:
         self._compare(toxic, self._answer(Toxic, "post", f"/proxies/{proxy}/toxics", asdict(toxic)))
@@ -121,7 +121,7 @@ class Api:
 
     def _compare(self, request: Toxic, taken: Toxic) -> None:
         if taken != request:
-            raise PeerError(f"{self._who()}: was told {request} and took {taken}; is it toxiproxy 2.x?")
+            raise PeerError(f"{self._who()}: was sent {request} and took {taken}; is it toxiproxy 2.x?")
 
     def _answer(self, type: type[T], method: str, path: str, request: object = None) -> T:
         content = self._ask(method, path, request)

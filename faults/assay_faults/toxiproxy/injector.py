@@ -62,7 +62,7 @@ class ToxiproxyInjector(IngressInjector[ProxyFront]):
         return ProxyFront(tap=tap, host=near_host, port=int(near_port), proxy=entry.name, entry=entry)
 
     async def take_down(self, front: ProxyFront) -> None:
-        # A server that is gone took its proxies along; of one that hangs, the ledger has them removed.
+        # The proxies of a server that has ended are gone; those of one that hangs are removed by the journal's cleaner.
         with contextlib.suppress(HarnessError):
             await asyncio.to_thread(self._api.destroy, front.proxy)
             await asyncio.to_thread(self._ledger.done, front.entry)

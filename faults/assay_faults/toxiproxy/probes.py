@@ -1,7 +1,7 @@
 """The second look at a toxic: a connection of our own through the same proxy, and what happened to it.
 
-toxiproxy tells nobody when a toxic acts. So every fault is tried on ourselves before it counts as having happened: each
-probe here is about one action, and says what was seen in numbers, or raises `UnseenError`.
+toxiproxy does not report when a toxic acts. So every fault is tried on connections of our own before it counts as
+having happened: each probe here is about one action, and returns what it measured, or raises `UnseenError`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The toxiproxy server of a run: somebody's that runs already, or one of ours, started when it is first needed."""
+"""The toxiproxy server of a run: one that runs already, or one of ours, started when it is first needed."""
 
 from __future__ import annotations
 

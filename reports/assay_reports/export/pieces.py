@@ -107,7 +107,7 @@ def _names(node: ast.stmt) -> Iterator[str]:
 
 
 def _top_level(module: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Each with the text behind it that says what it is."""
+    """Return each statement with the text after it that documents it."""
     for node, behind in zip(module.body, [*module.body[1:], None], strict=True):
         if any(_names(node)):
             yield [node, behind] if isinstance(behind, ast.Expr) else [node]

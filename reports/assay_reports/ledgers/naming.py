@@ -1,4 +1,4 @@
-"""Names that are missing: rows speak of what a small table should have, and does not. Nobody would judge such rows."""
+"""Names that are missing: rows speak of what a small table should have, and does not. Such rows would not be judged."""
 
 from __future__ import annotations
 

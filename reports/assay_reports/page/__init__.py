@@ -104,7 +104,7 @@ def _article(failure: Failure) -> Markup:
     """Return a failure with its timeline."""
     drawn = chart.chart(failure.story)
     story = _environment().get_template("story.html.j2").module
-    markup: Markup = story.told(failure, drawn, axis.story(failure.story, drawn))  # type: ignore[attr-defined]
+    markup: Markup = story.article(failure, drawn, axis.story(failure.story, drawn))  # type: ignore[attr-defined]
     return markup
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import WORST_FIRST, RequirementVerdict, Verdict
 from assay_reports.expectation_matching import Cell
-from assay_reports.page.room import MOST_CASES, MOST_TOLD, Family, Part, base_of, families, names_each, part
+from assay_reports.page.room import MOST_CASES, MOST_LISTED, Family, Part, base_of, families, names_each, part
 from assay_reports.report import Report
 from assay_reports.verdicts import SHOWN, shown
 
@@ -36,10 +36,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The Cases of one requirement: those with something to tell (a verdict that is not quiet, or an occurrence that
+    """The Cases of one requirement: those worth listing (a verdict that is not quiet, or an occurrence that
     was not judged), and the quiet ones, with their permutations."""
 
-    told: Part[Cell]
+    listed: Part[Cell]
     quiet: Part[Family]
 
 
@@ -93,7 +93,7 @@ def cells(report: Report) -> Mapping[RequirementId, Cells]:
         grouped.setdefault(cell.requirement, []).append(cell)
     return {
         requirement: Cells(
-            told=part(sorted((c for c in found if not _is_quiet(c)), key=_by_severity), MOST_TOLD),
+            listed=part(sorted((c for c in found if not _is_quiet(c)), key=_by_severity), MOST_LISTED),
             quiet=part(families(c.case for c in found if _is_quiet(c)), names_each(len(grouped))),
         )
         for requirement, found in grouped.items()

@@ -24,7 +24,7 @@ MOST_BRIEF: Final = 1_000
 MOST_NAMES: Final = 30_000
 """Cases named under requirements, shared out equally."""
 FEWEST_NAMES: Final = 10
-MOST_TOLD: Final = 50
+MOST_LISTED: Final = 50
 """Cases under one requirement that have something to tell."""
 MOST_CASES: Final = 4_000
 """Rows of the table of Cases."""
@@ -69,7 +69,7 @@ class FailureArticle:
 class Section:
     """Failures of one section: those with a timeline, in order, and the others, a line each."""
 
-    told: tuple[FailureArticle, ...]
+    articles: tuple[FailureArticle, ...]
     brief: Part[Failure]
 
 
@@ -102,8 +102,8 @@ def _by_need(failures: Sequence[Failure]) -> list[int]:
 
 def _section(failures: Sequence[Failure], articles: dict[int, Markup], *, expected: bool) -> Section:
     mine = [(number, failure) for number, failure in enumerate(failures) if failure.expected is expected]
-    told = tuple(FailureArticle(failure, articles[number]) for number, failure in mine if number in articles)
-    return Section(told, part([failure for number, failure in mine if number not in articles], MOST_BRIEF))
+    shown = tuple(FailureArticle(failure, articles[number]) for number, failure in mine if number in articles)
+    return Section(shown, part([failure for number, failure in mine if number not in articles], MOST_BRIEF))
 
 
 @dataclass(frozen=True, slots=True)

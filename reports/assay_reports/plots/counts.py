@@ -35,7 +35,7 @@ def _counts(sums: Sums, scale: Scale, wanted: Iterable[Counted]) -> dict[tuple[C
 
 
 def _rates(sums: Sums, scale: Scale) -> Series:
-    named = {Counted.SENT: "sent", Counted.TOLD: "reported as stored", Counted.FIRST: "delivered"}
+    named = {Counted.SENT: "sent", Counted.STORED: "reported as stored", Counted.FIRST: "delivered"}
     totals: dict[str, list[float]] = {}
     for (what, _), values in sorted(_counts(sums, scale, named).items()):
         _add(totals.setdefault(named[what], [0.0] * len(values)), values, 1 / scale.unit_s)
@@ -44,13 +44,13 @@ def _rates(sums: Sums, scale: Scale) -> Series:
 
 def _lag(sums: Sums, small: Small, scale: Scale) -> Series:
     """Of each subscription: messages reported as stored on its topics, and not delivered yet."""
-    counts = _counts(sums, scale, (Counted.TOLD, Counted.FIRST))
+    counts = _counts(sums, scale, (Counted.STORED, Counted.FIRST))
     found = {}
     for sub in list(small.subscriptions.values())[:_MOST_LINES]:
         topics = sub.topics.split()
         missing = [0.0] * (scale.last - scale.first)
         for (what, of), values in counts.items():
-            if what is Counted.TOLD and (not topics or str(of) in topics):
+            if what is Counted.STORED and (not topics or str(of) in topics):
                 _add(missing, values, 1)
         _add(missing, counts.get((Counted.FIRST, sub.sub), ()), -1)
         found[sub.name] = [max(0.0, value) for value in accumulate(missing)]

@@ -17,7 +17,7 @@ def latencies(sums: Sums, scale: Scale, bands: tuple[Band, ...]) -> Plot | None:
     """Quantiles over the run, as steps. Half of all and the slowest one are apart by powers of ten, so the axis is in
     such powers."""
     found = sums.spans
-    if not found.told:
+    if not found.spans:
         return None
     decades = _decades(_ms(found, "p50_us"), _ms(found, "most_us"))
     lines = []
@@ -40,13 +40,13 @@ def latencies(sums: Sums, scale: Scale, bands: tuple[Band, ...]) -> Plot | None:
 
 
 def _ms(found: Spans, of: str) -> list[float]:
-    return [getattr(span, of) / 1000 for span in found.told]
+    return [getattr(span, of) / 1000 for span in found.spans]
 
 
 def _stretches(found: Spans, of: str) -> Iterable[list[tuple[int, float]]]:
     """(time, milliseconds) at both ends of each span; a new list where spans without any lie between."""
     stretch: list[tuple[int, float]] = []
-    for span in found.told:
+    for span in found.spans:
         begin, end = span.number * found.width_us, (span.number + 1) * found.width_us
         if stretch and stretch[-1][0] != begin:
             yield stretch

@@ -225,8 +225,8 @@ class Watching:
         return words
 
     def _settled(self, stream: int, b: int, subs: list[int]) -> bool:
-        """Every message was asked for, told of, given to everybody, and acknowledged where anything is: nothing more is
-        expected."""
+        """Return whether every message was sent, reported as stored, delivered on every subscription, and acknowledged
+        on those with acknowledgments: nothing more is expected."""
         whole = [sub for sub in subs if sub != NONE and self._scopes[sub, stream].whole]
         if not whole:
             return False

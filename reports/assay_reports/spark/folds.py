@@ -43,7 +43,7 @@ BATCH_ROWS = 24_000_000
 _SOURCE = "part"
 _FAILED_FILE = re.compile(r"(?:reading file|read file|Could not read footer for file:?)[:\s]+(\S+?\.parquet)")
 
-Told = Callable[[str, int, int], None]
+OnBatch = Callable[[str, int, int], None]
 """(table, rows folded, rows to fold): called after each batch."""
 
 
@@ -90,7 +90,7 @@ def without(ledger: Ledger) -> frozenset[str]:
 
 
 def fold_parts(
-    session: Any, ledger: Ledger, small: Small, on_batch: Told = lambda *_: None, aside: Path | None = None
+    session: Any, ledger: Ledger, small: Small, on_batch: OnBatch = lambda *_: None, aside: Path | None = None
 ) -> Folded:
     """Fold what is not folded yet, and say where all folds are.
 
@@ -104,7 +104,7 @@ def fold_parts(
     return result
 
 
-def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, on_batch: Told, aside: Path | None) -> None:
+def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, on_batch: OnBatch, aside: Path | None) -> None:
     folder = _Folder(ledger.files, ledger.root, ledger.where, table)
     made = _digest(table, without(ledger))
     stamps = _stamps(ledger, table)

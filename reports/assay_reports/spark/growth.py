@@ -46,10 +46,10 @@ def _rows(reader: Any, ledger: Ledger, table: Table) -> Any:
     # the verdict at the end passes over none.
     reader = reader.schema(columns).option("ignoreCorruptFiles", "true")
     rows = reader.parquet(views.location(ledger.where, table.name))
-    nobody, what = f"cast({NONE} as smallint)", screen.counted(table.name)
+    no_consumer, what = f"cast({NONE} as smallint)", screen.counted(table.name)
     given = table.name in GIVEN
     words = {word.name: _added(word) if word.table == table.name else _nothing(word) for word in LIVE_WORDS}
-    bucket = {"what": f"'{BUCKETS}'", "sub": "sub" if given else nobody, "stream": "stream", "n": "0L", **words}
+    bucket = {"what": f"'{BUCKETS}'", "sub": "sub" if given else no_consumer, "stream": "stream", "n": "0L", **words}
     empty = {word.name: _nothing(word) for word in LIVE_WORDS}
     second = {**bucket, "what": what[0], "stream": str(NONE) if given else "stream", "n": "1L", **empty}
     both = ((f"shiftright(seq, {BUCKET_BITS})", bucket), (f"cast({screen.SECOND} as bigint)", second))

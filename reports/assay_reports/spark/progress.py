@@ -98,7 +98,7 @@ class Progress:
     def _write(self, text: str, *, over: bool = False, end: bool = False) -> None:
         if end and not self._live:
             return
-        # Nobody's verdict is lost because its progress cannot be shown.
+        # A verdict is not lost because its progress cannot be shown.
         with contextlib.suppress(OSError, ValueError):
             self._out.write(f"\r{text[:_WIDTH]:<{_WIDTH}}" if over else f"\r{'':<{_WIDTH}}\r" if end else text)
             self._out.flush()

@@ -161,7 +161,7 @@ def _partitions(ledger: Ledger) -> int:
     return min(400, max(2, sum(ledger.rows(table.name) for table in PARTS) // ROWS_A_TASK))
 
 
-def _to(reporting: Progress) -> folds.Told:
+def _to(reporting: Progress) -> folds.OnBatch:
     behind: Counter[str] = Counter()
 
     def batch(table: str, rows: int, _all: int) -> None:

@@ -162,7 +162,7 @@ def _by_stream(text: str) -> str:
 
 _SERIES: Mapping[str, tuple[str, str]] = {
     ATTEMPT.name: (f"'{Counted.SENT}'", ALL),
-    OUTCOME.name: (f"'{Counted.TOLD}'", "code = 0"),
+    OUTCOME.name: (f"'{Counted.STORED}'", "code = 0"),
     DELIVERY.name: (f"if(again > 0 or redeliv > 0, '{Counted.AGAIN}', '{Counted.FIRST}')", ALL),
     ACK.name: (f"if(kind = 1, '{Counted.REFUSED}', '{Counted.ACKED}')", ALL),
 }

@@ -140,7 +140,7 @@ def _folder(spill: Path | None) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="assay-spark-", dir=spill))
     except OSError as error:
         raise UsageError(f"--spill {spill}: no folder for what spills can be made there: {error.strerror}") from error
-    # Behind it, for what is no disk at all, as /proc, has no room either.
+    # After it, for what is no disk at all, as /proc, has no room either.
     if shutil.disk_usage(folder).free < LEAST_FREE_SPARK_BYTES:
         folder.rmdir()
         raise HarnessError(_no_space(spill or tempfile.gettempdir()))

@@ -192,7 +192,7 @@ class Watch:
         self._shelf.look()
         ledger = self._shelf.ledger
         small = smalls(ledger)
-        # Nothing of what somebody holds is missing before they have left.
+        # No row that a writer holds counts as missing before the writer has ended.
         left = {one.sub for one in small.consumers.values() if one.t_to is not None}
         self._watching.name(small.scopes(ledger.info, left), time.monotonic())
 
@@ -248,8 +248,8 @@ def _append(folder: Path, alarm: Alarm) -> None:
 
 
 def await_ledger(where: str, within_s: float, report: Callable[[str], None]) -> Ledger:
-    """Return the ledger, once it exists; UsageError if it does not appear in time. `told` hears once why there is none
-    yet."""
+    """Return the ledger, once it exists; UsageError if it does not appear in time. `report` is called once with the
+    reason why there is none yet."""
     until_s = time.monotonic() + within_s
     said = begun = False
     while True:

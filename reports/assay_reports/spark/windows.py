@@ -91,11 +91,12 @@ def _messages() -> str:
         "group by sub, d.stream, seq"
     )
     confirmed = (
-        f"select /*+ broadcast(i) */ distinct o.stream, seq, 1 told from raw_outcome o {_of_these('o')} and code = 0"
+        "select /*+ broadcast(i) */ distinct o.stream, seq, 1 confirmed "
+        f"from raw_outcome o {_of_these('o')} and code = 0"
     )
     return (
-        "select s.epoch, s.stream, s.seq, coalesce(o.told, 0) told, g.t - s.t latency, coalesce(g.n - 1, 0) again, "
-        f"coalesce(w.whole, 0) whole from {_SENT} s "
+        "select s.epoch, s.stream, s.seq, coalesce(o.confirmed, 0) confirmed, g.t - s.t latency, "
+        f"coalesce(g.n - 1, 0) again, coalesce(w.whole, 0) whole from {_SENT} s "
         f"left join ({confirmed}) o on o.stream = s.stream and o.seq = s.seq "
         f"left join ({got}) g on g.stream = s.stream and g.seq = s.seq left join whole_subs w on w.sub = g.sub"
     )
@@ -103,11 +104,11 @@ def _messages() -> str:
 
 def _bounds() -> str:
     by_message = (
-        f"select epoch, stream, seq, max(told) told, sum(whole) having, sum(again) again from {_MESSAGES} "
+        f"select epoch, stream, seq, max(confirmed) confirmed, sum(whole) having, sum(again) again from {_MESSAGES} "
         "group by epoch, stream, seq"
     )
     counts = (
-        f"select m.epoch, count(*) messages, sum(if(told = 1, w.subs - having, 0)) lost, sum(again) again "
+        f"select m.epoch, count(*) messages, sum(if(confirmed = 1, w.subs - having, 0)) lost, sum(again) again "
         f"from ({by_message}) m join {_WHOLE} w using (stream) group by m.epoch"
     )
     quantiles = (

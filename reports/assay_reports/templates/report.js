@@ -110,7 +110,7 @@ function draw(parent, name, attributes, text) {
   return element;
 }
 
-function told(ms) {
+function atTime(ms) {
   return Math.abs(ms) >= 1000 ? `${+(ms / 1000).toFixed(3)} s` : `${+ms.toFixed(3)} ms`;
 }
 
@@ -189,7 +189,7 @@ class Axis {
     const step = tickStep(to - from);
     for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) {
       draw(this.svg, "line", { class: "tick", x1: this.x(tick), x2: this.x(tick), y1: 26, y2: FLOOR });
-      draw(this.svg, "text", { class: "time", x: this.x(tick), y: FLOOR + 16, "text-anchor": "middle" }, told(tick));
+      draw(this.svg, "text", { class: "time", x: this.x(tick), y: FLOOR + 16, "text-anchor": "middle" }, atTime(tick));
     }
   }
 
@@ -207,7 +207,7 @@ class Axis {
     const group = draw(this.svg, "g", { class: `point ${lane}${named}${here}`, "data-index": index });
     draw(group, "circle", { cx: this.x(ms), cy: LANES[lane], r: number ? 8 : 4 });
     if (number) draw(group, "text", { x: this.x(ms), y: LANES[lane] + 4, "text-anchor": "middle" }, number);
-    draw(group, "title", {}, `#${seq} at ${told(ms)}, ${lane}: ${text}`);
+    draw(group, "title", {}, `#${seq} at ${atTime(ms)}, ${lane}: ${text}`);
   }
 
   look([from, to]) {
@@ -243,7 +243,7 @@ class Axis {
     const half = (this.window[1] - this.window[0]) / 2;
     if (this.inside(ms)) this.show();
     else this.look([ms - half, ms + half]);
-    this.words.textContent = `#${seq} at ${told(ms)}, ${lane}: ${text}`;
+    this.words.textContent = `#${seq} at ${atTime(ms)}, ${lane}: ${text}`;
   }
 
   key(event) {

@@ -29,7 +29,7 @@ def test_a_message_counts_from_its_first_attempt_to_each_subscriptions_first_del
 
 def test_what_was_never_delivered_or_never_sent_is_in_no_span() -> None:
     rows = Rows(attempts=(sent(0, 10), sent(1, 20)), deliveries=(given(1, 50), given(9, 60)))
-    assert [(span.latencies, span.most_us) for span in spans(rows).told] == [(1, 30)]
+    assert [(span.latencies, span.most_us) for span in spans(rows).spans] == [(1, 30)]
 
 
 def test_a_ledger_without_attempts_has_no_spans() -> None:

@@ -89,7 +89,7 @@ def test_what_is_no_address_of_a_server_is_refused(url: str) -> None:
 
 def test_proxy_that_stays_as_it_was_is_noticed() -> None:
     still = b'{"name":"p","listen":"127.0.0.1:1","upstream":"127.0.0.1:9","enabled":true}'
-    with answering(200, still) as api, pytest.raises(HarnessError, match="did not do so"):
+    with answering(200, still) as api, pytest.raises(HarnessError, match="did not follow"):
         api.enable("p", False)
 
 

@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> Non
 
 def a_minute() -> Sums:
     """A hundred messages a second; none delivered from second 20 to 29, then all at once."""
-    told = [Second(Counted.TOLD, 0, second, 100) for second in range(60)]
+    told = [Second(Counted.STORED, 0, second, 100) for second in range(60)]
     there = [second for second in range(60) if second not in range(20, 30)]
     first = [Second(Counted.FIRST, 0, second, 1100 if second == 30 else 100) for second in there]
     window = Window(0, 500, 0, 3, 40_000, 900_000, 9_000_000)

@@ -131,7 +131,7 @@ def test_page_can_be_sifted_for_what_was_not_judged(sample: Sample) -> None:
 
 def test_a_case_that_passed_and_was_not_always_judged_has_something_to_tell(sample: Sample) -> None:
     under = cells(some_unjudged(sample))[RequirementId(KEEPS_ORDER)]
-    assert [(cell.case, cell.verdict) for cell in under.told.shown] == [(CLOSE_CASE, Verdict.PASS)]
+    assert [(cell.case, cell.verdict) for cell in under.listed.shown] == [(CLOSE_CASE, Verdict.PASS)]
 
 
 def test_reasons_are_text_whatever_stands_in_them(sample: Sample) -> None:

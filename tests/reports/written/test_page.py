@@ -146,7 +146,7 @@ def test_filters_are_questions_with_more_than_one_answer(sample: Sample) -> None
 def test_cases_with_something_to_tell_stand_apart_from_quiet_ones(sample: Sample) -> None:
     report = sample.report(sample.judged(Verdict.FAIL, "lost"), sample.judged(case="ack/close-flushes"))
     under = cells(report)[RequirementId("resend.keeps-order")]
-    assert ([cell.case for cell in under.told.shown], [case.id for case in under.quiet.shown]) == (
+    assert ([cell.case for cell in under.listed.shown], [case.id for case in under.quiet.shown]) == (
         ["resend/cut-after-second-receipt"],
         ["ack/close-flushes"],
     )

@@ -122,7 +122,7 @@ class PublishRateHolds(_RateRule):
     """In any interval as many sends succeed as the rate of the topic allows, plus what was read ahead."""
 
     requirement = clauses.PUBLISH
-    counted = (Counted.TOLD,)
+    counted = (Counted.STORED,)
 
     def rates(self) -> Mapping[int, int]:
         return {one.topic: one.publish_rate for one in self.small.topics.values() if one.publish_rate > 0}
@@ -188,7 +188,7 @@ class FlowsAfterHeal(Rule):
         topics = {stream.topic for stream in self.small.streams.values()}
         mine = {topic for topic in topics if clauses.covers(self.small.subscriptions[sub], topic)}
         from_us = epoch.t_to or 0
-        return self._count(Counted.TOLD, mine, from_us, from_us + self.info.stall_us // 2)
+        return self._count(Counted.STORED, mine, from_us, from_us + self.info.stall_us // 2)
 
     def _got(self, sub: int, from_us: int, until_us: int) -> int:
         return sum(self._count(what, {sub}, from_us, until_us, whole=False) for what in (Counted.FIRST, Counted.AGAIN))

@@ -26,11 +26,11 @@ def chunking_restarts_at_first_chunk__not_delivered() -> str:
 
 def chunking_restarts_at_first_chunk__old_not_acked() -> str:
     chunks = [one for one in frames("MESSAGE", "b2c") if "chunk_id" in one["meta"]]
-    anew = [one for one in chunks if one["meta"]["chunk_id"] == 0][1]
+    restarted = [one for one in chunks if one["meta"]["chunk_id"] == 0][1]
     acked = [id[:2] for one in frames("ACK") for id in one.get("ids", ())]
-    old = [one["ids"][0][:2] for one in chunks if one["seq"] < anew["seq"]]
+    old = [one["ids"][0][:2] for one in chunks if one["seq"] < restarted["seq"]]
     kept = [id for id in old if id not in acked]
-    return f"the message started again at {anew['ids'][0][:2]}, and no ACK of the older {kept}" if kept else ""
+    return f"the message started again at {restarted['ids'][0][:2]}, and no ACK of the older {kept}" if kept else ""
 
 
 def chunking_assembles_by_uuid__not_delivered() -> str:

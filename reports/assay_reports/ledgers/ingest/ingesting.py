@@ -84,7 +84,7 @@ class Ingest:
         self._write_small(final=True)
         last = info or self._info
         if last.acking.mode is Acks.UNKNOWN and not any(one.state.broken for one in self._writers.values()):
-            # Nobody has said it beforehand; the rows do.
+            # It was not declared beforehand; the rows show it.
             mode = acks(individual=Said.ACK in self._said, cumulative=Said.ACK_UPTO in self._said)
             last = msgspec.structs.replace(last, acking=Acking(mode))
         if last is not self._info:

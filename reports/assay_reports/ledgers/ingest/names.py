@@ -208,7 +208,7 @@ class Names:
     def _subscription_row(self, name: str, number: int) -> rows.Subscription:
         one = self._declared_subscriptions.get(name)
         if one is None:
-            # Nobody has said what was promised to it.
+            # It was not declared what its subscription guarantees.
             return rows.Subscription(number, name, type="Shared", whole=0)
         return rows.Subscription(
             number,

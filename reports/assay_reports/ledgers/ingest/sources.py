@@ -31,8 +31,9 @@ class Writer:
         )
 
     def see_ends(self, killed: bool, owns: bool) -> None:
-        """Nobody writes any more. Half a block is normal at the end of the last file, and nothing at all in that of a
-        writer that was `killed`: it had not sent or got anything yet. What is stored has to be recorded to the end."""
+        """Note what is missing once no process writes any more. Half a block is normal at the end of the last file, and
+        nothing at all in that of a writer that was `killed`: it had not sent or got anything yet. What is stored has to
+        be recorded to the end."""
         self.sources.sort(key=lambda source: source.file.path.name)
         closed = self.state.closed
         for source in self.sources:

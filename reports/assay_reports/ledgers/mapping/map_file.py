@@ -41,7 +41,7 @@ class SubscriptionType(StrEnum):
 
 _Ms = msgspec.Meta(ge=0, le=MOST_YEARS * 365 * 86_400_000)
 _Count = Annotated[int, msgspec.Meta(ge=NONE, lt=1 << 31)]
-_Told = Annotated[str, msgspec.Meta(min_length=1)]
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -59,7 +59,7 @@ class Run(_Part, frozen=True):
     client_version: str = "unknown"
     broker: str = "unknown"
     broker_version: str = "unknown"
-    versions: dict[_Told, _Told] = msgspec.field(default_factory=dict)
+    versions: dict[_Text, _Text] = msgspec.field(default_factory=dict)
     order: Order = Order.PARTITION
     acks: Acks | None = None
     grace_ms: Annotated[int, _Ms] = 10_000

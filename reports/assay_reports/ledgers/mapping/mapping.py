@@ -107,7 +107,7 @@ class _Mapping:
         self._backwards = 0
         self._without_crc = 0
         self._last_t = 0
-        self.told = Mapped()
+        self.mapped = Mapped()
         self._info = _info(described, suite)
         create(ledger, self._info)
         self._parts = {
@@ -259,10 +259,10 @@ class _Mapping:
                             raise row
                         found.append(of(row))
                     except BadRowError as error:
-                        self.told.bad += 1
+                        self.mapped.bad += 1
                         self._unused[writer] += 1
-                        if len(self.told.named) < MAX_NAMED:
-                            self.told.named.append(f"{path}: row {number}: {error}")
+                        if len(self.mapped.named) < MAX_NAMED:
+                            self.mapped.named.append(f"{path}: row {number}: {error}")
                 if found:
                     yield found
         if seen:
@@ -309,9 +309,9 @@ class _Mapping:
     def finish(self) -> Mapped:
         for parts in self._parts.values():
             parts.close()
-        self.told.rows = {table: parts.rows for table, parts in self._parts.items()}
-        if not any(self.told.rows.values()):
-            first = f"; the first one: {self.told.named[0]}" if self.told.named else ""
+        self.mapped.rows = {table: parts.rows for table, parts in self._parts.items()}
+        if not any(self.mapped.rows.values()):
+            first = f"; the first one: {self.mapped.named[0]}" if self.mapped.named else ""
             raise UsageError(f"{self._where}: none of the rows that it names can be used{first}")
         self._see_clocks()
         write_smalls(self._ledger, self._small())
@@ -319,23 +319,23 @@ class _Mapping:
         info = msgspec.structs.replace(self._info, ended_unix_ms=ended)
         if self._backwards:
             info = msgspec.structs.replace(info, order=Order.NONE)
-            self.told.notes.append(
+            self.mapped.notes.append(
                 f"{self._backwards} rows of consumers stand behind later ones, so order is not judged: logs have to be "
                 "in the order in which each consumer got its messages"
             )
         if self._without_crc:
             info = msgspec.structs.replace(info, checksums=False)
-            self.told.notes.append(
+            self.mapped.notes.append(
                 f"{self._without_crc} rows have no crc: whether payloads changed is judged only if all rows of both "
                 "logs have one"
             )
         write_info(self._ledger, info)
-        return self.told
+        return self.mapped
 
     def _see_clocks(self) -> None:
         if NONE != self._clock_error_us < self._early_us:
             self._clock_error_us = NONE
-            self.told.notes.append(
+            self.mapped.notes.append(
                 f"a message was delivered {self._early_us / 1e6:.3f} s before it was sent, which is more than "
                 "run.clock_error_ms: the clocks are not believed, and no bound of time is judged by them"
             )

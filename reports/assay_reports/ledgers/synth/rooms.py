@@ -38,7 +38,7 @@ def keys_stay(world: World, q: int) -> bool:
 
 
 def calm(world: World, q: int) -> int:
-    """Behind how many faults a round was delivered; or that it was in one, or shortly behind it."""
+    """Return after how many faults a round was delivered; or that it was during one, or shortly after it."""
     t = int(world.delivered_at(0, q))
     if any(t_from <= t <= t_to + GRACE_US for t_from, t_to in EPOCHS_US):
         return len(EPOCHS_US) + 1

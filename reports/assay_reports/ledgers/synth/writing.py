@@ -31,7 +31,7 @@ _WHOLE = 1 << 62
 def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, int], None]) -> None:
     """Write the ledger of the plan. `say(done, of)` is called with the number of parts.
 
-    What a killed run of the same plan left is gone on with; UsageError when the folder holds anything else.
+    Continues what a killed run of the same plan left. Raises UsageError when the folder holds anything else.
     """
     _begin(plan, ledger, suite)
     todo = [number for number in range(plan.parts) if not _is_made(plan, ledger, number)]
