@@ -17,11 +17,10 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 STILL = frozenset(
     {
-        "Buried",
         "Crew",
         "Errand",
         "Foresight",
-        "_buries",
+        "_burying",
         "_harmed",
         "_is_told_by_a_torn_chunk",
         "_kind_told",
@@ -31,6 +30,7 @@ STILL = frozenset(
         "_told_apart",
         "_told_of",
         "batching_key_based_order__id_told_before",
+        "buried",
         "buries",
         "crews",
         "foresight",
