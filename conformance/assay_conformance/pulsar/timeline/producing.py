@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from assay_conformance.judging.certainty import UnknownError
+from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Completion, Ended, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.consuming import Consuming
@@ -69,6 +70,12 @@ class Producing(Consuming):
     def burst(self) -> frozenset[int]:
         """Handles of producers with messages that the history only counts."""
         return frozenset(self._tracker.lines.burst)
+
+    def topic_of(self, handle: int) -> Topic | None:
+        """The topology's topic that a producer was opened on."""
+        opening, topology = self._tracker.lines.openings.get(handle), self.view.case.topology
+        first = topology.topics[0].name
+        return topology.named(first if opening is None else opening.args.get("topic", first))
 
     @cached_property
     def batches(self) -> list[Unit]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from tests.conformance.pulsar.ordering._histories import three
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.model.verdict import Grade
-from assay_conformance.pulsar.checks.ordering.callbacks_in_send_order import CallbacksInSendOrder
+from assay_conformance.pulsar.checks.ordering.callbacks_in_send_order import callbacks_in_send_order
 
 
-def _callbacks(*numbers: int) -> CallbacksInSendOrder:
+def _callbacks(*numbers: int) -> Check:
     story = Script()
     three(story)
     for number in numbers:
         story.receipt(number)
     for number in numbers:
         story.ok(number)
-    return trial(CallbacksInSendOrder, story.done())
+    return trial(callbacks_in_send_order, story.done())
 
 
 def test_callbacks_in_send_order_are_accepted() -> None:
@@ -37,7 +38,7 @@ def test_send_refused_on_the_spot_may_overtake() -> None:
     story.fail(2, ErrorClass.QUEUE_FULL)
     story.ok(0)
     story.ok(1)
-    assert trial(CallbacksInSendOrder, story.done()).findings == []
+    assert trial(callbacks_in_send_order, story.done()).findings == []
 
 
 def test_time_out_of_an_older_send_after_a_younger_success_is_found() -> None:
@@ -45,7 +46,7 @@ def test_time_out_of_an_older_send_after_a_younger_success_is_found() -> None:
     three(story)
     story.ok(1)
     story.unknown(0)
-    assert [f.code for f in trial(CallbacksInSendOrder, story.done()).findings] == ["callback-out-of-order"]
+    assert [f.code for f in trial(callbacks_in_send_order, story.done()).findings] == ["callback-out-of-order"]
 
 
 def test_sends_one_after_the_other_do_not_exercise_callback_order() -> None:
@@ -54,4 +55,4 @@ def test_sends_one_after_the_other_do_not_exercise_callback_order() -> None:
     for number in range(3):
         story.send(number)
         story.ok(number)
-    assert trial(CallbacksInSendOrder, story.done()).exercised == 0
+    assert trial(callbacks_in_send_order, story.done()).exercised == 0

@@ -5,18 +5,19 @@ from __future__ import annotations
 from tests.conformance.pulsar._torn_streams import codes_found, sent
 from tests.conformance.pulsar.ordering._histories import three
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.event import Fate, Meta, Sides
-from assay_conformance.pulsar.checks.ordering.receipts_in_send_order import ReceiptsInSendOrder
+from assay_conformance.pulsar.checks.ordering.receipts_in_send_order import receipts_in_send_order
 
 
-def _receipts(*receipts: int) -> ReceiptsInSendOrder:
+def _receipts(*receipts: int) -> Check:
     story = Script()
     three(story)
     for number in receipts:
         story.receipt(number)
-    return trial(ReceiptsInSendOrder, story.done())
+    return trial(receipts_in_send_order, story.done())
 
 
 def test_receipts_in_send_order_are_accepted() -> None:
@@ -32,7 +33,7 @@ def test_of_two_messages_with_one_id_either_may_have_been_answered_first() -> No
     story.receipt(0, id=DUPLICATE)
     story.receipt(0)
     story.receipt(3)
-    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+    assert trial(receipts_in_send_order, story.done()).findings == []
 
 
 def test_receipt_out_of_order_is_found() -> None:
@@ -45,7 +46,7 @@ def test_receipt_of_a_duplicate_may_overtake() -> None:
     story.receipt(2, id=DUPLICATE)
     story.receipt(0)
     story.receipt(1)
-    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+    assert trial(receipts_in_send_order, story.done()).findings == []
 
 
 def test_receipts_of_a_resend_on_the_same_connection_are_not_told_apart() -> None:
@@ -56,7 +57,7 @@ def test_receipts_of_a_resend_on_the_same_connection_are_not_told_apart() -> Non
     story.receipt(1)
     story.receipt(2)
     story.receipt(0)
-    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+    assert trial(receipts_in_send_order, story.done()).findings == []
 
 
 def test_receipts_that_the_client_alone_saw_reordered_are_not_the_brokers() -> None:
@@ -65,7 +66,7 @@ def test_receipts_that_the_client_alone_saw_reordered_are_not_the_brokers() -> N
     story.receipt(0, sides=Sides.SENDER)
     story.receipt(1)
     story.receipt(0, sides=Sides.RECEIVER)
-    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+    assert trial(receipts_in_send_order, story.done()).findings == []
 
 
 def test_sends_that_wait_for_a_new_session_are_of_the_old_one_where_they_arrive() -> None:
@@ -77,7 +78,7 @@ def test_sends_that_wait_for_a_new_session_are_of_the_old_one_where_they_arrive(
     for number in (0, 1):
         story.send_frame(number)
         story.receipt(number)
-    assert codes_found(ReceiptsInSendOrder, story) == []
+    assert codes_found(receipts_in_send_order, story) == []
 
 
 def test_refusal_of_a_chunk_that_was_overtaken_does_not_tell_which_chunks_are_answered_later() -> None:
@@ -89,4 +90,4 @@ def test_refusal_of_a_chunk_that_was_overtaken_does_not_tell_which_chunks_are_an
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
     story.receipt(0)
     story.receipt(1)
-    assert codes_found(ReceiptsInSendOrder, story) == []
+    assert codes_found(receipts_in_send_order, story) == []

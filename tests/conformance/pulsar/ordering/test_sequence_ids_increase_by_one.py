@@ -5,19 +5,20 @@ from __future__ import annotations
 import pytest
 from tests.conformance.pulsar.ordering._histories import three
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass, Fate, Member
-from assay_conformance.pulsar.checks.ordering.sequence_ids_increase_by_one import SequenceIdsIncreaseByOne
+from assay_conformance.pulsar.checks.ordering.sequence_ids_increase_by_one import sequence_ids_increase_by_one
 
 
-def _ids(*ids: int, **send: int) -> SequenceIdsIncreaseByOne:
+def _ids(*ids: int, **send: int) -> Check:
     story = Script()
     story.producer()
     for number, sequence_id in enumerate(ids):
         story.send(number, **send)
         story.send_frame(number, sequence_id=sequence_id)
-    return trial(SequenceIdsIncreaseByOne, story.done())
+    return trial(sequence_ids_increase_by_one, story.done())
 
 
 def test_ids_in_steps_of_one_are_accepted() -> None:
@@ -32,7 +33,7 @@ def test_ids_are_sorted_by_key_where_there_are_batches(batching: bool, codes: li
     for number, sequence_id in enumerate((1, 0)):
         story.send(number)
         story.send_frame(number, sequence_id=sequence_id)
-    assert [finding.code for finding in trial(SequenceIdsIncreaseByOne, story.done()).findings] == codes
+    assert [finding.code for finding in trial(sequence_ids_increase_by_one, story.done()).findings] == codes
 
 
 def test_skipped_id_is_found() -> None:
@@ -54,7 +55,7 @@ def test_batch_takes_one_id_for_each_message() -> None:
         story.send(number)
     story.send_frame(0, 1, 2)
     story.send_frame(3)
-    assert trial(SequenceIdsIncreaseByOne, story.done()).findings == []
+    assert trial(sequence_ids_increase_by_one, story.done()).findings == []
 
 
 def test_ids_of_messages_that_overtook_a_batch_are_not_missing_behind_it() -> None:
@@ -66,10 +67,10 @@ def test_ids_of_messages_that_overtook_a_batch_are_not_missing_behind_it() -> No
     story.send_frame(2, sequence_id=2)
     story.send_frame(0, 3, sequence_id=0)
     story.send_frame(4, sequence_id=4)
-    assert trial(SequenceIdsIncreaseByOne, story.done()).findings == []
+    assert trial(sequence_ids_increase_by_one, story.done()).findings == []
 
 
-def _unnumbered(*ids: int, fail: int | None = None, fate: Fate = Fate.PASSED) -> SequenceIdsIncreaseByOne:
+def _unnumbered(*ids: int, fail: int | None = None, fate: Fate = Fate.PASSED) -> Check:
     """Messages too small for an identity; `fail`: one more is asked for, and fails, before this one."""
     story = Script()
     story.producer()
@@ -81,7 +82,7 @@ def _unnumbered(*ids: int, fail: int | None = None, fate: Fate = Fate.PASSED) ->
         story.send_frame(number, sequence_id=sequence_id, members=members, unit=number, size=3, fate=fate)
         story.receipt(sequence_id)
         story.ok(number)
-    return trial(SequenceIdsIncreaseByOne, story.done())
+    return trial(sequence_ids_increase_by_one, story.done())
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_message_that_never_left_may_have_taken_an_id() -> None:
         story.send_frame(0)
         story.fail(1, ErrorClass.TOO_LARGE)
         story.send_frame(2, sequence_id=next_id)
-        assert trial(SequenceIdsIncreaseByOne, story.done()).findings == []
+        assert trial(sequence_ids_increase_by_one, story.done()).findings == []
 
 
 def test_resend_is_no_reuse() -> None:
@@ -121,7 +122,7 @@ def test_resend_is_no_reuse() -> None:
     story.producer_again(1)
     story.send_frame(1, conn=1)
     story.send_frame(2, conn=1)
-    assert trial(SequenceIdsIncreaseByOne, story.done()).findings == []
+    assert trial(sequence_ids_increase_by_one, story.done()).findings == []
 
 
 def test_id_taken_by_another_copy_leaves_no_gap() -> None:
@@ -130,4 +131,4 @@ def test_id_taken_by_another_copy_leaves_no_gap() -> None:
     story.send_frame(2, sequence_id=3)
     story.send(3)
     story.send_frame(3, sequence_id=4)
-    assert trial(SequenceIdsIncreaseByOne, story.done()).findings == []
+    assert trial(sequence_ids_increase_by_one, story.done()).findings == []

@@ -7,11 +7,11 @@ import pytest
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.checks.seek.one_at_a_time import OneAtATime
+from assay_conformance.pulsar.checks.seek.one_at_a_time import one_at_a_time
 
 
 def _judged(story: Script) -> tuple[list[str], int]:
-    said = trial(OneAtATime, story.done())
+    said = trial(one_at_a_time, story.done())
     return [finding.code for finding in said.findings], said.exercised
 
 

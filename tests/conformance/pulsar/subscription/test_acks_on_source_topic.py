@@ -6,7 +6,7 @@ from tests.conformance.pulsar.subscription._patterns import FULL
 
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script, entry_id
-from assay_conformance.pulsar.checks.subscription.acks_on_source_topic import AcksOnSourceTopic
+from assay_conformance.pulsar.checks.subscription.acks_on_source_topic import acks_on_source_topic
 
 
 def _acknowledging(*acks: tuple[int, int], cumulative: bool = False, both: bool = False) -> tuple[list[str], int]:
@@ -27,7 +27,7 @@ def _acknowledging(*acks: tuple[int, int], cumulative: bool = False, both: bool 
             ids=(entry_id(entry),),
             ack_type="Cumulative" if cumulative else "Individual",
         )
-    said = trial(AcksOnSourceTopic, story.done(), ANY_CASE)
+    said = trial(acks_on_source_topic, story.done(), ANY_CASE)
     return [finding.code for finding in said.findings], said.exercised
 
 

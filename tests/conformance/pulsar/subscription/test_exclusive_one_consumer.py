@@ -7,7 +7,7 @@ from typing import Any
 from tests.conformance.pulsar._shared_subscription import FIRST, SECOND, said, two
 
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.subscription.exclusive_one_consumer import ExclusiveOneConsumer
+from assay_conformance.pulsar.checks.subscription.exclusive_one_consumer import exclusive_one_consumer
 
 
 def _second(answer: str, **fields: Any) -> Script:
@@ -21,15 +21,15 @@ def _second(answer: str, **fields: Any) -> Script:
 
 
 def test_second_exclusive_consumer_that_is_refused_is_accepted() -> None:
-    assert said(ExclusiveOneConsumer, _second("ERROR", error="ConsumerBusy")) == ([], 1)
+    assert said(exclusive_one_consumer, _second("ERROR", error="ConsumerBusy")) == ([], 1)
 
 
 def test_second_exclusive_consumer_that_is_let_in_is_found() -> None:
-    assert said(ExclusiveOneConsumer, _second("SUCCESS"))[0] == ["second-admitted"]
+    assert said(exclusive_one_consumer, _second("SUCCESS"))[0] == ["second-admitted"]
 
 
 def test_another_error_proves_nothing() -> None:
-    assert said(ExclusiveOneConsumer, _second("ERROR", error="ServiceNotReady")) == ([], 0)
+    assert said(exclusive_one_consumer, _second("ERROR", error="ServiceNotReady")) == ([], 0)
 
 
 def test_consumer_in_place_of_one_whose_connection_ended_is_accepted() -> None:
@@ -37,8 +37,8 @@ def test_consumer_in_place_of_one_whose_connection_ended_is_accepted() -> None:
     story.consumer(FIRST)
     story.cut(0)
     story.consumer(SECOND, conn=1)
-    assert said(ExclusiveOneConsumer, story) == ([], 0)
+    assert said(exclusive_one_consumer, story) == ([], 0)
 
 
 def test_second_shared_consumer_is_no_matter_of_this() -> None:
-    assert said(ExclusiveOneConsumer, two("Shared")) == ([], 0)
+    assert said(exclusive_one_consumer, two("Shared")) == ([], 0)

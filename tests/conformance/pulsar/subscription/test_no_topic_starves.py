@@ -10,7 +10,7 @@ from tests.conformance.pulsar.subscription._patterns import FULL
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Member
-from assay_conformance.pulsar.checks.subscription.no_topic_starves import NoTopicStarves
+from assay_conformance.pulsar.checks.subscription.no_topic_starves import no_topic_starves
 
 
 def _merging(*order: int, again: int | None = None, batch: int = 1, conn: int = 0) -> tuple[list[str], int]:
@@ -36,7 +36,7 @@ def _merging(*order: int, again: int | None = None, batch: int = 1, conn: int = 
         if number == again:
             story.message(number, entry=0, consumer_id=1)
         story.received(number, topic=FULL["news-a" if number else "sports"])
-    said = trial(NoTopicStarves, story.done(), facts=client(receiver_queue_size=5))
+    said = trial(no_topic_starves, story.done(), facts=client(receiver_queue_size=5))
     return [finding.code for finding in said.findings], said.exercised
 
 

@@ -10,7 +10,7 @@ from assay_conformance.checks.trial import ANY_CASE
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.event import MessageId
-from assay_conformance.pulsar.checks.subscription.resumes_at_first_unacked import ResumesAtFirstUnacked
+from assay_conformance.pulsar.checks.subscription.resumes_at_first_unacked import resumes_at_first_unacked
 
 
 def _resumed(*gets: int, durable: bool = True) -> Script:
@@ -30,15 +30,15 @@ def _resumed(*gets: int, durable: bool = True) -> Script:
 
 
 def test_going_on_at_the_first_unacked_is_accepted() -> None:
-    assert said(ResumesAtFirstUnacked, _resumed(2, 3, 4)) == ([], 1)
+    assert said(resumes_at_first_unacked, _resumed(2, 3, 4)) == ([], 1)
 
 
 def test_passing_over_the_unacked_is_found() -> None:
-    assert "passed-over" in said(ResumesAtFirstUnacked, _resumed(4))[0]
+    assert "passed-over" in said(resumes_at_first_unacked, _resumed(4))[0]
 
 
 def test_starting_over_is_found() -> None:
-    assert said(ResumesAtFirstUnacked, _resumed(0, 1, 2))[0] == ["acked-again"]
+    assert said(resumes_at_first_unacked, _resumed(0, 1, 2))[0] == ["acked-again"]
 
 
 @pytest.mark.parametrize(("pause_ms", "codes"), [(20, []), (300, ["acked-again"])])
@@ -51,7 +51,7 @@ def test_acknowledgement_that_crosses_an_unload_may_be_lost_in_it(pause_ms: int,
     story.after(pause_ms).down("CLOSE_CONSUMER", consumer_id=0)
     story.subscribed()
     story.message(0)
-    assert said(ResumesAtFirstUnacked, story)[0] == codes
+    assert said(resumes_at_first_unacked, story)[0] == codes
 
 
 @pytest.mark.parametrize(("pause_ms", "codes"), [(0, []), (250, ["acked-again"])])
@@ -68,7 +68,7 @@ def test_ack_of_before_may_come_while_the_first_permits_are_served(pause_ms: int
     story.flow(10, conn=1)
     story.ack_frame(0, conn=1)
     story.after(pause_ms).message(0, conn=1)
-    assert said(ResumesAtFirstUnacked, story) == (codes, 1)
+    assert said(resumes_at_first_unacked, story) == (codes, 1)
 
 
 def test_ack_ahead_of_the_answer_to_subscribe_may_settle_what_it_names() -> None:
@@ -83,7 +83,7 @@ def test_ack_ahead_of_the_answer_to_subscribe_may_settle_what_it_names() -> None
     story.ack_frame(0)
     story.down("SUCCESS", 0, request_id=asked.request_id)
     story.message(1)
-    assert said(ResumesAtFirstUnacked, story)[0] == []
+    assert said(resumes_at_first_unacked, story)[0] == []
 
 
 def test_ack_that_crosses_the_close_of_its_consumer_settles_nothing() -> None:
@@ -95,16 +95,16 @@ def test_ack_that_crosses_the_close_of_its_consumer_settles_nothing() -> None:
     story.ack_frame(0)
     story.subscribed(0)
     story.message(0)
-    assert said(ResumesAtFirstUnacked, story)[0] == []
+    assert said(resumes_at_first_unacked, story)[0] == []
 
 
 def test_broker_that_died_may_have_lost_acks() -> None:
     case = msgspec.structs.replace(ANY_CASE, steps=(Step(Who.BROKER, "restart"),))
-    assert said(ResumesAtFirstUnacked, _resumed(0, 1, 2), case) == ([], 1)
+    assert said(resumes_at_first_unacked, _resumed(0, 1, 2), case) == ([], 1)
 
 
 def test_reader_starts_where_it_likes() -> None:
-    assert said(ResumesAtFirstUnacked, _resumed(0, durable=False)) == ([], 0)
+    assert said(resumes_at_first_unacked, _resumed(0, durable=False)) == ([], 0)
 
 
 def test_acknowledgement_that_crosses_the_end_of_its_consumer_settles_nothing() -> None:
@@ -115,7 +115,7 @@ def test_acknowledgement_that_crosses_the_end_of_its_consumer_settles_nothing() 
     story.ack_frame(0)
     story.subscribed(0)
     story.message(0)
-    assert said(ResumesAtFirstUnacked, story) == ([], 1)
+    assert said(resumes_at_first_unacked, story) == ([], 1)
 
 
 def test_subscription_that_was_moved_starts_elsewhere() -> None:
@@ -127,4 +127,4 @@ def test_subscription_that_was_moved_starts_elsewhere() -> None:
     story.down("CLOSE_CONSUMER", 0, consumer_id=0)
     story.subscribed(0)
     story.message(3)
-    assert said(ResumesAtFirstUnacked, story) == ([], 0)
+    assert said(resumes_at_first_unacked, story) == ([], 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.checks.base import View
-from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Completion, ErrorClass, Invoke
 from assay_conformance.pulsar.timeline import MS, Send, Timeline
 
@@ -18,13 +17,6 @@ def refused_sends(timeline: Timeline) -> list[Completion]:
     """Sends that a full queue refused, also those that an agent says ended well."""
     ends = (end for end in timeline.events.completions("send") if end.handle is not None)
     return [end for end in ends if end.error is ErrorClass.QUEUE_FULL]
-
-
-def topic_of(timeline: Timeline, handle: int) -> Topic | None:
-    """The topology's topic that a producer was opened on."""
-    opening, topology = timeline.openings.get(handle), timeline.view.case.topology
-    first = topology.topics[0].name
-    return topology.named(first if opening is None else opening.args.get("topic", first))
 
 
 def held(timeline: Timeline, handle: int, call: Invoke) -> list[Send]:

@@ -10,7 +10,6 @@ from assay_conformance.pulsar.checks.flow._full_queue import (
     held,
     memory_surely_fits,
     refused_sends,
-    topic_of,
 )
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
@@ -32,7 +31,7 @@ def _is_right(timeline: Timeline, refusal: Completion) -> Says:
         yield breach("refused-instead-of-blocking", text, call, refusal)
         return
     yield Exercised(refusal)
-    topic, configured = topic_of(timeline, handle), view.producer_setting(handle, "max_pending_messages")
+    topic, configured = timeline.topic_of(handle), view.producer_setting(handle, "max_pending_messages")
     if topic is None or topic.partitions or view.producer_setting(handle, "chunking") or handle in timeline.bursts:
         return
     limit = DEFAULT_MAX_PENDING if configured is None else int(configured)

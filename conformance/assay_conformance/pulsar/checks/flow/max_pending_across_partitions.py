@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion
-from assay_conformance.pulsar.checks.flow._full_queue import held, refused_sends, topic_of
+from assay_conformance.pulsar.checks.flow._full_queue import held, refused_sends
 from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, each, ms
 
 
@@ -41,7 +41,7 @@ def _share(timeline: Timeline, handle: int) -> int:
     """What a partition of this producer's topic may have; 0 where no limit is shared."""
     setting = timeline.view.producer_setting
     across, own = setting(handle, "max_pending_across_partitions"), setting(handle, "max_pending_messages")
-    topic = topic_of(timeline, handle) if across else None
+    topic = timeline.topic_of(handle) if across else None
     share = int(across or 0) // topic.partitions if topic is not None and topic.partitions else 0
     if any(step.verb == "grow" for step in timeline.view.case.steps):
         return 0

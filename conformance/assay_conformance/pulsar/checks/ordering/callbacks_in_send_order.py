@@ -4,67 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.holdings import topic_of
-from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
-
-_OK = Outcome.OK
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class CallbacksInSendOrder(Check):
-    """Completions of one producer's sends come in call order, by the order in which the agent wrote them in callbacks.
+def _through_the_queue(timeline: Timeline) -> Iterator[list[Completion]]:
+    """Of each producer, how its sends ended, in order."""
+    found: dict[int, list[Completion]] = {}
+    for end in timeline.ends("send"):
+        if end.handle is not None and (end.outcome is Outcome.OK or end.error is ErrorClass.TIMEOUT):
+            found.setdefault(end.handle, []).append(end)
+    return (ends for handle, ends in found.items() if _is_ordered(timeline, handle))
+
+
+def _is_ordered(timeline: Timeline, handle: int) -> bool:
+    topic = timeline.topic_of(handle)
+    by_key = timeline.view.producer_setting(handle, "batching_type") == "key_based"
+    return topic is not None and not topic.partitions and not by_key
+
+
+@check("ordering.callbacks-in-send-order", of=_through_the_queue)
+def callbacks_in_send_order(timeline: Timeline, ends: list[Completion]) -> Says:
+    """ordering.callbacks-in-send-order: completions of one producer's sends come in call order, by the order in which
+    the agent wrote them in callbacks.
 
     Judged are sends that went through the queue: those with a receipt, and those that timed out. A send that fails at
     once may overtake. Each partition has a producer of its own.
     """
-
-    requirement = RequirementId("ordering.callbacks-in-send-order")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._furthest: dict[int, tuple[Operation, Completion]] = {}
-        self._judged: dict[int, bool] = {}
-
-    @on(Completion, "send")
-    def completion(self, event: Completion) -> None:
-        handle = event.handle
-        if handle is None or not self._judges(handle):
-            return
-        if event.outcome is not _OK and event.error is not ErrorClass.TIMEOUT:
-            return
-        operation = self.tracker.operations[event.op]
-        if operation.completion is not event:
-            return
-        before = self._furthest.get(handle)
-        if before is None:
-            self._furthest[handle] = (operation, event)
-            return
-        number, furthest = operation.invoke.number or 0, before[0].invoke.number or 0
+    before = ends[0]
+    for end in ends[1:]:
+        number, furthest = timeline.number(end), timeline.number(before)
         if number < furthest:
-            self.breach(
+            yield breach(
                 "callback-out-of-order",
-                f"producer {handle}: message {number} was sent before message {furthest}; expected its send to "
-                f"complete first; it completed at {ms(event.t_ns)}, and that of message {furthest} at "
-                f"{ms(before[1].t_ns)}",
-                *self._frames(handle, furthest, number),
-                before[1],
-                event,
+                f"producer {end.handle}: message {number} was sent before message {furthest}; expected its send to "
+                f"complete first; it completed at {ms(end.t_ns)}, and that of message {furthest} at {ms(before.t_ns)}",
+                *(_first_send(timeline, one, end) for one in (before, end)),
+                before,
+                end,
             )
-            return
-        if operation.invoke.seq < before[1].seq:
-            self.exercise(event)
-        self._furthest[handle] = (operation, event)
+            continue
+        if timeline.call(end).seq < before.seq:
+            yield Exercised(end)
+        before = end
 
-    def _frames(self, handle: int, *numbers: int) -> Iterator[Frame]:
-        for number in numbers:
-            if (unit := self.tracker.lines.by_message.get((handle, number))) is not None:
-                yield unit.first
 
-    def _judges(self, handle: int) -> bool:
-        if handle not in self._judged:
-            topic = topic_of(self, handle)
-            by_key = self.view.producer_setting(handle, "batching_type") == "key_based"
-            self._judged[handle] = topic is not None and not topic.partitions and not by_key
-        return self._judged[handle]
+def _first_send(timeline: Timeline, end: Completion, by: Completion) -> Frame | None:
+    send = timeline.send(end.handle or 0, timeline.number(end))
+    unit = None if send is None else timeline.unit_with(send)
+    return unit.first if unit is not None and unit.first.seq < by.seq else None

@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class ReceiptsInSendOrder(Check):
-    """On each producer session receipts leave the broker in the order in which their SENDs reached it.
+@check("ordering.receipts-in-send-order")
+def receipts_in_send_order(timeline: Timeline) -> Says:
+    """ordering.receipts-in-send-order: on each producer session receipts leave the broker in the order in which their
+    SENDs reached it.
 
     The receipt of a duplicate and an error are sent without storing, and may overtake. Where a sequence id is pending
     twice it is unknown which SEND a receipt is for, and it is not judged.
     """
+    sessions: dict[tuple[int, int | None], _Arrived] = {}
+    for frame in timeline.events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR"):
+        place = (frame.conn, frame.producer_id)
+        if frame.producer_id is None:
+            continue
+        if frame.command == "PRODUCER" and frame.to_receiver:
+            sessions.pop(place, None)
+        elif frame.command == "SEND" and frame.to_receiver:
+            sessions.setdefault(place, _Arrived()).add(frame)
+        elif frame.command in ("SEND_RECEIPT", "SEND_ERROR") and frame.from_sender and place in sessions:
+            yield from _answered(sessions[place], frame)
 
-    requirement = RequirementId("ordering.receipts-in-send-order")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._arrived: dict[tuple[int, int], _Arrived] = {}
-
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        if event.to_receiver and event.producer_id is not None:
-            self._arrived.pop((event.conn, event.producer_id), None)
-
-    @on(Frame, "SEND", seen=CAME)
-    def send(self, event: Frame) -> None:
-        if event.producer_id is not None:
-            key = (event.conn, event.producer_id)
-            arrived = self._arrived.get(key)
-            if arrived is None:
-                arrived = self._arrived[key] = _Arrived()
-            arrived.add(event)
-
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR", seen=LEFT)
-    def answer(self, event: Frame) -> None:
-        if event.producer_id is None:
-            return
-        arrived = self._arrived.get((event.conn, event.producer_id))
-        place = None if arrived is None else arrived.answered(event)
-        if arrived is None or place is None or event.command == "SEND_ERROR" or is_duplicate(event):
-            return
-        if arrived.outstanding:
-            self.exercise(event)
-        if place < arrived.furthest and arrived.furthest_receipt is not None:
-            self.breach(
-                "receipt-out-of-order",
-                f"the broker answered sequence id {event.sequence_id} on connection {event.conn} at {ms(event.t_ns)}; "
-                f"expected its answer before that to sequence id {arrived.furthest_receipt.sequence_id}, whose SEND "
-                f"arrived later and was answered at {ms(arrived.furthest_receipt.t_ns)}",
-                arrived.furthest_receipt,
-                event,
-            )
-        else:
-            arrived.furthest, arrived.furthest_receipt = place, event
+def _answered(arrived: _Arrived, answer: Frame) -> Says:
+    place, before = arrived.answered(answer), arrived.furthest_receipt
+    if place is None or answer.command == "SEND_ERROR" or is_duplicate(answer):
+        return
+    if arrived.outstanding:
+        yield Exercised(answer)
+    if place < arrived.furthest and before is not None:
+        yield breach(
+            "receipt-out-of-order",
+            f"the broker answered sequence id {answer.sequence_id} on connection {answer.conn} at {ms(answer.t_ns)}; "
+            f"expected its answer before that to sequence id {before.sequence_id}, whose SEND arrived later and was "
+            f"answered at {ms(before.t_ns)}",
+            before,
+            answer,
+        )
+    else:
+        arrived.furthest, arrived.furthest_receipt = place, answer
 
 
 class _Arrived:

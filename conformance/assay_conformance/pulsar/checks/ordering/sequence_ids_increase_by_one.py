@@ -1,17 +1,19 @@
-"""Sequence ids that a client assigns itself increase by one from message to message."""
+"""ordering.sequence-ids-increase-by-one"""
 
 from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
+from collections.abc import Iterator
 
-from assay_conformance.checks.base import Check, ms
-from assay_conformance.checks.lines import Line, Unit, last_id
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.lines import last_id
+from assay_conformance.pulsar.timeline import Breach, Exercised, Producer, Says, Timeline, Unit, breach, check, each, ms
 
 
-class SequenceIdsIncreaseByOne(Check):
-    """Between message a and message b of a producer the ids differ by 1 to b - a: by exactly 1 where b is the next.
+@check("ordering.sequence-ids-increase-by-one")
+def sequence_ids_increase_by_one(timeline: Timeline) -> Says:
+    """ordering.sequence-ids-increase-by-one: between message a and message b of a producer the ids differ by 1 to
+    b - a: by exactly 1 where b is the next.
 
     Messages in between that never left (refused, timed out, or routed to another partition) may have taken an id or
     not; one that left together with an earlier message has taken one, too. Not judged are ids that the application
@@ -21,84 +23,81 @@ class SequenceIdsIncreaseByOne(Check):
     each has a greater id than the one before, and skips no more ids than there were send calls whose messages have not
     left.
     """
+    judged = [*_with_own_ids(timeline)]
+    yield from each(judged, _numbered)
+    yield from each(judged, _unnumbered, timeline)
 
-    requirement = RequirementId("ordering.sequence-ids-increase-by-one")
-    skips_plain = True
 
-    def finish(self) -> None:
-        for line in self.tracker.lines.all:
-            if self._judges(line):
-                self._judge(line)
+def _with_own_ids(timeline: Timeline) -> Iterator[Producer]:
+    setting = timeline.view.producer_setting
+    for producer in timeline.producers:
+        handle = producer.handle
+        if handle is None or timeline.chooses_ids(producer):
+            continue
+        if setting(handle, "batching_type") != "key_based" or setting(handle, "batching") is False:
+            yield producer
 
-    def _judges(self, line: Line) -> bool:
-        if line.handle is None or line.handle in self.tracker.foresight.explicit:
-            return False
-        by_key = self.view.producer_setting(line.handle, "batching_type") == "key_based"
-        return not by_key or self.view.producer_setting(line.handle, "batching") is False
 
-    def _judge(self, line: Line) -> None:
-        taken = {frame.sequence_id or 0 for unit in line.units for _, frame in unit.sends[1:]}
-        for earlier, later in itertools.pairwise(unit for unit in line.units if unit.numbers):
-            if earlier.numbers[-1] >= later.numbers[0] or _is_overtaken(earlier):
-                continue  # Resent in other batches, or out of order: judged by other requirements.
-            between = later.numbers[0] - earlier.numbers[-1]
-            step = later.sequence_id - last_id(earlier)
-            if between == 1:
-                self.exercise(later.first)
-            if step < 1:
-                self._breach("id-reused", earlier, later, "a greater id")
-            elif step > between and step > between + sum(last_id(earlier) < id < later.sequence_id for id in taken):
-                self._breach("id-skipped", earlier, later, f"{last_id(earlier) + 1}")
-
-        if self._judges_unnumbered(line):
-            self._judge_unnumbered(line)
-
-    def _judges_unnumbered(self, line: Line) -> bool:
-        """Whether every SEND can be matched with its send calls, and no message may overtake a batch."""
-        lines, handle = self.tracker.lines, line.handle or 0
-        if handle in lines.foresight.unsure | lines.torn_sends | lines.forged_sends | lines.burst:
-            return False
-        sends = self.tracker.sends.get(handle, ())
-        return not any({"deliver_at_ms", "deliver_after_ms"} & send.invoke.args.keys() for send in sends)
-
-    def _judge_unnumbered(self, line: Line) -> None:
-        asked = [send.invoke.seq for send in self.tracker.sends.get(line.handle or 0, ())]
-        left = 0
-        earlier: Unit | None = None
-        for later in line.units:
-            meta = later.first.meta
-            left += later.first.messages if meta is None or not meta.chunk_id else 0
-            if meta is None or meta.chunk_id is not None:
-                earlier = None
-                continue
-            if earlier is not None and not (earlier.numbers and later.numbers) and _on_one_session(earlier, later):
-                self._compare(earlier, later, bisect_left(asked, later.first.seq) - left)
-            earlier = later
-
-    def _compare(self, earlier: Unit, later: Unit, spare: int) -> None:
-        """`spare`: number of messages that may have taken an id and have not left."""
-        last = earlier.sequence_id + earlier.first.messages - 1
+def _numbered(producer: Producer) -> Says:
+    taken = {frame.sequence_id or 0 for unit in producer.units for _, frame in unit.sends[1:]}
+    for earlier, later in itertools.pairwise(unit for unit in producer.units if unit.numbers):
+        if earlier.numbers[-1] >= later.numbers[0] or _is_overtaken(earlier):
+            continue  # Resent in other batches, or out of order: judged by other requirements.
+        between, last = later.numbers[0] - earlier.numbers[-1], last_id(earlier)
         step = later.sequence_id - last
-        if step < 1 or step > 1 + max(spare, 0):
-            self.breach(
-                "id-reused" if step < 1 else "id-skipped",
-                f"{later.line}: a message left at {ms(later.first.t_ns)} with sequence id {later.sequence_id}; "
-                f"expected {'a greater id than' if step < 1 else f'{last + 1}, since the message before it has'} "
-                f"{last}",
-                earlier.first,
-                later.first,
-            )
-        else:
-            self.exercise(later.first)
+        if between == 1:
+            yield Exercised(later.first)
+        if step < 1:
+            yield _differs("id-reused", earlier, later, "a greater id")
+        elif step > between and step > between + sum(last < id < later.sequence_id for id in taken):
+            yield _differs("id-skipped", earlier, later, f"{last + 1}")
 
-    def _breach(self, code: str, earlier: Unit, later: Unit, expected: str) -> None:
-        self.breach(
-            code,
-            f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
-            f"{later.sequence_id}; expected {expected}, since message {earlier.numbers[-1]} has {last_id(earlier)}",
-            earlier.first,
-            later.first,
-        )
+
+def _unnumbered(timeline: Timeline, producer: Producer) -> Says:
+    """Judged where every SEND can be matched with its send calls, and no message may overtake a batch."""
+    handle, sends = timeline.handle(producer), timeline.sends_of(producer.handle)
+    if handle in timeline.bursts or all(unit.numbers for unit in producer.units):
+        return
+    if any({"deliver_at_ms", "deliver_after_ms"} & send.invoke.args.keys() for send in sends):
+        return
+    timeline.check_whole(handle)
+    asked, left = [send.invoke.seq for send in sends], 0
+    earlier: Unit | None = None
+    for later in producer.units:
+        meta = later.first.meta
+        left += later.first.messages if meta is None or not meta.chunk_id else 0
+        if meta is None or meta.chunk_id is not None:
+            earlier = None
+            continue
+        if earlier is not None and not (earlier.numbers and later.numbers) and _on_one_session(earlier, later):
+            yield _compared(earlier, later, spare=bisect_left(asked, later.first.seq) - left)
+        earlier = later
+
+
+def _compared(earlier: Unit, later: Unit, spare: int) -> Exercised | Breach:
+    """`spare`: number of messages that may have taken an id and have not left."""
+    last = earlier.sequence_id + earlier.first.messages - 1
+    step = later.sequence_id - last
+    if 1 <= step <= 1 + max(spare, 0):
+        return Exercised(later.first)
+    expected = "a greater id than" if step < 1 else f"{last + 1}, since the message before it has"
+    return breach(
+        "id-reused" if step < 1 else "id-skipped",
+        f"{later.line}: a message left at {ms(later.first.t_ns)} with sequence id {later.sequence_id}; expected "
+        f"{expected} {last}",
+        earlier.first,
+        later.first,
+    )
+
+
+def _differs(code: str, earlier: Unit, later: Unit, expected: str) -> Breach:
+    return breach(
+        code,
+        f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
+        f"{later.sequence_id}; expected {expected}, since message {earlier.numbers[-1]} has {last_id(earlier)}",
+        earlier.first,
+        later.first,
+    )
 
 
 def _is_overtaken(unit: Unit) -> bool:

@@ -1,67 +1,61 @@
-"""A second seek while one is pending: one of them would end at a position that was not requested."""
+"""seek.one-at-a-time"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.resend import ended_ns
-from assay_conformance.checks.tolerance import TOLERANCES
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from assay_conformance.model.event import Completion, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ended_ns, ms
 
 
-class OneAtATime(Check):
-    """Of two seeks of one consumer the second fails, where it reached the client before the first ended.
+class _Second(NamedTuple):
+    """A seek that ended, and the one of the same partition that was pending when it was called."""
+
+    first: Invoke
+    end: Completion
+
+
+def _second(timeline: Timeline) -> Iterator[_Second]:
+    """A seek is pending until its end came; one that is called meanwhile, of whatever partition, is not."""
+    pending: dict[int | None, tuple[Invoke, Completion | None]] = {}
+    for call in timeline.events.invokes("seek"):
+        first, end = pending.get(call.handle, (call, None))
+        if first is call or (end is not None and end.seq < call.seq):
+            pending[call.handle] = (call, timeline.end_of(call.op))
+            continue
+        ended = timeline.end_of(call.op)
+        if ended is not None and _partition(first) == _partition(call):
+            yield _Second(first, ended)
+
+
+@check("seek.one-at-a-time", of=_second)
+def one_at_a_time(timeline: Timeline, second: _Second) -> Says:
+    """seek.one-at-a-time: of two seeks of one consumer the second fails, where it reached the client before the first
+    ended: one of them would end at a position that was not requested.
 
     Seeks to messages of different partitions are for different consumers inside the client, and both may succeed.
     """
-
-    requirement = RequirementId("seek.one-at-a-time")
-    needs = ((Invoke, "seek"),)
-
-    def start(self) -> None:
-        self._pending: dict[int, Invoke] = {}
-        self._second: dict[int, Invoke] = {}
-        self._taken: dict[int, Completion] = {}
-        """Second seeks that succeeded before the first ended."""
-
-    @on(Invoke, "seek")
-    def called(self, event: Invoke) -> None:
-        handle = event.handle or 0
-        if handle in self._pending:
-            if _partition(self._pending[handle]) == _partition(event):
-                self._second[event.op] = self._pending[handle]
-        else:
-            self._pending[handle] = event
-
-    @on(Completion, "seek")
-    def ended(self, event: Completion) -> None:
-        first = self._second.get(event.op)
-        pending = self._pending.get(event.handle or 0)
-        if pending is not None and pending.op == event.op:
-            del self._pending[event.handle or 0]
-        if first is None:
+    first, end = second
+    if end.outcome is not Outcome.OK:
+        yield Exercised(end)
+        return
+    ended = timeline.end_of(first.op)
+    # The first may have ended before the second was called, and its end was recorded late.
+    if ended is not None and ended.seq < end.seq:
+        called_ns = end.called_ns
+        if called_ns is None or not timeline.bounds.is_past("crossing", called_ns, ended_ns(ended)):
             return
-        if event.outcome is not Outcome.OK:
-            self.exercise(event)
-        else:
-            self._judge(first, event)
-
-    def _judge(self, first: Invoke, event: Completion) -> None:
-        ended = self.tracker.operations[first.op].completion
-        called_ns = event.called_ns
-        # The first may have ended before the second was called, and its end was recorded late.
-        if ended and (called_ns is None or ended_ns(ended) < called_ns + TOLERANCES["crossing"].slack_ns):
-            return
-        self.breach(
-            "taken-beside-another",
-            f"consumer {event.handle} was to seek at {ms(first.t_ns)}, and to seek elsewhere before that had ended; "
-            f"expected the second call to fail; it succeeded at {ms(event.t_ns)}",
-            first,
-            event,
-        )
+    yield breach(
+        "taken-beside-another",
+        f"consumer {end.handle} was to seek at {ms(first.t_ns)}, and to seek elsewhere before that had ended; expected "
+        f"the second call to fail; it succeeded at {ms(end.t_ns)}",
+        first,
+        end,
+    )
 
 
 def _partition(seek: Invoke) -> int | None:
-    """Return the partition of the target message; None for a time."""
+    """The partition of the target message; None for a time."""
     id = seek.args.get("message_id")
     return None if id is None else int(id[2])

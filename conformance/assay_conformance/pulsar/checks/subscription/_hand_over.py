@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections import deque
 
-from assay_conformance.checks.dispatches import Group
-from assay_conformance.model.event import Position
+from assay_conformance.model.event import Event
+from assay_conformance.pulsar.timeline import Delivery, Subscription
 
 
 class HandOver:
     """The entries that were delivered and unacknowledged when a consumer took over: they come first, in order."""
 
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self._waiting = deque(sorted(group.unacked))
+    def __init__(self, subscription: Subscription, at: Event) -> None:
+        self._subscription = subscription
+        self._last = dict(subscription.unacked(at))
+        self._waiting = deque(sorted(self._last))
 
-    @property
-    def is_due(self) -> bool:
+    def is_due(self, at: Event) -> bool:
         """Whether any of them is still to be delivered."""
-        while self._waiting and self._waiting[0] not in self._group.unacked:
+        while self._waiting and not self._subscription.is_unacked(self._last[self._waiting[0]], at):
             self._waiting.popleft()
         return bool(self._waiting)
 
-    def passed_over(self, position: Position) -> Position | None:
-        """Take an entry that is sent. Return the entry that had to be sent before it, or None."""
-        if not self.is_due or position < self._waiting[0]:
+    def passed_over(self, delivery: Delivery) -> Delivery | None:
+        """Take an entry that is sent. Return the one that had to be sent before it, as it was sent last, or None."""
+        if not self.is_due(delivery.frame) or delivery.position < self._waiting[0]:
             return None
-        return None if self._waiting[0] == position and self._waiting.popleft() else self._waiting[0]
+        first = self._last[self._waiting[0]]
+        return None if first.position == delivery.position and self._waiting.popleft() else first

@@ -1,63 +1,63 @@
-"""Consumers of several topics or partitions: a message id belongs to one topic."""
+"""subscription.acks-on-source-topic"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterator
 
-from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Frame, MessageId, Position
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame, Position
+from assay_conformance.pulsar.timeline import (
+    CUMULATIVE,
+    Consumer,
+    ConsumerSession,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    known_owner,
+    ms,
+)
 
 
-class AcksOnSourceTopic(Check):
-    """A message is acknowledged on the topic it came from. Judged where its id came to the consumer on one topic only,
-    since brokers may use the same position on several.
+def _of_several_topics(timeline: Timeline) -> Iterator[Consumer]:
+    return (one for one in timeline.consumers if len({session.topic for session in one.sessions}) > 1)
+
+
+@check("subscription.acks-on-source-topic", of=_of_several_topics)
+def acks_on_source_topic(timeline: Timeline, consumer: Consumer) -> Says:
+    """subscription.acks-on-source-topic: a message is acknowledged on the topic it came from. Judged where its id came
+    to the consumer on one topic only, since brokers may use the same position on several.
 
     An ACK of a message that never came is judged elsewhere; a cumulative one may name an entry that was not delivered.
     """
+    came: dict[Position, dict[str, Frame]] = {}
+    topics = set[str]()
+    for session, frame in _frames(timeline, consumer):
+        if frame.command == "MESSAGE" and to_client(frame):
+            topics.add(session.topic)
+            for id in frame.ids:
+                came.setdefault(id.position, {}).setdefault(session.topic, frame)
+        elif frame.command == "ACK" and frame.ack_type != CUMULATIVE and from_client(frame):
+            known = [id for id in frame.ids if id.position in came]
+            if known and len(topics) > 1:
+                yield Exercised(frame)
+            for id in known:
+                if session.topic in came[id.position]:
+                    continue
+                topic, message = next(iter(came[id.position].items()))
+                yield breach(
+                    "on-another",
+                    f"entry {id.name} came to consumer {consumer.handle} on {topic} at {ms(message.t_ns)}; expected "
+                    f"its ACK on {topic}; it left at {ms(frame.t_ns)} on {session.topic}, where no entry with that id "
+                    "came",
+                    message,
+                    frame,
+                )
 
-    requirement = RequirementId("subscription.acks-on-source-topic")
-    skips_plain = True
-    needs = (Trait.SEVERAL_TOPICS, (Frame, "ACK"))
 
-    def start(self) -> None:
-        self._came: defaultdict[tuple[int, Position], dict[str, Frame]] = defaultdict(dict)
-        self._topics: defaultdict[int, set[str]] = defaultdict(set)
-        """Consumer -> topics on which it got messages."""
-
-    @on(Frame, "MESSAGE", seen=CAME)
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event):
-            return
-        self._topics[session.consumer.handle].add(session.topic)
-        for id in event.ids:
-            self._came[session.consumer.handle, id.position].setdefault(session.topic, event)
-
-    @on(Frame, "ACK", seen=LEFT)
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or event.ack_type == "Cumulative" or not from_client(event):
-            return
-        handle = session.consumer.handle
-        known = [id for id in event.ids if (handle, id.position) in self._came]
-        for id in known:
-            self._acked(session, handle, id, event)
-        if known and len(self._topics[handle]) > 1:
-            self.exercise(event)
-
-    def _acked(self, session: ConsumerSession, handle: int, id: MessageId, event: Frame) -> None:
-        came = self._came[handle, id.position]
-        if session.topic in came:
-            return
-        topic, message = next(iter(came.items()))
-        self.breach(
-            "on-another",
-            f"entry {id.name} came to consumer {handle} on {topic} at {ms(message.t_ns)}; expected its ACK on {topic}; "
-            f"it left at {ms(event.t_ns)} on {session.topic}, where no entry with that id came",
-            message,
-            event,
-        )
+def _frames(timeline: Timeline, consumer: Consumer) -> list[tuple[ConsumerSession, Frame]]:
+    """Its MESSAGEs and ACKs on all its sessions, in order."""
+    sessions = timeline.consumer_sessions
+    found = ((one, frame) for one in consumer.sessions for frame in sessions.frames(one, "MESSAGE", "ACK"))
+    return sorted((one for one in found if known_owner(*one) is consumer), key=lambda one: one[1].seq)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
-from assay_conformance.checks.tracker import ConsumerSession
+from collections.abc import Iterator
+
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Member, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.subscriptions import Asked, Subscription
 
 
-class ExclusiveOneConsumer(DispatchLedger):
-    """A consumer whose end the broker may have seen does not count: half-open connections may be replaced."""
+def _answered(timeline: Timeline) -> Iterator[tuple[Subscription, Asked, Frame]]:
+    for subscription in timeline.steady_subscriptions:
+        for asked in subscription.asked:
+            if asked.answer is not None and subscription.kind_at(asked.answer) == "Exclusive":
+                yield subscription, asked, asked.answer
 
-    requirement = RequirementId("subscription.exclusive-one-consumer")
-    skips_plain = True
 
-    def joined(self, group: Group, member: Member) -> None:
-        for other in self._others(group, member.session):
-            self.breach(
-                "second-admitted",
-                f"{group}: {member} was admitted at {ms(member.joined.t_ns)} while {other} was attached, since "
-                f"{ms(other.joined.t_ns)}; expected the error ConsumerBusy",
-                other.joined,
-                member.joined,
-            )
+@check("subscription.exclusive-one-consumer", of=_answered)
+def exclusive_one_consumer(_timeline: Timeline, subject: tuple[Subscription, Asked, Frame]) -> Says:
+    """subscription.exclusive-one-consumer: while one is attached, another is refused with ConsumerBusy. A consumer
+    whose end the broker may have seen does not count: half-open connections may be replaced."""
+    subscription, asked, answer = subject
+    others = [other for other in subscription.living(answer) if _ids(other.session) != _ids(asked.session)]
+    if asked.refused:
+        if others and answer.fields.get("error") == "ConsumerBusy":
+            yield Exercised(answer)
+        return
+    for other in others:
+        yield breach(
+            "second-admitted",
+            f"{subscription}: {Member(asked.session, answer)} was admitted at {ms(answer.t_ns)} while {other} was "
+            f"attached, since {ms(other.joined.t_ns)}; expected the error ConsumerBusy",
+            other.joined,
+            answer,
+        )
 
-    def refused(self, group: Group, session: ConsumerSession, answer: Frame) -> None:
-        if answer.fields.get("error") == "ConsumerBusy" and self._others(group, session):
-            self.exercise(answer)
 
-    def _others(self, group: Group, session: ConsumerSession) -> list[Member]:
-        if group.kind != "Exclusive":
-            return []
-        ids = (session.conn, session.consumer_id)
-        return [other for other in group.living() if (other.session.conn, other.session.consumer_id) != ids]
+def _ids(session: ConsumerSession) -> tuple[int, int]:
+    return session.conn, session.consumer_id

@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, sticky_key
+from assay_conformance.checks.dispatches import sticky_key
 from assay_conformance.checks.occasions import Subscribed
-from assay_conformance.model.event import Frame, Position
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.timeline import Exercised, Member, Says, Subscription, Timeline, breach, check, ms
 
 
-class KeySharedSameConsumer(DispatchLedger):
-    """All entries of a key go to one consumer between two changes of the members. While a consumer is being admitted,
-    keys may move already, and an entry may cross the close of its consumer. Entries without a key are not judged."""
-
-    requirement = RequirementId("subscription.key-shared-same-consumer")
-    needs = (Subscribed("Key_Shared"),)
-
-    def start(self) -> None:
-        super().start()
-        self._owners: dict[Group, dict[str | bytes, tuple[Member, Frame]]] = {}
-        self._membership: dict[Group, list[Member]] = {}
-
-    def sent(self, group: Group, member: Member, frame: Frame, _position: Position) -> None:
-        if group.kind != "Key_Shared" or frame.meta is None or not member.lives:
-            return
-        living = group.living()
-        if living != self._membership.get(group) or group.asking or not all(m.is_settled for m in group.members):
-            self._membership[group] = living
-            self._owners[group] = {}
+@check(
+    "subscription.key-shared-same-consumer",
+    of=lambda timeline: timeline.steady_subscriptions,
+    sees_plain=[Subscribed("Key_Shared")],
+)
+def key_shared_same_consumer(_timeline: Timeline, subscription: Subscription) -> Says:
+    """subscription.key-shared-same-consumer: all entries of a key go to one consumer between two changes of the
+    members. While a consumer is being admitted, keys may move already, and an entry may cross the close of its
+    consumer. Entries without a key are not judged."""
+    owners: dict[str | bytes, tuple[Member, Frame]] = {}
+    members: list[Member] = []
+    for member, delivery in subscription.served if "Key_Shared" in dict(subscription.kinds).values() else ():
+        frame = delivery.frame
+        if subscription.kind_at(frame) != "Key_Shared" or frame.meta is None or not member.lives(frame):
+            continue
+        joined = [one for one in subscription.members if one.joined.seq < frame.seq]
+        living = [one for one in joined if one.lives(frame)]
+        if living != members or subscription.is_asked(frame) or not all(one.is_settled(frame) for one in joined):
+            owners, members = {}, living
         key = sticky_key(frame.meta)
         if key is None:
-            return
-        owner, earlier = self._owners[group].setdefault(key, (member, frame))
+            continue
+        owner, earlier = owners.setdefault(key, (member, frame))
         if owner is not member:
-            self.breach(
+            yield breach(
                 "key-at-two-consumers",
-                f"{group}: key {key!r} went to {owner} at {ms(earlier.t_ns)} and to {member} at {ms(frame.t_ns)}; "
-                "expected the same consumer, since no consumer was added or removed in between",
+                f"{subscription}: key {key!r} went to {owner} at {ms(earlier.t_ns)} and to {member} at "
+                f"{ms(frame.t_ns)}; expected the same consumer, since no consumer was added or removed in between",
                 earlier,
                 frame,
             )
         elif earlier is not frame and len(living) > 1:
-            self.exercise(frame)
+            yield Exercised(frame)

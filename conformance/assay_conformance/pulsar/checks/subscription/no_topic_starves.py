@@ -1,16 +1,25 @@
-"""Consumers of several topics or partitions: none of the topics waits for ever because others have more messages."""
+"""subscription.no-topic-starves"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import entry_on, number_in_force, to_client
+from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import Entry, OpenedConsumer
-from assay_conformance.model.event import Frame, Invoke, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.pulsar.timeline import (
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    known_owner,
+    ms,
+)
 
 
 @dataclass(slots=True)
@@ -45,64 +54,56 @@ class _Reading:
     connections: defaultdict[int, _Connection] = field(default_factory=lambda: defaultdict(_Connection))
     arrived: dict[Entry, _Arrived] = field(default_factory=dict)
 
+    def arrives(self, entry: Entry, frame: Frame) -> None:
+        """A redelivered message was dropped meanwhile, with its connection: it waits from now on."""
+        connection, count = self.connections[frame.conn], max(1, len(frame.members))
+        is_judged = count == 1 and not frame.redelivery_count
+        ahead = connection.arrived - connection.received
+        self.arrived[entry] = _Arrived(frame, count, connection.received, ahead, is_judged)
+        connection.arrived += count
+        self.largest = max(self.largest, count)
 
-class NoTopicStarves(Check):
-    """Before a message, no more later messages of other topics are received than all queues of the consumer hold.
+    def receives(self, entry: Entry) -> tuple[_Arrived, int] | None:
+        """Take a message; return how it arrived, and how many that arrived later were received before it."""
+        arrived = self.arrived.get(entry)
+        if arrived is None:
+            return None
+        connection = self.connections[arrived.frame.conn]
+        self.received += 1
+        connection.received += 1
+        arrived.left -= 1
+        if arrived.left == 0:
+            del self.arrived[entry]
+        return arrived, connection.received - 1 - arrived.received - arrived.ahead
+
+
+def _of_several_topics(timeline: Timeline) -> Iterator[Consumer]:
+    for consumer in timeline.consumers:
+        if len({session.topic for session in consumer.sessions}) > 1 or len(consumer.topics) > 1:
+            yield consumer
+
+
+@check("subscription.no-topic-starves", of=_of_several_topics, sees_plain=[Trait.SEVERAL_TOPICS])
+def no_topic_starves(timeline: Timeline, consumer: Consumer) -> Says:
+    """subscription.no-topic-starves: before a message, no more later messages of other topics are received than all
+    queues of the consumer hold.
 
     Later are those that arrived after it on its own connection, since the order across connections is unknown. Judged
     for messages that come for the first time, alone in their entry, to consumers that never seek, pause or nack.
     """
-
-    requirement = RequirementId("subscription.no-topic-starves")
-    needs = (Trait.SEVERAL_TOPICS,)
-
-    def start(self) -> None:
-        self._reading: dict[int, _Reading] = {}
-        self._not_judged: set[int] = set()
-
-    @on(Invoke, "seek", "pause", "nack")
-    def moved(self, event: Invoke) -> None:
-        self._not_judged.add(event.handle or 0)
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        consumer = session.consumer if session is not None else None
-        if session is None or consumer is None or not self._is_judged(consumer) or not to_client(event):
-            return
-        reading = self._reading.setdefault(consumer.handle, _Reading())
-        connection, count = reading.connections[event.conn], max(1, len(event.members))
-        # A redelivered message was dropped meanwhile, with its connection: it waits from now on.
-        is_judged = count == 1 and not event.redelivery_count
-        entry = entry_on(session, event.ids[0])
-        ahead = connection.arrived - connection.received
-        reading.arrived[entry] = _Arrived(event, count, connection.received, ahead, is_judged)
-        connection.arrived += count
-        reading.largest = max(reading.largest, count)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        reading, entry = self._reading.get(event.handle), self.tracker.entries.get(event.seq)
-        arrived = None if reading is None or entry is None else reading.arrived.get(entry)
-        if reading is None or entry is None or arrived is None:
-            return
-        connection = reading.connections[arrived.frame.conn]
-        reading.received += 1
-        connection.received += 1
-        arrived.left -= 1
-        if arrived.left == 0:
-            del reading.arrived[entry]
-        if arrived.is_judged and event.handle not in self._not_judged:
-            passed = connection.received - 1 - arrived.received - arrived.ahead
-            self._judge(event, reading, entry, arrived, passed)
-
-    def _judge(self, event: Received, reading: _Reading, entry: Entry, arrived: _Arrived, passed: int) -> None:
-        consumer = self.tracker.opened_consumers[event.handle]
-        queues = {session.topic for session in consumer.sessions}
-        size = max(1, number_in_force(self.view, consumer, "receiver_queue_size") or 1_000)
-        room = len(queues) * (size + reading.largest - 1)
+    reading = _Reading()
+    queue = max(1, timeline.setting(consumer, "receiver_queue_size") or 1_000)
+    for event, entry in _until_it_moves(timeline, consumer):
+        if isinstance(event, Frame):
+            reading.arrives(entry, event)
+            continue
+        arrived, passed = reading.receives(entry) or (None, 0)
+        if arrived is None or not arrived.is_judged:
+            continue
+        topics = {session.topic for session in consumer.sessions if session.request.seq < event.seq}
+        room = len(topics) * (queue + reading.largest - 1)
         if passed > room:
-            self.breach(
+            yield breach(
                 "starved",
                 f"{entry} of topic {entry.topic} arrived at consumer {event.handle} at {ms(arrived.frame.t_ns)} and "
                 f"was received at {ms(event.t_ns)}, after {passed} messages that arrived later on its connection; "
@@ -111,8 +112,20 @@ class NoTopicStarves(Check):
                 event,
             )
         elif reading.received > room:
-            self.exercise(event)
+            yield Exercised(event)
 
-    def _is_judged(self, consumer: OpenedConsumer) -> bool:
-        several = len({session.topic for session in consumer.sessions}) > 1 or len(consumer.topics) > 1
-        return several and consumer.handle not in self._not_judged
+
+def _until_it_moves(timeline: Timeline, consumer: Consumer) -> list[tuple[Frame | Received, Entry]]:
+    """What came to it and what the application got of it, in order, until it seeks, pauses or refuses a message."""
+    found: list[tuple[Frame | Received, Entry]] = []
+    for session in consumer.sessions:
+        for frame in timeline.consumer_sessions.frames(session, "MESSAGE"):
+            if to_client(frame) and known_owner(session, frame) is consumer:
+                found.append((frame, Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)))
+    for message in timeline.received(consumer):
+        entry = timeline.entry_of(message)
+        if entry is not None:
+            found.append((message, entry))
+    moves = (call for verb in ("seek", "pause", "nack") for call in timeline.events.invokes(verb))
+    end = min((call.seq for call in moves if call.handle == consumer.handle), default=None)
+    return sorted((one for one in found if end is None or one[0].seq < end), key=lambda one: one[0].seq)

@@ -2,64 +2,90 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import SETTLED_NS, DispatchLedger, Group, Member, name_of
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.dispatches import SETTLED_NS
 from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.model.event import Frame, Position
+from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.subscription._hand_over import HandOver
+from assay_conformance.pulsar.timeline import (
+    Breach,
+    Delivery,
+    Exercised,
+    Member,
+    Says,
+    Subscription,
+    Timeline,
+    breach,
+    check,
+    ms,
+    name_of,
+)
 
 
-class ResumesAtFirstUnacked(DispatchLedger):
-    """Judged for Exclusive subscriptions, which are delivered in order. A broker that crashed may have lost the
-    acknowledgments of its last second."""
+class _Resumed(NamedTuple):
+    """A member that joined when something had been sent to the subscription."""
 
-    requirement = RequirementId("subscription.resumes-at-first-unacked")
-    skips_plain = True
+    subscription: Subscription
+    member: Member
 
-    def start(self) -> None:
-        super().start()
-        self._resumed: dict[Member, HandOver] = {}
-        self._may_forget = BrokerEnds(self.view.case).possible
 
-    def joined(self, group: Group, member: Member) -> None:
-        if group.kind == "Exclusive" and group.durable and (group.acked or group.unacked):
-            self._resumed[member] = HandOver(group)
+def _resumed(timeline: Timeline) -> Iterator[_Resumed]:
+    for subscription in timeline.steady_subscriptions:
+        for member in subscription.members if subscription.durable and subscription.deliveries else ():
+            if subscription.kind_at(member.joined) == "Exclusive" and _has_begun(subscription, member.joined):
+                yield _Resumed(subscription, member)
 
-    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        due = self._resumed.get(member)
-        if due is None:
-            return
-        if not member.served:
-            self.exercise(frame)
-        missed = due.passed_over(position)
+
+def _has_begun(subscription: Subscription, joined: Frame) -> bool:
+    was_sent = subscription.deliveries[0].frame.seq < joined.seq
+    acked = next(iter(subscription.acked.values()), None)
+    return was_sent and ((acked is not None and acked.ack.seq < joined.seq) or bool(subscription.unacked(joined)))
+
+
+@check("subscription.resumes-at-first-unacked", of=_resumed)
+def resumes_at_first_unacked(timeline: Timeline, resumed: _Resumed) -> Says:
+    """subscription.resumes-at-first-unacked: a consumer that joins is sent first what is unacknowledged, in order, and
+    begins with nothing that is acknowledged. Judged for Exclusive subscriptions, which are delivered in order. A broker
+    that crashed may have lost the acknowledgments of its last second."""
+    subscription, member = resumed
+    due, may_forget = HandOver(subscription, member.joined), BrokerEnds(timeline.view.case).possible
+    for place, delivery in enumerate(member.deliveries):
+        frame, position = delivery.frame, delivery.position
+        if place == 0:
+            yield Exercised(frame)
+        missed = due.passed_over(delivery)
         if missed is not None:
-            self._report(
-                "passed-over", f"before {name_of(missed)}, which is unacknowledged", group, member, missed, frame
-            )
-        elif not member.served and position in group.acked and not self._may_forget:
-            if self._crossed(group, position) or self._overtaken(group, member, position, frame):
-                return
-            self._report("acked-again", "which is acknowledged", group, member, position, frame)
+            what = f"before {name_of(missed.position)}, which is unacknowledged"
+            yield _breach("passed-over", what, resumed, missed, delivery)
+        elif place == 0 and subscription.is_acked(position, frame) and not may_forget:
+            acked, ack = subscription.acked[position]
+            if not _crossed(subscription, ack, frame) and not _overtaken(member, ack, frame):
+                yield _breach("acked-again", "which is acknowledged", resumed, acked, delivery)
 
-    def _crossed(self, group: Group, position: Position) -> bool:
-        """Whether the acknowledgment may have reached a broker that was closing the consumer."""
-        ends = [member.left for member in group.members]
-        closes = [end.t_ns for end in ends if isinstance(end, Frame) and end.dir is Direction.TO_CLIENT]
-        return any(0 <= close_ns - group.acked_ns[position] < SETTLED_NS for close_ns in closes)
 
-    def _overtaken(self, group: Group, member: Member, position: Position, frame: Frame) -> bool:
-        """Whether the consumer acknowledged the entry while its first permits were served: it had received the entry
-        before, and ACK and FLOW may have arrived together, FLOW first."""
-        acked_ns = group.acked_ns[position]
-        return member.joined.t_ns <= acked_ns and frame.t_ns - acked_ns < SETTLED_NS
+def _crossed(subscription: Subscription, ack: Frame, frame: Frame) -> bool:
+    """Whether the acknowledgment may have reached a broker that was closing the consumer."""
+    ends = [end for member in subscription.members if isinstance(end := member.left, Frame) and end.seq < frame.seq]
+    closes = [end.t_ns for end in ends if end.dir is Direction.TO_CLIENT]
+    return any(0 <= close_ns - ack.t_ns < SETTLED_NS for close_ns in closes)
 
-    def _report(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
-        place = frame.ids[0].position
-        earlier = group.unacked.get(other) or group.acked[other]
-        text = (
-            f"{group}: {member} was admitted at {ms(member.joined.t_ns)}; expected the first unacknowledged entry "
-            f"first; it was sent entry {name_of(place)}, {what}"
-        )
-        self.breach(code, text, earlier, member.joined, frame)
+
+def _overtaken(member: Member, ack: Frame, frame: Frame) -> bool:
+    """Whether the consumer acknowledged the entry while its first permits were served: it had received the entry
+    before, and ACK and FLOW may have arrived together, FLOW first."""
+    return member.joined.t_ns <= ack.t_ns and frame.t_ns - ack.t_ns < SETTLED_NS
+
+
+def _breach(code: str, what: str, resumed: _Resumed, earlier: Delivery, delivery: Delivery) -> Breach:
+    subscription, member = resumed
+    return breach(
+        code,
+        f"{subscription}: {member} was admitted at {ms(member.joined.t_ns)}; expected the first unacknowledged entry "
+        f"first; it was sent entry {name_of(delivery.position)}, {what}",
+        earlier.frame,
+        member.joined,
+        delivery.frame,
+    )
