@@ -42,14 +42,6 @@ _TO_CLIENT: Final = Direction.TO_CLIENT
 
 _WORD: Final = (1 << 64) - 1
 
-SessionKey = tuple[int, int]
-"""A session: connection and consumer id; state of one is dropped when it is over."""
-
-
-def session_key(session: ConsumerSession) -> SessionKey:
-    return (session.conn, session.consumer_id)
-
-
 EntryKey = tuple[int, Entry]
 """An entry as one consumer, by its handle, has it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.loading import Loads
+from assay_conformance.checks.loading import BrokerEnds, Loads
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired, Stepped
 from assay_conformance.pulsar.timeline.events import Events
@@ -18,3 +18,10 @@ def reloads(case: Case, events: Events, topic: str) -> list[Stepped | Fired]:
         if loads.of(topic) > before:
             found.append(event)
     return found
+
+
+def ends_of_brokers(case: Case, events: Events) -> list[Stepped | Fired]:
+    """Steps and faults of a Case that ended a broker, as they happened, in order."""
+    ends = BrokerEnds(case)
+    happened: list[Stepped | Fired] = [*events.of(Fired), *events.of(Stepped)]
+    return [event for event in sorted(happened, key=lambda one: one.seq) if ends.see(event)] if ends.possible else []

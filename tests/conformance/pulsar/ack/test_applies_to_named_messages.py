@@ -12,7 +12,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import entry_id
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.event import NO_ENTRY, Fate, Stepped
-from assay_conformance.pulsar.checks.ack.applies_to_named_messages import AppliesToNamedMessages
+from assay_conformance.pulsar.checks.ack.applies_to_named_messages import applies_to_named_messages
 
 
 class _Sent(Consuming):
@@ -39,7 +39,7 @@ class _Sent(Consuming):
         self.message(*range(4), entry=0, batch=True, conn=1, **sets)
 
     def found(self) -> tuple[list[str], int]:
-        said = trial(AppliesToNamedMessages, self.after(1_000).done(), facts=self.facts)
+        said = trial(applies_to_named_messages, self.after(1_000).done(), facts=self.facts)
         return [finding.code for finding in said.findings], said.exercised
 
 
@@ -75,7 +75,7 @@ def test_broker_that_loaded_the_topic_anew_may_know_less() -> None:
     story.batch_comes()
     unload = Step(Who.BROKER, "unload", {"topic": "t"})
     case = msgspec.structs.replace(ANY_CASE, steps=(unload,))
-    assert trial(AppliesToNamedMessages, story.after(1_000).done(), case, story.facts).findings == []
+    assert trial(applies_to_named_messages, story.after(1_000).done(), case, story.facts).findings == []
 
 
 def test_sets_that_joined_are_accepted() -> None:

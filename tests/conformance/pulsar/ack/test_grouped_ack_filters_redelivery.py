@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar._consuming import Consuming
 
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.pulsar.checks.ack.grouped_ack_filters_redelivery import GroupedAckFiltersRedelivery
+from assay_conformance.pulsar.checks.ack.grouped_ack_filters_redelivery import grouped_ack_filters_redelivery
 
 
 def held(queue: int = 1_000) -> Consuming:
@@ -22,7 +22,7 @@ def test_held_message_that_is_dropped_is_right() -> None:
     story = held()
     story.after(50)
     story.ack_frame(0)
-    assert story.judged(GroupedAckFiltersRedelivery) == ([], 1)
+    assert story.judged(grouped_ack_filters_redelivery) == ([], 1)
 
 
 def test_held_message_that_is_handed_over_is_found() -> None:
@@ -30,7 +30,7 @@ def test_held_message_that_is_handed_over_is_found() -> None:
     story.received(0)
     story.after(50)
     story.ack_frame(0)
-    assert story.judged(GroupedAckFiltersRedelivery)[0] == ["handed-over-again"]
+    assert story.judged(grouped_ack_filters_redelivery)[0] == ["handed-over-again"]
 
 
 def test_held_message_that_is_handed_over_later_is_found() -> None:
@@ -38,14 +38,14 @@ def test_held_message_that_is_handed_over_later_is_found() -> None:
     story.after(50)
     story.ack_frame(0)
     story.received(0)
-    assert story.judged(GroupedAckFiltersRedelivery)[0] == ["handed-over-again"]
+    assert story.judged(grouped_ack_filters_redelivery)[0] == ["handed-over-again"]
 
 
 def test_ack_and_message_may_have_crossed() -> None:
     story = held()
     story.received(0)
     story.ack_frame(0)
-    assert story.judged(GroupedAckFiltersRedelivery) == ([], 0)
+    assert story.judged(grouped_ack_filters_redelivery) == ([], 0)
 
 
 def test_message_that_comes_again_after_its_ack_left_is_handed_over() -> None:
@@ -57,7 +57,7 @@ def test_message_that_comes_again_after_its_ack_left_is_handed_over() -> None:
     story.ack(2)
     story.after(50)
     story.ack_frame(0)
-    assert story.judged(GroupedAckFiltersRedelivery) == ([], 0)
+    assert story.judged(grouped_ack_filters_redelivery) == ([], 0)
 
 
 def test_copy_from_before_the_ack_may_be_handed_over() -> None:
@@ -69,7 +69,7 @@ def test_copy_from_before_the_ack_may_be_handed_over() -> None:
     story.received(0)
     story.after(50)
     story.ack_frame(0)
-    assert story.judged(GroupedAckFiltersRedelivery) == ([], 1)
+    assert story.judged(grouped_ack_filters_redelivery) == ([], 1)
 
 
 def test_message_covered_by_a_cumulative_ack_is_dropped_for_good() -> None:
@@ -79,7 +79,7 @@ def test_message_covered_by_a_cumulative_ack_is_dropped_for_good() -> None:
     story.cumulative_frame(1)
     story.message(0)
     story.received(0)
-    assert story.judged(GroupedAckFiltersRedelivery)[0] == ["handed-over-again"]
+    assert story.judged(grouped_ack_filters_redelivery)[0] == ["handed-over-again"]
 
 
 @pytest.mark.parametrize("constants", [{"ack_group_ms": 0}, {"ack_group_max": 1}], ids=str)
@@ -91,7 +91,7 @@ def test_client_without_groups_remembers_no_cumulative_ack(constants: dict[str, 
     story.again(kind="Exclusive")
     story.message(0, conn=1)
     story.received(0)
-    assert story.judged(GroupedAckFiltersRedelivery) == ([], 0)
+    assert story.judged(grouped_ack_filters_redelivery) == ([], 0)
 
 
 def test_message_sought_behind_its_cumulative_ack_is_handed_over() -> None:
@@ -107,7 +107,7 @@ def test_message_sought_behind_its_cumulative_ack_is_handed_over() -> None:
     story.message(0)
     story.received(0)
     story.after(50)
-    assert story.judged(GroupedAckFiltersRedelivery)[0] == []
+    assert story.judged(grouped_ack_filters_redelivery)[0] == []
 
 
 def test_permit_of_a_dropped_message_comes_back() -> None:
@@ -116,7 +116,7 @@ def test_permit_of_a_dropped_message_comes_back() -> None:
     story.after(600)
     story.ack_frame(0)
     story.close_consumer()
-    assert story.judged(GroupedAckFiltersRedelivery) == ([], 1)
+    assert story.judged(grouped_ack_filters_redelivery) == ([], 1)
 
 
 def test_permit_of_a_dropped_message_that_is_kept_is_found() -> None:
@@ -124,4 +124,4 @@ def test_permit_of_a_dropped_message_that_is_kept_is_found() -> None:
     story.after(600)
     story.ack_frame(0)
     story.close_consumer()
-    assert story.judged(GroupedAckFiltersRedelivery)[0] == ["permit-not-returned"]
+    assert story.judged(grouped_ack_filters_redelivery)[0] == ["permit-not-returned"]

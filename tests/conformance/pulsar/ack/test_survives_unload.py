@@ -10,13 +10,13 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.event import ClosedBy, Meta
 from assay_conformance.model.policy import Rate
-from assay_conformance.pulsar.checks.ack.survives_unload import AckSurvivesUnload
+from assay_conformance.pulsar.checks.ack.survives_unload import survives_unload
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology())
 
 
 def judged(story: Consuming, case: Case = CASE) -> tuple[list[str], int]:
-    said = trial(AckSurvivesUnload, story.done(), case)
+    said = trial(survives_unload, story.done(), case)
     return [finding.code for finding in said.findings], said.exercised
 
 
@@ -101,7 +101,7 @@ def test_broker_that_was_kept_from_running_may_not_have_written_it() -> None:
     story = _acked(1_000, 3_000)
     story.at(3_500).load(1_000, broker_wait_ms=300)
     _gets_again(_dies(story, 4_000), *range(6))
-    check = trial(AckSurvivesUnload, story.done(), CASE)
+    check = trial(survives_unload, story.done(), CASE)
     assert ([finding.code for finding in check.findings], bool(check.undecided_because)) == ([], True)
 
 

@@ -8,7 +8,7 @@ from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.model.event import Closed, Frame, Outcome
 from assay_conformance.pulsar.timeline import Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Moment, Over, known_ns, taken
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Moment, Over, Wrote, known_ns, taken
 
 
 def _course(timeline: Timeline) -> list[Moment]:
@@ -102,3 +102,13 @@ def test_call_is_known_only_when_it_has_completed() -> None:
         return [known_ns(call, nack), known_ns(call, request)]
 
     assert asked(story, question) == [None, completion.called_ns]
+
+
+def test_ack_of_messages_is_written_and_one_that_reports_damage_is_none() -> None:
+    story = Consuming()
+    story.gets(0, 1)
+    story.ack_frame(0)
+    story.up("ACK", consumer_id=0, ack_type="Individual", fields={"validation_error": "ChecksumMismatch"})
+    story.cumulative_frame(1)
+    wrote = asked(story, lambda timeline: [one for one in _course(timeline) if isinstance(one, Wrote)])
+    assert [(one.is_cumulative, one.reached) for one in wrote] == [(False, Entry("t", 1, 0)), (True, Entry("t", 1, 1))]

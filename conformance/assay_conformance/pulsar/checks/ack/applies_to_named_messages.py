@@ -1,23 +1,35 @@
-"""What an ACK settles at the broker: what comes again afterwards comes with what was left, and nothing else."""
+"""ack.applies-to-named-messages"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import bits_of, indexes_of, listed, plain_acks
-from assay_conformance.checks.dispatches import SETTLED_NS, SHARED, DispatchLedger, Group, Member, name_of
-from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.model.event import Closed, ClosedBy, Fate, Fired, Frame, MessageId, Position, Stepped
+from assay_conformance.checks.dispatches import SETTLED_NS
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fate, Frame, MessageId, Position, Stepped
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import (
+    Delivery,
+    Exercised,
+    Member,
+    Says,
+    Subscription,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+    name_of,
+)
+from assay_conformance.pulsar.timeline.dispatching import supply_left
+from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 
-_LOADS = ("unload", "move", "migrate")
-"""Steps after which a topic is loaded anew."""
+_LOADS: Final = ("unload", "move", "migrate")
+"""Steps after which a topic is loaded again."""
 
-EXCLUSIVE = "Exclusive"
-
-SERVED_NS = 2 * SETTLED_NS
+SERVED_NS: Final = 2 * SETTLED_NS
 """How long a consumer with permits must have been there for what it is owed to have reached it."""
 
 
@@ -33,169 +45,217 @@ class _Named:
     last: Frame | None = None
     telling: Frame | None = None
 
+    def settle(self, id: MessageId, words: tuple[int, ...], ack: Frame) -> None:
+        """By an individual ACK, with an ack_set or without."""
+        cleared = self.all & ~bits_of(words) if words else self.all
+        if self.left & cleared:
+            if (not words and id.batch_index >= 0) or (words and self.all & ~self.left & ~cleared):
+                self.telling = ack
+            self.left &= ~cleared
+            self.last = ack
+
 
 @dataclass(slots=True)
 class _Kept:
-    """By group. `void`: what a cumulative ACK named that settles nothing, and that has not come again. `odd`: a fault
-    wrote bits into an ACK, and what a broker makes of those for a message that has none, and of the permits behind it,
-    is its own affair."""
+    """Of one subscription. `void`: what a cumulative ACK named that settles nothing, and that has not come again.
+    `odd`: a fault wrote bits into an ACK, and what a broker makes of those for a message that has none, and of the
+    permits behind it, is its own affair."""
 
-    group: Group
-    named: dict[Position, _Named]
-    void: dict[Position, Frame]
+    named: dict[Position, _Named] = field(default_factory=dict)
+    void: dict[Position, Frame] = field(default_factory=dict)
     odd: bool = False
 
 
-class AppliesToNamedMessages(DispatchLedger):
-    """Judged where it comes out: what was sent comes again, or somebody comes back to whom it would.
+class _Seen(NamedTuple):
+    """Here a broker that errs would have shown it."""
 
-    What a broker knows of ACKs after it loaded a topic is another matter, as is who gets what comes again. One that is
-    not durable is a new subscription whenever its consumer comes back.
+    event: Frame
+
+
+class _Read(NamedTuple):
+    """An entry that was sent again, and what ACKs had left of it."""
+
+    subscription: Subscription
+    member: Member
+    frame: Frame
+    left: int
+    last: Frame
+
+
+class _Taken(NamedTuple):
+    """An entry that an ACK covers which settles nothing, and that never came to a consumer that it was owed to."""
+
+    subscription: Subscription
+    position: Position
+    ack: Frame
+    heir: Member
+
+
+Subject = _Seen | _Read | _Taken
+
+
+@check("ack.applies-to-named-messages")
+def applies_to_named_messages(timeline: Timeline) -> Says:
+    """ack.applies-to-named-messages: an ACK settles what it names, and nothing else: what comes again afterwards comes
+    with what was left.
+
+    Judged where it comes out: what was sent comes again, or a consumer comes back to which it would. What a broker
+    knows of ACKs after it loaded a topic is another matter, as is who gets what comes again. A subscription that is not
+    durable is a new one whenever its consumer comes back.
     """
+    loads = _loads(timeline)
+    for subscription in timeline.steady_subscriptions:
+        if subscription.deliveries:
+            yield from each(_Course(timeline, subscription).subjects(loads), _is_as_named, timeline)
 
-    requirement = RequirementId("ack.applies-to-named-messages")
-    skips_plain = True
 
-    def start(self) -> None:
-        super().start()
-        self._ends = BrokerEnds(self.view.case)
-        self._by_index = self.view.case.topology.settings.batch_index_acks
-        self._all: dict[int, _Kept] = {}
+def _loads(timeline: Timeline) -> list[Event]:
+    """What ends every broker's knowledge. Not every consumer hears of it: a CLOSE_CONSUMER may be lost with its
+    connection."""
+    case = timeline.view.case
+    closed = (one for one in timeline.events.of(Closed) if one.by is ClosedBy.BROKER)
+    steps = ((one, case.step(one.step)) for one in timeline.events.of(Stepped))
+    loading = (one for one, step in steps if step is not None and step.verb in _LOADS)
+    return [*closed, *loading, *ends_of_brokers(case, timeline.events)]
 
-    # --- what is known ---
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        group, member = self.member(event)
-        if not event.at_broker or group is None or member is None or not plain_acks(event):
-            return
-        kept = self._of(group)
-        kept.odd = kept.odd or (event.fate is Fate.ALTERED and any(event.ack_sets))
-        if not member.lives:
+class _Course:
+    """What happened to one subscription."""
+
+    def __init__(self, timeline: Timeline, subscription: Subscription) -> None:
+        self._timeline, self._subscription = timeline, subscription
+        self._by_index = timeline.view.case.topology.settings.batch_index_acks
+        self._kept = _Kept()
+
+    def subjects(self, loads: list[Event]) -> Iterator[Subject]:
+        """All of it that is judged."""
+        subscription, over = self._subscription, self._subscription.over
+        steps: list[tuple[int, Event, Member | None, Delivery | None]] = [
+            *((delivery.frame.seq, delivery.frame, member, delivery) for member, delivery in subscription.served),
+            *((member.joined.seq, member.joined, member, None) for member in subscription.members),
+            *((ack.seq, ack, member, None) for member, ack in self._acks()),
+            *((end.seq, end, None, None) for end in (*loads, *self._unloads())),
+        ]
+        for seq, event, member, delivery in sorted(steps, key=lambda step: step[0]):
+            if over is not None and seq > over.seq:
+                break
+            if member is None:
+                self._kept = _Kept()
+            elif delivery is not None and isinstance(event, Frame):
+                yield from self._is_sent(member, event, delivery.position)
+            elif event is member.joined:
+                yield from self._joins(member)
+            elif isinstance(event, Frame):
+                self._acked(member, event)
+        yield from self._untaken()
+
+    def _acks(self) -> Iterator[tuple[Member, Frame]]:
+        for member in self._subscription.members:
+            for ack in self._timeline.consumer_sessions.frames(member.session, "ACK"):
+                current = self._subscription.member_of(member.session) is member
+                if current and ack.at_broker and plain_acks(ack) and ack.seq > member.joined.seq:
+                    yield member, ack
+
+    def _unloads(self) -> Iterator[Frame]:
+        for member in self._subscription.members:
+            closes = self._timeline.consumer_sessions.frames(member.session, "CLOSE_CONSUMER")
+            yield from (close for close in closes if close.dir is Direction.TO_CLIENT)
+
+    def _acked(self, member: Member, ack: Frame) -> None:
+        kept = self._kept
+        kept.odd = kept.odd or (ack.fate is Fate.ALTERED and any(ack.ack_sets))
+        if not member.lives(ack):
             # One that crosses the consumer's close may be too late.
             kept.named.clear()
-        elif event.ack_type == "Cumulative":
-            self._up_to(kept, event)
+        elif ack.ack_type == "Cumulative":
+            self._up_to(ack)
         else:
-            for place, id in enumerate(event.ids):
+            for place, id in enumerate(ack.ids):
                 named = kept.named.get(id.position)
-                words = event.ack_sets[place] if place < len(event.ack_sets) else ()
+                words = ack.ack_sets[place] if place < len(ack.ack_sets) else ()
                 if named is not None and (self._by_index or not words):
-                    _settle(named, id, words, event)
+                    named.settle(id, words, ack)
 
-    def _up_to(self, kept: _Kept, event: Frame) -> None:
-        # Who waits to be the active one is owed nothing, and a reader begins where it says.
-        is_sole = kept.group.kind == EXCLUSIVE and kept.group.durable
-        last = max(id.position for id in event.ids)
+    def _up_to(self, ack: Frame) -> None:
+        """A consumer that waits to be the active one is owed nothing, and a reader begins where it says."""
+        kept, kind = self._kept, self._subscription.kind_at(ack)
+        is_sole = kind == "Exclusive" and self._subscription.durable
+        last = max(id.position for id in ack.ids)
         for position in [position for position in kept.named if position <= last]:
             named = kept.named[position]
-            if kept.group.kind in SHARED or (len(event.ids) > 1 and is_sole):
+            if kind in ("Shared", "Key_Shared") or (len(ack.ids) > 1 and is_sole):
                 if named.left:
-                    kept.void[position] = event
+                    kept.void[position] = ack
                 continue
             # Said again as it should be: what was void is not owed any more.
             kept.void.pop(position, None)
-            if position == last or len(event.ids) > 1:
+            if position == last or len(ack.ids) > 1:
                 del kept.named[position]
             else:
-                named.left = 0
-                named.last = event
+                named.left, named.last = 0, ack
 
-    # --- where it comes out ---
-
-    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        size = frame.messages
-        kept = self._of(group)
-        known = kept.named.get(position)
-        if known is None:
-            known = kept.named[position] = _Named((1 << size) - 1, (1 << size) - 1, member)
+    def _is_sent(self, member: Member, frame: Frame, position: Position) -> Iterator[Subject]:
+        kept, whole = self._kept, (1 << frame.messages) - 1
+        known = kept.named.setdefault(position, _Named(whole, whole, member))
         known.holder = member
-        if kept.void and kept.void.pop(position, None) is not None:
-            self.exercise(frame)
-        if known.last is None or frame.t_ns - known.last.t_ns < SETTLED_NS:
-            return
-        words = frame.ack_sets[0] if frame.ack_sets else ()
-        open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
-        if open_ == known.left:
-            self.exercise(frame)
-            return
-        over, missing = open_ & ~known.left, known.left & ~open_
-        self.breach(
-            "settled-again" if not known.left else "member-again" if over else "member-lost",
-            f"{group}: entry {name_of(position)} was sent to {member} at {ms(frame.t_ns)} with messages "
-            f"{listed(indexes_of(open_))} of {size} open; by the ACK at {ms(known.last.t_ns)} and those before it "
-            f"{listed(indexes_of(known.left)) if known.left else 'none'} was left"
-            + (f", so that {listed(indexes_of(missing))} would never come" if missing and not over else ""),
-            known.last,
-            frame,
-        )
+        if kept.void.pop(position, None) is not None:
+            yield _Seen(frame)
+        if known.last is not None and frame.t_ns - known.last.t_ns >= SETTLED_NS:
+            yield _Read(self._subscription, member, frame, known.left, known.last)
 
-    def joined(self, group: Group, member: Member) -> None:
-        if not group.durable:
-            self._forget(group)
-        for named in self._of(group).named.values():
-            if named.telling is not None and not named.left:
-                self.exercise(member.joined)
+    def _joins(self, member: Member) -> Iterator[Subject]:
+        if not self._subscription.durable:
+            self._kept = _Kept()
+        named = self._kept.named.values()
+        yield from (_Seen(member.joined) for one in named if one.telling is not None and not one.left)
 
-    def finish(self) -> None:
-        for kept in [kept for kept in self._all.values() if not kept.odd]:
-            for position, ack in kept.void.items():
-                named = kept.named[position]
-                heir = next((member for member in kept.group.members if self._is_owed(member, named, ack)), None)
-                if heir is not None and named.left:
-                    self.breach(
-                        "taken",
-                        f"{kept.group}: a cumulative ACK came at {ms(ack.t_ns)}, which settles nothing there; entry "
-                        f"{name_of(position)}, which it covers, never came to {heir}, who had {heir.permits} permits "
-                        "left",
-                        ack,
-                        heir.joined,
-                    )
-                    break
+    def _untaken(self) -> Iterator[Subject]:
+        for position, ack in self._kept.void.items() if not self._kept.odd else ():
+            named = self._kept.named.get(position)
+            members = self._subscription.members if named is not None and named.left else ()
+            heir = next((one for one in members if named is not None and self._is_owed(one, named, ack)), None)
+            if heir is not None:
+                yield _Taken(self._subscription, position, ack, heir)
+                return
 
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
-        """It came behind the ACK, and was there with permits long enough when the entry was with nobody any more."""
+        """It came behind the ACK, and was there with permits long enough when the entry was at no consumer any more."""
         left = named.holder.left
-        if left is None or member.joined.seq < ack.seq or member.permits <= 0:
+        if left is None or member.joined.seq < ack.seq or supply_left(self._timeline, member).permits <= 0:
             return False
-        gone_ns = self.tracker.end_ns if member.session.ended is None else member.session.ended.t_ns
+        gone_ns = self._timeline.bounds.until(member.session.ended)
         return gone_ns - max(member.joined.t_ns, left.t_ns) > SERVED_NS
 
-    # --- what ends a broker's word ---
 
-    @on(Frame, "CLOSE_CONSUMER")
-    def unloaded(self, event: Frame) -> None:
-        group, _ = self.member(event)
-        if group is not None and event.dir is Direction.TO_CLIENT:
-            self._forget(group)
-
-    @on(Closed)
-    def cut(self, event: Closed) -> None:
-        if event.by is ClosedBy.BROKER:
-            self._all.clear()
-
-    @on(Stepped)
-    @on(Fired)
-    def ended(self, event: Stepped | Fired) -> None:
-        step = self.view.case.step(event.step) if isinstance(event, Stepped) else None
-        # Not everybody hears of it: a CLOSE_CONSUMER may be lost with its connection.
-        if self._ends.see(event) or (step is not None and step.verb in _LOADS):
-            self._all.clear()
-
-    def _forget(self, group: Group) -> None:
-        self._all.pop(id(group), None)
-
-    def _of(self, group: Group) -> _Kept:
-        kept = self._all.get(id(group))
-        if kept is None:
-            kept = self._all[id(group)] = _Kept(group, {}, {})
-        return kept
+def _is_as_named(timeline: Timeline, subject: Subject) -> Says:
+    if isinstance(subject, _Seen):
+        yield Exercised(subject.event)
+    elif isinstance(subject, _Read):
+        yield from _has_what_was_left(subject)
+    else:
+        subscription, position, ack, heir = subject
+        yield breach(
+            "taken",
+            f"{subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which settles nothing there; entry "
+            f"{name_of(position)}, which it covers, never came to {heir}, which had "
+            f"{supply_left(timeline, heir).permits} permits left",
+            *(ack, heir.joined),
+        )
 
 
-def _settle(named: _Named, id: MessageId, words: tuple[int, ...], event: Frame) -> None:
-    cleared = named.all & ~bits_of(words) if words else named.all
-    if named.left & cleared:
-        if (not words and id.batch_index >= 0) or (words and named.all & ~named.left & ~cleared):
-            named.telling = event
-        named.left &= ~cleared
-        named.last = event
+def _has_what_was_left(read: _Read) -> Says:
+    subscription, member, frame, left, last = read
+    size, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
+    open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
+    if open_ == left:
+        yield Exercised(frame)
+        return
+    over, missing = open_ & ~left, left & ~open_
+    yield breach(
+        "settled-again" if not left else "member-again" if over else "member-lost",
+        f"{subscription}: entry {name_of(frame.ids[0].position)} was sent to {member} at {ms(frame.t_ns)} with "
+        f"messages {listed(indexes_of(open_))} of {size} open; by the ACK at {ms(last.t_ns)} and those before it "
+        f"{listed(indexes_of(left)) if left else 'none'} was left"
+        + (f", so that {listed(indexes_of(missing))} would never come" if missing and not over else ""),
+        *(last, frame),
+    )

@@ -1,26 +1,35 @@
-"""What comes again although its ack is on its way: it is dropped, and its permit returned."""
+"""ack.grouped-ack-filters-redelivery"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from assay_conformance.checks.base import CAME, ms, on
-from assay_conformance.checks.consumption import acked_entries, entry_on, from_client, holds_acks, late, of_batch
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.direction import Direction
+from assay_conformance.checks.consumption import acked_entries, from_client, holds_acks, of_batch
 from assay_conformance.model.event import Event, Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import (
+    Call,
+    Consumer,
+    ConsumerSession,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
 from assay_conformance.pulsar.timeline.permits import queue_of
 
-Key = tuple[int, Entry]
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Held:
     """An ack. `taken`: the client said so; `again`: its message came once more; `handed`: the application got it then.
 
-    `stale`: earlier copies of the message that the application may still get.
+    `stale`: earlier copies of the message that the application may still get. `certain`: it had to be dropped.
     """
 
     call: Call
@@ -31,180 +40,190 @@ class _Held:
     certain: bool = False
 
 
-@dataclass(slots=True)
-class _Permits:
-    """Of one session. `used`: messages the application got, and those that had to be dropped."""
+class _Dropped(NamedTuple):
+    """By this event it is certain that a message which came again had to be dropped."""
 
-    granted: int = 0
-    dispatched: int = 0
-    used: int = 0
-    last: Frame | None = None
+    event: Event
 
 
-class GroupedAckFiltersRedelivery(AckCheck):
-    """A message was covered by a held ack for certain when the ACK left a good while after it had come again.
+class _HandedOver(NamedTuple):
+    """It was handed over instead."""
 
-    What a cumulative ack covers stays covered when its ACK has left. A permit that never comes back shows when none is
-    left: everything granted was used, and nothing more is asked for.
-    """
+    call: Call
+    again: Frame
+    handed: Received
 
-    requirement = RequirementId("ack.grouped-ack-filters-redelivery")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._held: dict[Key, _Held] = {}
-        self._reached: dict[tuple[int, str], Call] = {}
-        self._copies: dict[Key, int] = {}
-        """How often an entry came that was not handed over yet."""
-        self._permits: dict[int, _Permits] = {}
+class _Starved(NamedTuple):
+    """A session with a message that had to be dropped (`again`), and of which every permit was used when it ended."""
 
-    def asked(self, call: Call) -> None:
-        if call.invoke.verb == "ack" and not of_batch(call.message.message_id) and self.session_of(call) is not None:
-            key = (call.consumer.handle, call.entry)
-            self._held.setdefault(key, _Held(call, self._copies.get(key, 0)))
+    session: ConsumerSession
+    again: Frame
+    last: Frame
+    granted: int
+    dispatched: int
+    end: Frame
 
-    def called(self, call: Call) -> None:
-        place = (call.consumer.handle, call.entry.topic)
-        held = self._held.get((call.consumer.handle, call.entry))
+
+Subject = _Dropped | _HandedOver | _Starved
+
+
+class _Course:
+    """Of the messages of one consumer. `reached`: topic -> the furthest cumulative ack: what it covers stays covered
+    when its ACK has left. `copies`: how often an entry came that was not handed over yet. `used`: messages that each
+    session had to drop."""
+
+    def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
+        self._timeline, self._consumer = timeline, consumer
+        self._held: dict[Entry, _Held] = {}
+        self._reached: dict[str, Call] = {}
+        self._copies: Counter[Entry] = Counter()
+        self._used: Counter[int] = Counter()
+        self._holds = holds_acks(timeline.view, consumer)
+        seeks = timeline.events.invokes("seek")
+        self._seeks = [call.seq for call in seeks if call.handle == consumer.handle]
+
+    def subjects(self) -> Iterator[Subject]:
+        """All of it that is judged."""
+        for moment in self._timeline.course(self._consumer):
+            if isinstance(moment, Asked):
+                if not moment.is_nack and moment.session is not None and not of_batch(moment.call.message.message_id):
+                    self._held.setdefault(moment.entry, _Held(moment.call, self._copies[moment.entry]))
+            elif isinstance(moment, Called):
+                self._is_called(moment)
+            elif isinstance(moment, Sent) and moment.event.to_receiver:
+                yield from self._comes(moment)
+            elif isinstance(moment, Handed):
+                yield from self._is_handed(moment)
+            elif isinstance(moment, Wrote) and not moment.is_cumulative:
+                yield from self._is_acked(moment)
+            elif isinstance(moment, Over):
+                yield from self._ends(moment)
+
+    def _is_called(self, called: Called) -> None:
+        call = called.call
+        held = self._held.get(call.entry)
         if held is not None and held.call.operation is call.operation:
             held.taken = True
-        seek = call.consumer.last_seek
-        sought_since = seek is not None and seek.seq > call.invoke.seq
-        if not holds_acks(self.view, call.consumer):
+        sought = any(call.invoke.seq < seek < called.event.seq for seek in self._seeks)
+        if not self._holds or not call.cumulative or of_batch(call.message.message_id) or sought:
             return
-        if not call.cumulative or of_batch(call.message.message_id) or sought_since:
-            return
-        if place not in self._reached or self._reached[place].entry < call.entry:
-            self._reached[place] = call
+        reached = self._reached.get(call.entry.topic)
+        if reached is None or reached.entry < call.entry:
+            self._reached[call.entry.topic] = call
 
-    @on(Frame, "FLOW")
-    def flow(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and from_client(event):
-            self._permits_of(session).granted += event.permits or 0
-
-    @on(Frame, "MESSAGE", seen=CAME)
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT:
-            return
-        key = (session.consumer.handle, entry_on(session, event.ids[0]))
-        meta = event.meta
-        permits = self._permits_of(session)
-        permits.dispatched += event.messages
-        permits.last = event
-        plain = meta is not None and not meta.batch and meta.chunk_id is None and event.intact is not False
-        held = self._covering(key) if plain and (self._held or self._reached) else None
+    def _comes(self, sent: Sent) -> Iterator[Subject]:
+        frame, meta = sent.event, sent.event.meta
+        plain = meta is not None and not meta.batch and meta.chunk_id is None and frame.intact is not False
+        held = self._covering(sent.entry) if plain else None
         if held is None or held.again is not None:
-            self._copies[key] = self._copies.get(key, 0) + 1
-            if self._held:
-                self._held.pop(key, None)
+            self._copies[sent.entry] += 1
+            self._held.pop(sent.entry, None)
             return
-        held.again = event
+        held.again = frame
         if held.call.cumulative:
-            self._settle(session, held, event)
+            yield from self._is_certain(sent.session, held, frame, frame)
 
-    def _permits_of(self, session: ConsumerSession) -> _Permits:
-        permits = self._permits.get(session.request.seq)
-        if permits is None:
-            permits = self._permits[session.request.seq] = _Permits()
-        return permits
-
-    def _covering(self, key: Key) -> _Held | None:
+    def _covering(self, entry: Entry) -> _Held | None:
         """The ack, held as far as is known, that covers this entry; a cumulative one covers all before it."""
-        reached = self._reached.get((key[0], key[1].topic))
-        if reached is not None and key[1] <= reached.entry:
-            self._held[key] = _Held(reached, self._copies.get(key, 0), taken=True)
-        held = self._held.get(key)
+        reached = self._reached.get(entry.topic)
+        if reached is not None and entry <= reached.entry:
+            self._held[entry] = _Held(reached, self._copies[entry], taken=True)
+        held = self._held.get(entry)
         return held if held is not None and held.taken else None
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.tracker.entries.get(event.seq)
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        if entry is None or consumer is None:
-            return
-        key = (event.handle, entry)
-        session = consumer.live_on(entry.topic)
-        if session is not None:
-            self._permits_of(session).used += 1
-        held = self._held.get(key) if self._held else None
+    def _is_handed(self, moment: Handed) -> Iterator[Subject]:
+        held = self._held.get(moment.entry)
         if held is None or held.again is None or held.stale > 0:
-            if (copies := self._copies.pop(key, 0)) > 1:
-                self._copies[key] = copies - 1
+            self._copies[moment.entry] = max(0, self._copies[moment.entry] - 1)
             if held is not None:
                 held.stale = max(0, held.stale - 1)
             return
-        held.handed = held.handed or event
+        held.handed = held.handed or moment.event
         if held.certain:
-            self._handed_again(held, event)
+            yield self._handed_over(held, held.again, moment.event)
 
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        for entry in acked_entries(session, event) if event.ack_type != "Cumulative" else ():
-            key = (consumer.handle, entry)
-            held = self._held.get(key)
+    def _handed_over(self, held: _Held, again: Frame, handed: Received) -> _HandedOver:
+        self._held.pop(held.call.entry, None)
+        return _HandedOver(held.call, again, handed)
+
+    def _is_acked(self, wrote: Wrote) -> Iterator[Subject]:
+        """A message was covered for certain when the ACK left a good while after it had come again."""
+        for entry in acked_entries(wrote.session, wrote.event):
+            held = self._held.get(entry)
             if held is None or held.call.cumulative:
                 continue
-            if held.again is not None and late("crossing", held.again.t_ns, event.t_ns):
-                self._settle(session, held, event)
+            again, bounds = held.again, self._timeline.bounds
+            if again is not None and bounds.is_past("crossing", again.t_ns, wrote.event.t_ns):
+                yield from self._is_certain(wrote.session, held, again, wrote.event)
             else:
-                del self._held[key]
+                del self._held[entry]
 
-    def _settle(self, session: ConsumerSession, held: _Held, event: Event) -> None:
-        """From here on it is certain that the message had to be dropped."""
+    def _is_certain(self, session: ConsumerSession, held: _Held, again: Frame, event: Event) -> Iterator[Subject]:
         held.certain = True
-        self.exercise(event)
-        permits = self._permits_of(session)
+        yield _Dropped(event)
         if held.handed is None:
-            permits.used += 1
+            self._used[id(session)] += 1
         else:
-            self._handed_again(held, held.handed)
+            yield self._handed_over(held, again, held.handed)
 
-    def _handed_again(self, held: _Held, event: Received) -> None:
-        assert held.again is not None
-        call = held.call
-        self.suspect(
-            "crossing",
-            held.again.t_ns,
-            event.t_ns,
+    def _ends(self, over: Over) -> Iterator[Subject]:
+        session, end = over.session, over.event
+        dropped = [held.again for held in self._held.values() if held.certain and held.again is not None]
+        used = self._used.pop(id(session), 0)
+        if dropped and isinstance(end, Frame):
+            yield from self._starved(session, dropped[-1], used, end)
+        self._held.clear()
+        if isinstance(end, Frame) and end.command in ("SEEK", "UNSUBSCRIBE"):
+            self._reached.pop(session.topic, None)
+
+    def _starved(self, session: ConsumerSession, again: Frame, used: int, end: Frame) -> Iterator[Subject]:
+        """A permit that never comes back shows when none is left: everything granted was used, and nothing more is
+        asked for."""
+        sessions = self._timeline.consumer_sessions
+        earlier = [one.seq for one in sessions.ends(session) if one.seq < end.seq]
+        since = max([session.request.seq, *earlier])
+        frames = [one for one in sessions.frames(session, "FLOW", "MESSAGE") if since < one.seq < end.seq]
+        granted = sum(one.permits or 0 for one in frames if one.command == "FLOW" and from_client(one))
+        came = [one for one in frames if one.command == "MESSAGE" and one.to_receiver]
+        dispatched = sum(one.messages for one in came)
+        for message in self._timeline.received(self._consumer):
+            entry = self._timeline.entry_of(message) if since < message.seq < end.seq else None
+            used += entry is not None and entry.topic == session.topic
+        if came and 0 < granted <= dispatched <= used and queue_of(self._timeline.view, session):
+            yield _Starved(session, again, came[-1], granted, dispatched, end)
+
+
+def _subjects(timeline: Timeline) -> Iterator[Subject]:
+    for consumer in timeline.consumers:
+        if any(call.invoke.verb == "ack" for call in timeline.calls(consumer)):
+            yield from _Course(timeline, consumer).subjects()
+
+
+@check("ack.grouped-ack-filters-redelivery", of=_subjects)
+def grouped_ack_filters_redelivery(timeline: Timeline, subject: Subject) -> Says:
+    """ack.grouped-ack-filters-redelivery: what comes again although its ack is on its way is dropped, and its permit
+    returned."""
+    if isinstance(subject, _Dropped):
+        yield Exercised(subject.event)
+    elif isinstance(subject, _HandedOver):
+        call, again, handed = subject
+        timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
+        yield breach(
             "handed-over-again",
-            f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}; "
-            f"{held.again.ids[0].name} came again at {ms(held.again.t_ns)} and was handed "
-            f"over at {ms(event.t_ns)}, expected it to be dropped",
-            call.invoke,
-            held.again,
-            event,
+            f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {call.entry}; "
+            f"{again.ids[0].name} came again at {ms(again.t_ns)} and was handed over at {ms(handed.t_ns)}, expected it "
+            "to be dropped",
+            *(call.invoke, again, handed),
         )
-        self._held.pop((call.consumer.handle, call.entry), None)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        consumer = session.consumer
-        permits = self._permits.pop(session.request.seq, None)
-        if consumer is None:
-            return
-        dropped = [held for key, held in self._held.items() if key[0] == consumer.handle and held.certain]
-        if dropped and permits is not None and isinstance(event, Frame):
-            self._permits_back(session, permits, dropped[-1], event)
-        for key in [key for key in self._held if key[0] == consumer.handle]:
-            del self._held[key]
-        if isinstance(event, Frame) and event.command in ("SEEK", "UNSUBSCRIBE"):
-            self._reached.pop((consumer.handle, session.topic), None)
-
-    def _permits_back(self, session: ConsumerSession, permits: _Permits, held: _Held, event: Frame) -> None:
-        assert session.consumer is not None
-        assert held.again is not None
-        queue = queue_of(self.view, session)
-        starved = 0 < permits.granted <= permits.dispatched <= permits.used
-        if queue and starved and permits.last and late("answer", permits.last.t_ns, event.t_ns):
-            self.suspect(
-                "answer",
-                permits.last.t_ns,
-                event.t_ns,
+    else:
+        session, again, last, granted, dispatched, end = subject
+        handle = -1 if session.consumer is None else session.consumer.handle
+        if timeline.bounds.is_overdue("answer", last.t_ns, end.t_ns, what="a permit"):
+            yield breach(
                 "permit-not-returned",
-                f"consumer {session.consumer.handle} granted {permits.granted} permits, which {permits.dispatched} "
-                f"messages used up by {ms(permits.last.t_ns)}, one among them that it had to drop; it granted no more "
-                f"until {ms(event.t_ns)} although its queue was empty",
-                held.again,
-                event,
+                f"consumer {handle} granted {granted} permits, which {dispatched} messages used up by "
+                f"{ms(last.t_ns)}, one among them that it had to drop; it granted no more until {ms(end.t_ns)} "
+                "although its queue was empty",
+                *(again, end),
             )
