@@ -117,4 +117,5 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
         if isinstance(check, TimelineCheck):
             check.timeline = timeline
         tell((check.finish,))
+    timeline.let_go()
     return attempt

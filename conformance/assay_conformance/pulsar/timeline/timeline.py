@@ -39,6 +39,11 @@ class Timeline(Producing, Acknowledging):
             self._derived[relation] = relation(self)
         return self._derived[relation]  # type: ignore[no-any-return]
 
+    def let_go(self) -> None:
+        """Forget what `once` derived: a relation may hold the timeline, which would keep the whole attempt until a
+        collection of garbage, and that has to walk through every event."""
+        self._derived.clear()
+
     def loads(self, topic: str, before: Event) -> int:
         """How often a topic, or the topic of a partition, had been loaded again."""
         return sum(event.seq < before.seq for event in self.reloads(topic))
