@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from assay_conformance.model.case import SUITE_DEFAULTS, ClientConfig, ConfigValue
+from assay_conformance.model.case import SUITE_DEFAULTS, Case, ClientConfig, Config, ConfigValue
 
 
 class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """From agent.toml. `fixed` are the constants the client's interface does not let us set: checks use them as bounds.
 
     `settable` are the suite's configuration keys the agent passes on; `defaults` the client's values where neither a
-    Case nor the agent sets one.
+    Case nor the agent sets one. `words` are those that the client has of a key that takes one, where it has not all.
     """
 
     agent: str
@@ -23,6 +23,35 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     fixed: dict[str, ConfigValue] = {}
     settable: frozenset[str] = frozenset()
     defaults: dict[str, ConfigValue] = {}
+    words: dict[str, tuple[str, ...]] = {}
+
+    def has_words(self, config: Config) -> bool:
+        """Whether the client has every word that this configuration sets."""
+        return not any(True for _ in self._unknown(config))
+
+    def unknown_words(self, case: Case) -> tuple[str, ...]:
+        """What the Case sets, in its configuration or in that of a step, to a word that the client does not have."""
+        return tuple(sorted({f"{key} {value}" for config in _configs(case) for key, value in self._unknown(config)}))
+
+    def with_known_words(self, case: Case) -> Case:
+        """The Case without the settings to words that the client does not have: their keys are left out."""
+        if not self.unknown_words(case):
+            return case
+        steps = tuple(
+            msgspec.structs.replace(step, args={**step.args, "config": self._known(step.args["config"])})
+            if isinstance(step.args.get("config"), dict)
+            else step
+            for step in case.steps
+        )
+        parts = {part: self._known(getattr(case.config, part)) for part in case.config.__struct_fields__}
+        return msgspec.structs.replace(case, steps=steps, config=ClientConfig(**parts))
+
+    def _unknown(self, config: Config) -> Iterator[tuple[str, ConfigValue]]:
+        return ((key, value) for key, value in config.items() if value not in self.words.get(key, (value,)))
+
+    def _known(self, config: Config) -> Config:
+        unknown = {key for key, _ in self._unknown(config)}
+        return {key: value for key, value in config.items() if key not in unknown}
 
     def in_force(
         self, config: ClientConfig, part: str, key: str, own: Mapping[str, ConfigValue] | None = None
@@ -37,3 +66,9 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
                 if key in values:
                     return values[key]
         return self.defaults.get(key)
+
+
+def _configs(case: Case) -> Iterator[Config]:
+    yield from (getattr(case.config, part) for part in case.config.__struct_fields__)
+    # A plan that is read again may hold anything there.
+    yield from (config for step in case.steps if isinstance(config := step.args.get("config"), dict))

@@ -1,0 +1,51 @@
+"""What a client declares of the words that its configuration keys take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Config
+from assay_conformance.model.facts import ClientFacts
+
+FENCING: Config = {"access_mode": "exclusive_with_fencing"}
+
+
+def _facts(**words: tuple[str, ...]) -> ClientFacts:
+    return ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset(), words=words)
+
+
+FACTS = _facts(access_mode=("shared", "exclusive"))
+
+
+def _case(config: Config, **own: Any) -> Case:
+    plan = Schedule()
+    plan.producer(plan.client(), **own)
+    return plan.case("test/case", "t", (), producer=config)
+
+
+@pytest.mark.parametrize(
+    "case", [_case(FENCING), _case({}, access_mode="exclusive_with_fencing")], ids=["in the Case", "in a step"]
+)
+def test_a_word_that_the_client_lacks_is_found_in_a_case(case: Case) -> None:
+    assert FACTS.unknown_words(case) == ("access_mode exclusive_with_fencing",)
+    assert _facts().unknown_words(case) == ()
+
+
+def test_words_of_other_keys_and_values_that_are_no_words_are_known() -> None:
+    assert FACTS.has_words({"compression": "LZ4", "batching": True, "access_mode": "exclusive"})
+    assert not FACTS.has_words({"batching": True, **FENCING})
+
+
+def test_a_case_without_unknown_words_is_the_same_but_for_them() -> None:
+    case = _case({**FENCING, "batching": True}, access_mode="exclusive_with_fencing", producer_name="p")
+    known = FACTS.with_known_words(case)
+    assert FACTS.unknown_words(known) == ()
+    assert known == _case({"batching": True}, producer_name="p")
+
+
+def test_a_case_of_known_words_stays_as_it_is() -> None:
+    case = _case({"access_mode": "exclusive"})
+    assert FACTS.with_known_words(case) is case
