@@ -152,14 +152,8 @@ class DispatchLedger(Check):
     def joined(self, group: Group, member: Member) -> None:
         """The broker answered SUCCESS."""
 
-    def refused(self, group: Group, session: ConsumerSession, answer: Frame) -> None:
-        """The broker answered ERROR."""
-
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         """The broker writes a MESSAGE; it is not in `out` and `unacked` yet."""
-
-    def acknowledged(self, group: Group, position: Position, ack: Frame) -> None:
-        """An ACK that came to the broker settles the whole of an entry."""
 
 
 class Groups:
@@ -202,9 +196,7 @@ class GroupLife:
         cuts = [fault.action for fault in view.case.faults if isinstance(fault.action, Cut)]
         self._hidden = any(cut.how is CutHow.BLACKHOLE for cut in cuts)
         self._joined = listening(checks, DispatchLedger.joined)
-        self._refused = listening(checks, DispatchLedger.refused)
         self._sent = listening(checks, DispatchLedger.sent)
-        self._acknowledged = listening(checks, DispatchLedger.acknowledged)
         for check in checks:
             check.kept = self._kept
 
@@ -231,9 +223,7 @@ class GroupLife:
         if session is None or group is None:
             return
         group.asking.discard(event.conn)
-        if event.command == "ERROR":
-            tell(self._refused, group, session, event)
-        else:
+        if event.command != "ERROR":
             member = Member(session, event)
             group.members.append(member)
             tell(self._joined, group, member)
@@ -322,8 +312,6 @@ class GroupLife:
         if whole and frame is not None:
             group.acked[position] = frame
             group.acked_ns[position] = ack.t_ns
-            if self._acknowledged:
-                tell(self._acknowledged, group, position, ack)
         for holder in group.members:
             if holder.out:
                 holder.out.pop(position, None)

@@ -28,32 +28,24 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.topic_names import is_partition
 
 
 class Trait(StrEnum):
     """What a frame or a stored entry is, or holds; what somebody was opened as, asked for, or was told."""
 
     CHUNK = "a part of a message"
-    BATCH = "several messages"
     COMPRESSED = "a compressed body"
     DELAYED = "a time before which it is not delivered"
     UNREADABLE = "metadata or a batch that nobody can take apart, under a checksum that fits"
     HARMED = "a frame that a fault touched, or whose checksum does not fit"
-    ALTERED = "a frame that a fault altered"
     IN_PIECES = "a connection whose bytes come in odd pieces"
     NO_QUEUE = "a consumer without a receiver queue"
     PATTERN = "a consumer of a pattern"
     SEVERAL_TOPICS = "subscriptions to several topics or partitions, or a consumer of such"
     NO_INTERVAL = "a consumer whose acknowledgments wait for no interval"
-    CUMULATIVE = "a cumulative acknowledgment, asked for or sent"
     READER = "a subscription that is not durable"
-    PARTITION = "a producer on a partition"
-    ACCESS_MODE = "a producer that does not share its topic, or waits for it"
     FOR_LATER = "a send that asks to be delivered at a time or after a delay"
-    QUEUE_FULL = "a send that a full queue refused"
     OVERSIZE = "a message or frame larger than some broker takes, or refused as that"
-    DUPLICATE = "the receipt of what was stored before"
     LET_GO = "a broker that ended, sent somebody away or closed a connection"
 
 
@@ -81,7 +73,7 @@ DEFAULT_KIND: Final = "Exclusive"
 
 _PARTS: Final = {"open_client": "client", "open_producer": "producer", "open_consumer": "consumer"}
 _LATER: Final = frozenset({"deliver_at_ms", "deliver_after_ms"})
-_ERRORS: Final = {ErrorClass.QUEUE_FULL: Trait.QUEUE_FULL, ErrorClass.TOO_LARGE: Trait.OVERSIZE}
+_ERRORS: Final = {ErrorClass.TOO_LARGE: Trait.OVERSIZE}
 _NONE_OF: Final = {"receiver_queue_size": Trait.NO_QUEUE, "ack_group_ms": Trait.NO_INTERVAL}
 _IN_PIECES: Final = ("slicer", "resegment")
 _PASSED: Final = Fate.PASSED
@@ -135,8 +127,6 @@ class _Search:
         intact = [event for event in events if event.intact]
         if fates - {_PASSED} or any(event.intact is False for event in events):
             self._met.add(Trait.HARMED)
-        if Fate.ALTERED in fates:
-            self._met.add(Trait.ALTERED)
         if any(event.meta is None or (event.meta.batch is not None and not event.members) for event in intact):
             self._met.add(Trait.UNREADABLE)
         for command, handler in _FRAMES.items():
@@ -145,7 +135,7 @@ class _Search:
 
     def _metas(self, metas: Sequence[Meta]) -> None:
         for meta in metas:
-            if meta.chunk_id is not None or meta.batch is not None or meta.deliver_at_ms is not None:
+            if meta.chunk_id is not None or meta.deliver_at_ms is not None:
                 self._about(meta)
         if any(compression != "NONE" for compression in {meta.compression for meta in metas}):
             self._met.add(Trait.COMPRESSED)
@@ -153,8 +143,6 @@ class _Search:
     def _about(self, meta: Meta) -> None:
         if meta.chunk_id is not None:
             self._met.add(Trait.CHUNK)
-        if meta.batch is not None:
-            self._met.add(Trait.BATCH)
         if meta.deliver_at_ms is not None:
             self._met.add(Trait.DELAYED)
 
@@ -172,8 +160,6 @@ class _Search:
         for event in events:
             if event.verb in _PARTS:
                 self._opening(event)
-            elif event.verb == "ack" and event.args.get("cumulative"):
-                self._met.add(Trait.CUMULATIVE)
 
     def _opening(self, event: Invoke) -> None:
         part, facts = _PARTS[event.verb], self._facts
@@ -209,14 +195,6 @@ class _Search:
         if any(event.fields and event.fields.get("is_chunk") for event in events):
             self._met.add(Trait.CHUNK)
 
-    def _receipts(self, events: Sequence[Frame]) -> None:
-        if any(event.ids and event.ids[0].is_duplicate_marker for event in events):
-            self._met.add(Trait.DUPLICATE)
-
-    def _acks(self, events: Sequence[Frame]) -> None:
-        if any(event.ack_type == "Cumulative" for event in events):
-            self._met.add(Trait.CUMULATIVE)
-
     def _connected(self, events: Sequence[Frame]) -> None:
         told = [int(event.fields.get("max_message_size") or self._least_limit_bytes) for event in events]
         self._least_limit_bytes = min(self._least_limit_bytes, *told)
@@ -226,14 +204,6 @@ class _Search:
         self._met.update(Subscribed(str(event.fields.get("subType", DEFAULT_KIND))) for event in events)
         if any(event.fields.get("durable", True) is False for event in events):
             self._met.add(Trait.READER)
-
-    def _producers(self, events: Sequence[Frame]) -> None:
-        for event in events:
-            if is_partition(str(event.fields.get("topic", ""))):
-                self._met.add(Trait.PARTITION)
-            waits = event.fields.get("producer_ready") is False
-            if waits or event.fields.get("producer_access_mode", "Shared") != "Shared":
-                self._met.add(Trait.ACCESS_MODE)
 
     def _sent_away(self, events: Sequence[Frame]) -> None:
         if any(event.dir is Direction.TO_CLIENT for event in events):
@@ -251,12 +221,8 @@ _HANDLERS: Final[dict[type, Callable[[_Search, Any], None]]] = {
 
 _FRAMES: Final[dict[str, Callable[[_Search, Sequence[Frame]], None]]] = {
     "SEND": _Search._sends,
-    "SEND_RECEIPT": _Search._receipts,
-    "ACK": _Search._acks,
     "CONNECTED": _Search._connected,
     "SUBSCRIBE": _Search._subscribed,
-    "PRODUCER": _Search._producers,
-    "PRODUCER_SUCCESS": _Search._producers,
     "CLOSE_PRODUCER": _Search._sent_away,
     "CLOSE_CONSUMER": _Search._sent_away,
 }

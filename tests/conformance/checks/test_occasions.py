@@ -12,7 +12,7 @@ from assay_conformance.checks.occasions import Occasion, Setting, Subscribed, Tr
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import Closed, ClosedBy, Ended, Fate, Fired, Frame, Invoke, MessageId, Meta
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Fate, Fired, Frame, Invoke, Meta
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -132,18 +132,6 @@ def test_subscriptions_to_two_topics_are_told() -> None:
     story.consumer()
     story.consumer(handle=3, consumer_id=2, topic="u")
     assert Trait.SEVERAL_TOPICS in _met(story)
-
-
-def test_a_cumulative_acknowledgment_is_told_by_who_asks_for_it() -> None:
-    story = _story()
-    story.invoke("ack", 2, args={"messages": [1], "cumulative": True})
-    assert Trait.CUMULATIVE in _met(story)
-
-
-def test_a_cumulative_acknowledgment_is_told_by_what_is_sent() -> None:
-    story = _story()
-    story.up("ACK", consumer_id=0, ack_type="Cumulative", ids=(MessageId(1, 1),))
-    assert Trait.CUMULATIVE in _met(story)
 
 
 @pytest.mark.parametrize(("interval_ms", "told"), [(0, True), (100, False)])
