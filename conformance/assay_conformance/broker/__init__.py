@@ -1,4 +1,4 @@
-"""The reference broker core, sans-IO. `cluster.Cluster` is the door; one module a concern behind it:
+"""The reference broker core, sans-IO. `cluster.Cluster` is the interface, with one module a concern:
 
     cluster -> session (reading, handshake) -> locating, listing, describing, producing, consuming -> topics -> topic
     topics: placement (which broker), policies (which level), schemas (avro)

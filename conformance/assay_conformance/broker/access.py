@@ -2,8 +2,8 @@
 
     Shared                beside other Shared ones; not beside, and not in front of, one that holds or awaits the topic
     Exclusive             alone, or refused
-    WaitForExclusive      alone, or in the queue until nobody is left
-    ExclusiveWithFencing  alone: everybody else, in the queue too, is thrown out
+    WaitForExclusive      alone, or in the queue until no other is left
+    ExclusiveWithFencing  alone: all others, in the queue too, are fenced
 
 Each producer that gets a topic for itself moves the topic's epoch on; one that had it before and comes back names the
 epoch it had, and is fenced when another has been there since.
@@ -32,7 +32,7 @@ class Entrance(Enum):
 
 
 class Access:
-    """One topic's. `holder` has it for itself; `epoch` is None until somebody had."""
+    """One topic's. `holder` has it for itself; `epoch` is None until a producer had."""
 
     __slots__ = ("epoch", "holder", "waiting")
 
@@ -66,8 +66,8 @@ class Access:
         self._take(producer)
 
     def left(self, producer: Producer, *, occupied: bool) -> Producer | None:
-        """A producer went; the one whose turn it is now, when nobody is left. One that went while it waited keeps its
-        place, has its turn, and goes then: the epoch has moved on."""
+        """Remove a producer; return the next in the queue when no other is left. One that leaves while it waits keeps
+        its place, is admitted in its turn, and goes then: the epoch has moved on."""
         if producer in self.waiting:
             return None
         if producer is self.holder:

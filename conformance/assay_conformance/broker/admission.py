@@ -43,7 +43,7 @@ class Admission:
             self._refuse(producer, refusal)
 
     def forget(self, producer: Producer) -> None:
-        """A producer is gone, or does not wait any more; it may be another one's turn."""
+        """Remove a producer that was closed, or no longer waits; the next one may be admitted."""
         if self.producers.get(producer.name) is producer:
             del self.producers[producer.name]
             if self._topic.publishing.dedup is not None:

@@ -48,7 +48,8 @@ class PublishBuffer:
     def ended(self, size: int) -> None:
         self._bytes -= size
         if self._paused and self._bytes <= self._most_bytes // 2:
-            # Who goes on may fill it anew, and then all of these are stopped once more before they are let go.
+            # A connection that reads again may fill it once more, and then all of these are stopped again before they
+            # resume.
             paused, self._paused = self._paused, []
             for reading in paused:
                 reading.resume()

@@ -1,7 +1,8 @@
 """The reference broker: a whole cluster as one machine without sockets or a clock.
 
-Frames, connections and time come in as method calls, frames and closings go out through the sink, and the earliest
-moment it wants to be woken is told. `received` serves deadlines that are due first, so late wake-ups change no order.
+Frames, connections and time come in as method calls, frames and closings go out through the sink, and the sink gets the
+earliest moment it wants to be woken at. `received` serves deadlines that are due first, so late wake-ups change no
+order.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class Cluster:
             raise UsageError(f"broker step {verb!r}: {refusal}") from refusal
 
     def read_back(self) -> Iterator[ReadBackState | CursorState]:
-        """The last word on every topic, those nobody used included, and on every subscription that is there."""
+        """Return the final state of every topic, unused ones included, and of every subscription."""
         for topic in dict.fromkeys((*self.topics.stated(), *self.topics)):
             yield ReadBackState(topic.local, _stored(topic))
             for subscription in topic.subscriptions.values():

@@ -1,7 +1,7 @@
 """What a compaction leaves of a topic: of each key its newest message, and nothing of a key whose newest is empty.
 
 Messages without a key go too (PIP-318). What cannot be read, being encrypted, a chunk or damaged, stays as it is. A
-batch stays a batch: its messages that are gone are marked as such, and clients pass over them, so that every message
+batch stays a batch: its removed messages are marked as compacted out, and clients skip them, so that every message
 keeps its id. Source: Pulsar's documentation (concepts-topic-compaction) and its compactor.
 """
 
@@ -90,7 +90,7 @@ def _messages(payload: Payload) -> list[_Message] | None:
         size = metadata.uncompressed_size if metadata.compression else len(payload.data)
         return [_Message(metadata.partition_key if metadata.HasField("partition_key") else None, not size)]
     except (ProtocolError, ValueError):
-        # ValueError: a codec that nobody knows.
+        # ValueError: an unknown codec.
         return None
 
 

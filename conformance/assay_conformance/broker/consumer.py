@@ -80,7 +80,7 @@ class Consumer:
 
     @property
     def left(self) -> bool:
-        """Whether nobody waits for it to join any more."""
+        """Whether it left while its SUBSCRIBE waited."""
         return self.gone or self.session.ended
 
     @property

@@ -26,7 +26,7 @@ class Cursor:
         self._began = (self.mark, position)
 
     def mark_delete(self, store: Store) -> tuple[int, int]:
-        """The position up to which everything is acknowledged, as a client is told it."""
+        """Return the position up to which everything is acknowledged, as in answers to clients."""
         if self._began is not None and self._began[0] == self.mark:
             return self._began[1]
         return store.mark_delete(self.mark)
@@ -70,8 +70,8 @@ class Cursor:
         return True
 
     def ack_members(self, index: int, unacked: int) -> bool:
-        """Clear the bits that `unacked` does not set; True when that acknowledged the whole entry. Nobody looks how
-        many members the entry has: bits beyond them stay as well."""
+        """Clear the bits that `unacked` does not set; True when that acknowledged the whole entry. The number of
+        members is not looked at: bits beyond them stay as well."""
         if self.is_acked(index):
             return False
         left = self.partial.get(index, unacked) & unacked

@@ -13,7 +13,7 @@ from assay_conformance.broker.timers import NS_PER_MS, NS_PER_S
 
 
 class CursorLedger:
-    """One cursor's. Flushes are due at moments, and nobody has to wake up for them: until the cursor changes again
+    """One cursor's. Flushes are due at moments, but need no timer: until the cursor changes again
     there is nothing else to write, so that one that was due in between is made up for first."""
 
     __slots__ = ("_acked", "_changed_ns", "_cursor", "_host", "_mark", "_persist_ns", "_written_ns")

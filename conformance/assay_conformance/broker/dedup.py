@@ -34,7 +34,7 @@ class Copy(Enum):
 class Deduplication:
     """The numbers of one topic, whose `entries` they are about; those stored before are not looked at.
 
-    Snapshots are due at moments, and nobody has to wake up for them: until an id is persisted the numbers do not
+    Snapshots are due at moments, but need no timer: until an id is persisted the numbers do not
     change, so that one that was due in between is taken first, as it would have been.
     """
 

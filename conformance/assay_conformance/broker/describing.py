@@ -34,7 +34,7 @@ def producer_schema(session: Session, topic: Topic, body: CommandProducer) -> by
 
 
 def check_consumer_schema(session: Session, topic: Topic, body: CommandSubscribe) -> None:
-    """A new consumer's schema: the first of a topic nobody has used, else able to read what is there. What would
+    """Check a new consumer's schema: the first of an unused topic, else able to read what is there. What would
     be the first and is no schema is passed over (ServerCnx.ignoreUnrecoverableBKException).
 
     Raises RefusalError.

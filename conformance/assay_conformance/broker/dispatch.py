@@ -42,7 +42,7 @@ class Dispatcher(ABC):
 
     def holder(self, _consumer: Consumer) -> Consumer | None:
         """Who has a range of keys that this consumer asks for, where ranges are asked for. Raises RefusalError for
-        ranges that nobody can have."""
+        ranges that cannot be granted."""
         return None
 
     @abstractmethod
@@ -154,7 +154,7 @@ class SingleActive(Dispatcher):
                 self._send(consumer, entry, epoch=None if consumer.reads_compacted else consumer.epoch)
 
     def _holds_back(self, entry: Entry) -> bool:
-        """Whether an entry and all behind it wait: none does, delayed or not."""
+        """Return whether an entry and all later ones wait: none does, delayed or not."""
         del entry
         return False
 

@@ -1,9 +1,8 @@
 """What a broker does to a topic by itself, at intervals: expire, delete, and keep backlogs within their quota.
 
-An expired entry counts as acknowledged for every subscription, and what all have acknowledged may be deleted. A
-subscription that nobody uses is deleted, and a topic compacted, where policies say so. A topic
-whose largest backlog is over its quota admits no producers and sends away those it has, or drops the oldest of that
-backlog, as the quota says.
+An expired entry counts as acknowledged for every subscription, and what all have acknowledged may be deleted. An unused
+subscription is deleted, and a topic compacted, where policies say so. A topic whose largest backlog is over its quota
+admits no producers and sends away those it has, or drops the oldest of that backlog, as the quota says.
 """
 
 from __future__ import annotations
@@ -162,7 +161,7 @@ class Housekeeping:
         self.apply(self._policies)
 
     def _expire_subscriptions(self) -> None:
-        """Delete the subscriptions that nobody used for long enough (PersistentTopic.checkInactiveSubscriptions)."""
+        """Delete the subscriptions without a consumer for long enough (PersistentTopic.checkInactiveSubscriptions)."""
         self._expiry_of_subscriptions = None
         minutes = self._policies.subscription_expiry_minutes
         for kept in list(self._topic.subscriptions.values()) if minutes else ():

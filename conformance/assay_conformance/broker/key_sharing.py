@@ -1,8 +1,8 @@
 """Key_Shared subscriptions: one key, one consumer, in order.
 
 While entries of a key's hash are out at one consumer, no other gets any of that hash (the draining hashes of PIP-379):
-a consumer that joins takes a hash over once what the former has of it is acknowledged. What has to wait makes all
-behind it with the same hash wait. With allowOutOfOrderDelivery neither holds.
+a consumer that joins takes a hash over once what the former has of it is acknowledged. What has to wait makes all later
+entries with the same hash wait. With allowOutOfOrderDelivery neither holds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which topics a namespace has: asked for once, or watched (PIP-145).
 
-The pattern is matched against the whole name without its domain. A client that names the hash of what it knows is not
-told the same again.
+The pattern is matched against the whole name without its domain. A client that names the hash of what it knows gets the
+list only when it has changed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Watch:
         return _matching(self._session.topics.of_namespace(self._namespace), self._pattern)
 
     def changed(self, added: list[str], gone: list[str]) -> None:
-        """Topics came to be, or are gone."""
+        """Send the topics that were created and deleted to the watchers."""
         prefix = f"persistent://{self._namespace}/"
         new, deleted = (
             _matching((name for name in names if name.startswith(prefix)), self._pattern) for names in (added, gone)

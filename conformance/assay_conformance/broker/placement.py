@@ -69,7 +69,7 @@ class Placement:
         return self._urls[self.owner(full)] if full in self._migrated else None
 
     def forget(self, full: str) -> None:
-        """The topic is gone."""
+        """Forget a deleted topic."""
         self._owners.pop(full, None)
         self._loaded.discard(full)
         self._migrated.discard(full)

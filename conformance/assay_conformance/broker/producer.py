@@ -87,7 +87,7 @@ class Producer:
         )
 
     def queued(self) -> None:
-        """It waits for its turn: the client is told to, and the request is answered again then."""
+        """Answer that the producer waits for its turn; the request is answered again then."""
         self.session.send(
             replies.producer_success(
                 self._request_id,
@@ -111,7 +111,7 @@ class Producer:
         self.topic.admission.forget(self)
 
     def evict(self, url: str | None) -> None:
-        """The broker closes it; the client is told, or its own CLOSE answered."""
+        """Close it by the broker: send CLOSE_PRODUCER, or answer the client's own."""
         self.leave()
         if self._closing is None:
             self.session.close_producer(self.producer_id, url)
@@ -119,7 +119,7 @@ class Producer:
             self._answer_close()
 
     def fence(self) -> None:
-        """Another took the topic for itself. The client is not told: it learns from what becomes of its next SEND."""
+        """Fence it: another producer took the topic for itself. The client is not notified before its next SEND."""
         self.leave()
         if self._closing is None:
             del self.session.producers[self.producer_id]

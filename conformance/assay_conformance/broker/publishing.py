@@ -76,7 +76,7 @@ class Publish(Append):
 
 
 class Publishing:
-    """One topic's. `stored` is told every entry, before its receipt leaves; `dispatch` is called after it."""
+    """One topic's. `stored` is called with every entry, before its receipt leaves; `dispatch` is called after it."""
 
     def __init__(
         self, host: Host, store: Store, stored: Callable[[Entry], None], dispatch: Callable[[Entry], None]

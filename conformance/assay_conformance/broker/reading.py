@@ -16,7 +16,7 @@ from assay_conformance.wire import Frame
 
 
 class Reading:
-    """`read` serves one frame. `on` is what the sink was told last."""
+    """`read` serves one frame. `on` is what the sink was last called with."""
 
     __slots__ = (
         "_buffer",

@@ -1,4 +1,4 @@
-"""Frames this broker builds. They carry their parsed command, so that nobody on their way has to decode them."""
+"""Frames this broker builds. They carry their parsed command, so that no one on their way has to decode them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def producer_success(
     topic_epoch: int | None = None,
     ready: bool = True,
 ) -> Frame:
-    """`topic_epoch` None: nobody has had the topic for itself."""
+    """Build PRODUCER_SUCCESS. `topic_epoch` None: no producer has had exclusive access yet."""
     epoch = {} if topic_epoch is None else {"topic_epoch": topic_epoch}
     return reply(
         CommandType.PRODUCER_SUCCESS,

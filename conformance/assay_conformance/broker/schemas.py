@@ -1,7 +1,7 @@
 """The schemas of topics: their versions, and which new one may follow.
 
 A schema that is there already keeps its version, whichever that is; another has to be compatible with the last one, or,
-where the rule is transitive, with all. Consumers add one only to a topic that nobody has used; else theirs has to be
+where the rule is transitive, with all. Consumers add one only to an unused topic; else theirs has to be
 able to read what is there. Source: Pulsar's schema registry (SchemaRegistryServiceImpl) and documentation
 (schema-understand, compatibility strategies).
 """

@@ -63,7 +63,7 @@ class Attached:
         self.topic = topic
 
     def leave(self) -> None:
-        """The consumer is gone; a subscription that is not durable goes with its last one."""
+        """Remove the consumer; a subscription that is not durable is deleted with its last one."""
         self.subscription.leave(self.consumer)
         if not self.subscription.outlives_consumers and not self.subscription.consumers:
             self.topic.drop(self.subscription)
@@ -212,7 +212,8 @@ class Session:
         self.refreshes = connect.feature_flags.supports_auth_refresh
 
     def _send_away(self, body: CommandProducer | CommandSubscribe, migrated: MigratedError) -> None:
-        """The topic asked for is in another cluster: not answered, but told. Older clients have to find out."""
+        """Send TOPIC_MIGRATED instead of an answer: the topic is in another cluster. Clients of older versions get
+        nothing."""
         if self.version < SINCE_VERSION[CommandType.TOPIC_MIGRATED]:
             self.send(replies.error(body.request_id, migrated.error, migrated.message))
         elif isinstance(body, CommandProducer):
@@ -225,7 +226,7 @@ class Session:
     # --- endings ----------------------------------------------------------------------------------------------------
 
     def close_producer(self, producer_id: int, url: str | None) -> None:
-        """The broker closes a producer: the client is told, with the broker it has to go to where that is known."""
+        """Close a producer by the broker: CLOSE_PRODUCER, with the assigned broker where that is known."""
         del self.producers[producer_id]
         self.evicted.add(producer_id)
         self._report_close(replies.close_producer(producer_id, url))
@@ -247,7 +248,7 @@ class Session:
             self.ended_by_client()
 
     def ended_by_client(self) -> None:
-        """The connection is over: its producers and consumers are gone."""
+        """End the connection with its producers and consumers."""
         if self._state is State.ENDED:
             return
         self._state = State.ENDED

@@ -310,7 +310,7 @@ class Shared(Sharing):
             return self._next()
         owner = self._chunks.get(metadata.uuid)
         if owner is None:
-            # One whose first chunk nobody got waits for it (SharedConsumerAssignor).
+            # One whose first chunk was not dispatched waits for it (SharedConsumerAssignor).
             if metadata.chunk_id:
                 return None
             owner = self._next()

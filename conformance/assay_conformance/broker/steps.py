@@ -38,7 +38,7 @@ class Unload(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Move(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Give a topic to another broker; its clients are told which."""
+    """Give a topic to another broker; CLOSE_PRODUCER and CLOSE_CONSUMER name it to the clients."""
 
     broker: int
 
@@ -61,7 +61,7 @@ class RateChange(Rate, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class SetPolicy(Policies, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Change what is given of a topic's own policies, or of the namespace's where no topic is named; rates that change
-    start anew."""
+    start over."""
 
     topic: str | None = None
     publish_rate: RateChange | None = None
@@ -116,7 +116,8 @@ class Challenge(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Migrate(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Give a topic to a broker of another cluster: its clients are told, and so is whoever asks here from now on.
+    """Give a topic to a broker of another cluster: its clients get TOPIC_MIGRATED, and so do those that register here
+    from now on.
 
     Both clusters see the same entries and cursors, as if all of them had been copied before.
     """
@@ -149,7 +150,7 @@ class Release(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FailStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Fail to write what `hold_store` kept waiting: its producers are closed, and told that it was not stored."""
+    """Fail to write what `hold_store` kept waiting: its producers get SEND_ERROR, and are closed."""
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
         for topic in topics.of_local(self.topic):

@@ -2,7 +2,7 @@
 
 AUTO_SPLIT: a ring of consistent hashing, 100 points a consumer, each the hash of the consumer's name, its number among
 those of the same name, and the point's number (ConsistentHashingStickyKeyConsumerSelector of 4.0; place 0 is reserved).
-STICKY: the ranges the consumers ask for; a place nobody asked for has no consumer.
+STICKY: the ranges the consumers ask for; a place in none of them has no consumer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Selector(ABC):
 
     @abstractmethod
     def holder(self, consumer: Consumer) -> Consumer | None:
-        """Who has what this one asks for. Raises RefusalError for what nobody can have."""
+        """Return the consumer that has what this one asks for. Raises RefusalError for invalid ranges."""
 
     @abstractmethod
     def select(self, hash: int) -> Consumer | None: ...

@@ -127,7 +127,7 @@ class Hold:
 
 
 class Store:
-    """Appends become entries in the order they came: one that waits holds back all behind it, as a ledger does.
+    """Appends become entries in the order they came: one that waits holds back all later ones, as a ledger does.
 
     Entries below `deleted` are there for those who look back, and for no consumer any more. A ledger ends behind
     `ledger_entries` (0: it does not), and `new_ledger` gives the id of the next.
@@ -196,7 +196,8 @@ class Store:
         return taken
 
     def ledgers(self) -> list[tuple[int, int, int]]:
-        """The id of each ledger that is not deleted, and the indexes of its first entry and of the one behind it."""
+        """The id of each ledger that is not deleted, and the indexes of its first entry and of the first of the
+        next."""
         ends = [*self._first[1:], len(self.entries)]
         spans = zip(self._ledgers, self._first, ends, strict=True)
         return [span for span in spans if span[2] > self.deleted or span[0] == self._ledgers[-1]]
@@ -249,7 +250,7 @@ class Store:
         return min(max(self._first[slot] + entry + 1, self._first[slot]), end)
 
     def index_at(self, position: MessageIdData) -> int:
-        """What a message id stands for: itself, or the first entry behind it. (-1, -1) is the earliest."""
+        """What a message id stands for: itself, or the first entry after it. (-1, -1) is the earliest."""
         if position.ledgerId >= 1 << 63:
             return 0
         return self.next_index(position.ledgerId, position.entryId - 1)

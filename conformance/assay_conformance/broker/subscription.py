@@ -24,7 +24,7 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 
 
 class Subscription:
-    """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `orphaned`: not
+    """One name on one topic. `terminated` is set by the topic once nothing more will be stored. `orphaned`: not
     durable, and left alone since a SEEK; it takes whoever asks next, durable or not. `properties` and `replicated`
     are what the consumer that made it asked for: nothing here goes by them. `active_ms` is when the last consumer came
     or left, `counts` what was sent to those that have left."""
@@ -72,7 +72,7 @@ class Subscription:
         return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive else None
 
     def refusal_beside(self, holder: Consumer) -> RefusalError:
-        """Why nobody else is let in while this holder lives."""
+        """Return why no other consumer is admitted while this holder is attached."""
         if self.kind == CommandSubscribe.Key_Shared:
             return RefusalError(ServerError.ConsumerAssignError, f"Range conflict with consumer {holder.name}")
         return RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
@@ -87,8 +87,8 @@ class Subscription:
             raise RefusalError(ServerError.ConsumerBusy, "Subscription reached max consumers limit")
 
     def join(self, consumer: Consumer, kind: int) -> None:
-        """Take a consumer in, for which there is a place. Raises RefusalError for ranges of keys that nobody can
-        have."""
+        """Take a consumer in, for which there is a place. Raises RefusalError for ranges of keys that cannot be
+        granted."""
         if not self._is_of(consumer, kind):
             self.kind = kind
             self.dispatcher = self._dispatcher(kind, consumer.key_shared)
@@ -239,7 +239,7 @@ class Subscription:
         # Closing one may end its connection, and take others with it.
         while self.consumers:
             consumer = self.consumers[0]
-            # It is told first: what it leaves behind goes to the others at once.
+            # It is notified first: its unacknowledged messages go to the others at once.
             consumer.session.close_consumer(consumer.consumer_id, url)
             self.leave(consumer)
 
@@ -269,7 +269,7 @@ class Subscription:
     def notify_end(self) -> None:
         """Tell the consumers that everything of a terminated topic is acknowledged.
 
-        Once a load: in recorded traffic one that comes back with nothing to read is not told again.
+        Once a load: in recorded traffic one that comes back with nothing to read gets no second message.
         """
         if self._told_end or not self.terminated or self.cursor.backlog(len(self._store.entries)):
             return

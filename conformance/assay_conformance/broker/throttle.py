@@ -2,10 +2,10 @@
 
 Dispatch: tokens are added when a period has passed since the last time, as many as have flowed in by then, up to R;
 reading needs at least one; what was dispatched is taken off afterwards, so the balance may be negative and the
-overshoot is repaid by the next periods. What flowed in while nobody asked pays for it, too, beyond R, since what was
-consumed is taken off first (AsyncTokenBucket of 4.0, which adds for these buckets once a period).
-Publish: tokens flow in continuously; the message that uses up the last one is still accepted, and
-then nothing is read until one is there again, or 16 ms worth of them where that is more.
+overshoot is repaid by the next periods. What flowed in while nothing was read pays for it, too, beyond R, since what
+was consumed is taken off first (AsyncTokenBucket of 4.0, which adds for these buckets once a period). Publish: tokens
+flow in continuously; the message that uses up the last one is still accepted, and then nothing is read until one is
+there again, or 16 ms worth of them where that is more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Deadlines of a machine that has no clock: the earliest one is told, and whoever has a clock wakes the machine."""
+"""Deadlines of a machine that has no clock: the earliest one is reported, and a caller that has a clock wakes the
+machine."""
 
 from __future__ import annotations
 

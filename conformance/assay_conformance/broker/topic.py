@@ -1,6 +1,6 @@
 """A topic: its producers and subscriptions, around the stored entries.
 
-A topic is loaded when somebody first uses it and again after every unload; what a broker keeps in memory only is lost
+A topic is loaded when it is first used and again after every unload; what a broker keeps in memory only is lost
 then: redelivery counts, batch-index acknowledgements, the buckets of its rates, what deduplication had not written yet.
 """
 
@@ -33,7 +33,7 @@ from assay_conformance.wire import Payload
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, ServerError
 
 Settled = Callable[[RefusalError | None], None]
-"""Told the outcome of an admission, which may take a while: None when it was granted."""
+"""Called with the outcome of an admission, which may take a while: None when it was granted."""
 
 
 class Topic:
@@ -222,7 +222,7 @@ class Topic:
 
     def terminate(self) -> None:
         """Nothing more is stored but what waits to be: a ledger is closed after its last write. Producers are sent
-        away, consumers are told once they have everything."""
+        away, consumers are notified once they have everything."""
         self.publishing.release()
         self.publishing.terminated = True
         self.admission.evict(None, ENDED)
@@ -254,7 +254,7 @@ class Topic:
         self.unload(None)
 
     def close(self) -> None:
-        """Deleted: send everybody away; what was stored, or waits to be, is gone with it."""
+        """Delete the topic: close its producers and consumers, and drop what was stored or waits to be."""
         self.admission.evict(None, GONE)
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(None)

@@ -25,7 +25,7 @@ from assay_conformance.model.topic_names import base_topic, part_names, partitio
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 Change = Callable[[list[str], list[str]], None]
-"""Told the full names of topics that came to be and of those that are gone."""
+"""Called with the full names of topics that were created and of those that were deleted."""
 
 
 class Topics:

@@ -1,6 +1,6 @@
-"""Non-persistent topics: a message goes to who can take it now, and is gone.
+"""Non-persistent topics: a message goes to the consumers that can take it now, and is not kept.
 
-Nothing is stored, acknowledged or redelivered, and nobody is told who is the active consumer. A consumer
+Nothing is stored, acknowledged or redelivered, and no ACTIVE_CONSUMER_CHANGE is sent. A consumer
 without permits, or whose client does not read, and a subscription whose rate is used up, miss what comes.
 """
 
@@ -76,7 +76,7 @@ class Passing(Dispatcher):
             self._miss(entry, able=able)
 
     def _miss(self, entry: Entry, *, able: bool) -> None:
-        """An entry that nobody can take, or, where its consumer is `able`, that the rate does not allow, is gone."""
+        """Drop an entry that no consumer can take, or, where its consumer is `able`, that the rate does not allow."""
 
     def _choose(self, entry: Entry) -> Consumer | None:
         if self._keys is not None:
@@ -118,7 +118,7 @@ class TransientSubscription(Subscription):
         """There is nothing to go back to: the consumers stay."""
 
     def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
-        """What was sent is gone."""
+        """Redeliver nothing: what was sent is not kept."""
 
     def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
         return self._host.implementation(Passing)(self._host, self.backlog, kind, meta, self._topic)

@@ -62,7 +62,7 @@ Ended = Callable[[Result], None]
 
 
 def ignored(_result: Result) -> None:
-    """Of what nobody waits for."""
+    """Ignore the result of an acknowledgment without a caller."""
 
 
 @dataclass(slots=True, eq=False)
@@ -140,7 +140,7 @@ class AckGroup:
             self._greatest((ledger, number - 1), None)
 
     def immediately(self, positions: tuple[Position, ...]) -> None:
-        """Chunks nobody will ask for again."""
+        """Acknowledge discarded chunks at once: no other one will be delivered for them."""
         self._individual.update(dict.fromkeys(positions))
         self.flush()
 
@@ -236,7 +236,7 @@ class AckGroup:
         self._end(ends, Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered"))
 
     def drop(self) -> None:
-        """The consumer is gone: what was not sent never will be."""
+        """Drop what was not sent: the consumer is closed."""
         self.lost()
         self._individual.clear()
         self._cumulative = None

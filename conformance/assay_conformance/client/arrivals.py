@@ -1,6 +1,6 @@
 """What MESSAGE brings one consumer: checked, joined where it comes in chunks, uncompressed and opened.
 
-What nobody can read is acknowledged with the reason, or it would come again for ever. Whatever is dropped in here
+What cannot be read is acknowledged with the reason, or it would come again for ever. Whatever is dropped in here
 gives its permits back, or the consumer would stall in the long run.
 """
 
@@ -174,7 +174,7 @@ class Arrivals:
         self._discard(position, reason, size_of(metadata))
 
     def _discard(self, position: Position, reason: pb.CommandAck.ValidationError, permits: int) -> None:
-        """Acknowledge an entry nobody can read, with the reason, so that it does not come again for ever."""
+        """Acknowledge an entry that cannot be read, with the reason, so that it does not come again for ever."""
         self._outlet.post(
             command(
                 CommandType.ACK,

@@ -71,9 +71,9 @@ class Watcher(Protocol):
 
 
 class Connection:
-    """`number` is its number at the sink; `max_message_bytes`, `version` and `keeps_watch` what CONNECTED told.
+    """`number` is its number at the sink; `max_message_bytes`, `version` and `keeps_watch` what CONNECTED said.
 
-    A `proxy` is connected to in place of the broker, and told which one is meant.
+    A `proxy` is connected to in place of the broker, and CONNECT names the broker.
     """
 
     def __init__(self, shared: Shared, url: str, proxy: str | None = None) -> None:
@@ -129,7 +129,7 @@ class Connection:
             self._shared.sink.write(self.number, data)
 
     def close(self, cause: Cause, text: str) -> None:
-        """Give the connection up; whoever used it is told."""
+        """Close the connection, and notify its producers, consumers and requests."""
         if self.usable:
             self._shared.sink.close(self.number)
             self.closed(cause, text)

@@ -156,10 +156,10 @@ class Consumer(Handler):
         self._acks.flush()
 
     def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
-        """Whether the topic holds a message behind the place where this reader is."""
+        """Call `on_answer` with whether the topic holds a message after this reader's position."""
         reading = self._reading
         if reading is None or not self.ready:
-            text = "the consumer is not connected" if reading is not None else "this is told of readers only"
+            text = "the consumer is not connected" if reading is not None else "only a reader can be asked"
             on_answer(
                 Failed(ErrorClass.TRANSPORT if reading is not None else ErrorClass.INVALID_CONFIG, text, certain=True)
             )
@@ -244,7 +244,7 @@ class Consumer(Handler):
             self._arrivals.message(frame, self.connection, stale=self._is_stale(frame))
 
     def _is_stale(self, frame: Frame) -> bool:
-        """Sent before everything was asked for again, and read behind it."""
+        """Return whether a frame was sent before the request for redelivery, and read after it."""
         body = frame.body
         return bool(body.HasField("consumer_epoch") and body.consumer_epoch < self._epoch)
 

@@ -119,7 +119,7 @@ class ClientCore:
         self._lookup.partitions(topic, counted)
 
     def send(self, op: int, producer: int, message: Outgoing, now_ns: int, *, sync: bool = False) -> None:
-        """`sync`: somebody waits for the receipt before he does anything else, so nothing is gained by batching it."""
+        """Send a message. `sync`: the caller waits for the receipt first, so nothing is gained by batching it."""
         self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.send(op, message, sync=sync))
 
     def flush(self, op: int, producer: int, now_ns: int) -> None:

@@ -22,14 +22,15 @@ Position = tuple[int, int]
 """(ledger, entry): what acknowledgments and redelivery requests name."""
 
 MAX_UNCOMPRESSED_BYTES = 64 * 1024 * 1024
-"""What says it is larger is not unpacked: nobody has to believe a size, and memory for it has to be found first."""
+"""What says it is larger is not unpacked: an announced size need not be true, and its memory would be allocated
+first."""
 
 _WORD_BITS = 64
 _WORD = 2**_WORD_BITS - 1
 
 
 class BadEntryError(Exception):
-    """An entry that cannot be opened; `reason` is what the broker is told with its acknowledgment."""
+    """An entry that cannot be opened; `reason` is the validation error of its acknowledgment."""
 
     def __init__(self, reason: pb.CommandAck.ValidationError, text: str) -> None:
         super().__init__(text)

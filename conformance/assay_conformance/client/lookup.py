@@ -25,7 +25,7 @@ _CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
 
 
 class Way(NamedTuple):
-    """How to come to a broker: to its URL, or, where a `proxy` is between, to that, which is told the broker's."""
+    """How to connect to a broker: at its URL, or at a `proxy` that connects to that URL."""
 
     url: str
     proxy: str | None = None

@@ -40,7 +40,7 @@ class TooLargeError(Exception):
 
 @dataclass(slots=True)
 class Sent:
-    """One message inside a unit. `op` is its operation; None when nobody waits for it."""
+    """One message inside a unit. `op` is its operation; None when no caller waits for it."""
 
     op: int | None
     message: Outgoing

@@ -15,7 +15,7 @@ from assay_conformance.wire import CommandType, command
 
 
 class Permits:
-    """`queue` is told when a consumer without prefetch has nothing more to come."""
+    """`queue` is notified when a consumer without prefetch has nothing more to come."""
 
     def __init__(self, shared: Shared, settings: ConsumerSettings, outlet: Outlet, queue: Queue) -> None:
         self._shared = shared

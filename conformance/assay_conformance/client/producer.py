@@ -99,7 +99,7 @@ class Producer(Handler):
     def _run_waiting(self) -> None:
         """Run what waits, as far as the opening and the room in the queue allow.
 
-        One that makes room leaves it to those behind it, when it has ended itself.
+        One that makes room leaves it to later ones, when it has ended itself.
         """
         if self._running:
             return
@@ -237,7 +237,7 @@ class Producer(Handler):
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
             closed(Done())
             return True
-        # A batch that is too large leaves room, and who is blocked would open the next one, which nobody closes.
+        # A batch that is too large leaves room, and a blocked send would open the next one, which nothing closes.
         running, self._running = self._running, True
         self._batching.close()
         self._running = running

@@ -74,7 +74,7 @@ class Receipts:
         self._pending.settled()
 
     def _is_of_another(self, head: Op, body: pb.CommandSendReceipt) -> bool:
-        """Whether it names the highest id of another batch. For a SEND that told none a broker answers NO_ID."""
+        """Return whether it names the highest id of another batch. To a SEND without one a broker answers NO_ID."""
         return body.sequence_id < body.highest_sequence_id != NO_ID and body.highest_sequence_id != head.highest
 
     def _reported_id(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:

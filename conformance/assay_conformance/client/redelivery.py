@@ -91,7 +91,7 @@ class Redelivery(Generic[M]):
         self._held.clear()
 
     def drop(self) -> None:
-        """The consumer is gone."""
+        """Stop: the consumer is closed."""
         self._held.clear()
         self._nacks.clear()
 

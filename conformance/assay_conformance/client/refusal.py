@@ -1,4 +1,4 @@
-"""Why a request failed, what the application is told, and whether asking again may help."""
+"""Why a request failed, which error the application gets, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Retry(Enum):
     ALWAYS = "always"
 
 
-# ServerError -> (what the application is told, when a registration is tried again); others: (OTHER, ALWAYS).
+# ServerError -> (the application's error, when a registration is tried again); others: (OTHER, ALWAYS).
 _SERVER_ERRORS: dict[int, tuple[ErrorClass, Retry]] = {
     pb.AuthenticationError: (ErrorClass.AUTH, Retry.NEVER),
     pb.AuthorizationError: (ErrorClass.AUTH, Retry.NEVER),

@@ -2,8 +2,8 @@
 
     SEEK ->   <- CLOSE_CONSUMER   SUBSCRIBE ->   <- SUCCESS of both, in any order
 
-A seek ends when the broker has answered it and the consumer is subscribed again, whichever comes last; where nobody
-sent the consumer away by then, with the answer. What was prefetched before belongs to the old place, and so do
+A seek ends when the broker has answered it and the consumer is subscribed again, whichever comes last; where the broker
+has not closed the consumer by then, with the answer. What was prefetched before belongs to the old place, and so do
 acknowledgments that have not left: they go before SEEK does, and none of that time follows it.
 """
 

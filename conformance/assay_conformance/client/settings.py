@@ -122,8 +122,8 @@ class ConsumerSettings(_Settings, frozen=True):
     `max_redeliver_count` 0 = no dead letters; `dead_letter_subscription` is to be there before the first of them.
     `retry_letters`: also read the retry letter topic.
     `pattern_update_ms`: how often topics that match a pattern are looked for.
-    `durable` False = a reader: the broker keeps nothing of it, and it comes back behind what it has read.
-    `start_inclusive`: a message that is sought is handed over itself, not only what is behind it.
+    `durable` False = a reader: the broker keeps nothing of it, and it comes back after what it has read.
+    `start_inclusive`: a message that is sought is handed over itself, not only what follows it.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE

@@ -1,4 +1,4 @@
-"""Timers of a machine without a clock: it is told the time, and tells when it wants to be told again."""
+"""Timers of a machine without a clock: its caller passes the time in, and gets the moment of the next call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics that match a pattern: asked for again and again, and told of by brokers that keep watch (PIP-145)."""
+"""Topics that match a pattern: listed again and again, and pushed by brokers with topic watchers (PIP-145)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class TopicPattern:
     # --- watching ---
 
     def connection_lost(self) -> None:
-        """Nobody keeps watch any more."""
+        """Forget the topic watcher: it ended with the connection."""
         self._watched = None
         self._watch_again()
 

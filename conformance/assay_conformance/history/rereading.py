@@ -1,4 +1,4 @@
-"""A history that is gone through more than once: held in memory, or read anew each time."""
+"""A history that is gone through more than once: held in memory, or read from the file each time."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Script:
     def received(
         self, number: int, consumer: int = CONSUMER, entry: int | None = None, handle: int = PRODUCER, **fields: Any
     ) -> Received:
-        """The application gets message `number` of producer `handle`; its entry is `number` unless told."""
+        """Record that the application gets message `number` of producer `handle`; its entry is `number` by default."""
         delivery = self._deliveries[consumer] = self._deliveries.get(consumer, 0) + 1
         values: dict[str, Any] = {
             "message_id": entry_id(number if entry is None else entry),
@@ -286,7 +286,8 @@ class Script:
         name: str = NAME,
         **fields: Any,
     ) -> Frame:
-        """A SEND of these messages (a batch when several, or when told); sequence ids are their numbers unless told."""
+        """Record a SEND of these messages (a batch when several, or with `batch`); sequence ids are their numbers by
+        default."""
         first = numbers[0] if sequence_id is None else sequence_id
         count = len(numbers)
         values: dict[str, Any] = {
@@ -321,7 +322,7 @@ class Script:
         name: str = NAME,
         **fields: Any,
     ) -> Frame:
-        """A MESSAGE with these messages; its entry is the first one's number unless told."""
+        """Record a MESSAGE with these messages; its entry is the first one's number by default."""
         count = len(numbers)
         values: dict[str, Any] = {
             "size": MESSAGE_BYTES * count,
@@ -367,7 +368,7 @@ class Script:
         name: str = NAME,
         **fields: Any,
     ) -> Stored:
-        """These messages are appended as one entry: the next one, unless told."""
+        """Record that these messages are appended as one entry: the next one by default."""
         position = self._entries if entry is None else entry
         self._entries = position + 1
         first = numbers[0] if sequence_id is None else sequence_id

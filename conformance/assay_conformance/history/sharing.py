@@ -21,12 +21,12 @@ _Of = tuple[Meta | None, tuple[Member, ...]]
 
 
 class Sharing:
-    """Called with each event as soon as it is decoded, and with nobody else holding it; returns the same object."""
+    """Called with each event as soon as it is decoded, and before anything else holds it; returns the same object."""
 
     def __init__(self) -> None:
         self._words: dict[str, str] = {}
         self._entries: dict[int, _Of] = {}
-        """Checksum of an entry -> its metadata and messages, as they were told last."""
+        """Checksum of an entry -> its metadata and messages, as they last came."""
 
     def __call__(self, event: Event) -> Event:
         self._fields(event)

@@ -2,7 +2,7 @@
 
 A time bound is judged only if, in its window, the bench's loop lag and the run-queue waits of the agent and of the
 broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. While a fault
-outside the frames stands nobody's clock runs: the wire witness sees neither how long bytes were under way nor what a
+outside the frames lasts no time bound is judged: the wire witness sees neither how long bytes were under way nor what a
 process was kept from.
 """
 
@@ -52,7 +52,7 @@ TOLERANCES: dict[str, Tolerance] = {
     "time-out-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
     "wall-clock": Tolerance(50, "two processes read the wall clock, each beside a clock of its own when it began"),
     "rate": Tolerance(
-        500, "periods of a rate are told apart by arrival at the bench; a stall would squeeze two into one"
+        500, "periods of a rate are distinguished by arrival at the bench; a stall would squeeze two into one"
     ),
     "keep-alive": Tolerance(2_000, "keep-alive timers are coarse: they count whole intervals"),
     "schedule": Tolerance(1_000, "the pauses of a Case and the times its faults wait for are hundreds of ms apart"),
@@ -111,8 +111,8 @@ class LoadRecord:
         )
 
     def held_up(self, start_ns: int, end_ns: int) -> HeldUp:
-        """What the samples that overlap the window add up to. A wait is told when it is over, however many windows it
-        took, or grows from one to the next: of each sample no more counts towards the sum than its window."""
+        """What the samples that overlap the window add up to. A wait is reported when it is over, however many windows
+        it took, or grows from one to the next: of each sample no more counts towards the sum than its window."""
         kept = [(_kept_ns(sample), sample.window_ns) for sample in _overlapping(self._samples, start_ns, end_ns)]
         worst_ns = max((wait_ns for wait_ns, _ in kept), default=0)
         return HeldUp(max(worst_ns, sum(min(one) for one in kept)), worst_ns)

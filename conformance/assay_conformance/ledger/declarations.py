@@ -107,9 +107,9 @@ class ClockDeclared(_Declaration, frozen=True, tag="clock"):
 
 
 class ProcessEnded(_Declaration, frozen=True, tag="ended"):
-    """By the bench: the process of `writer` is gone since `t`, whatever its file says; its consumers left with it.
+    """By the bench: the process of `writer` has ended at `t`, whatever its file says; its consumers left with it.
 
-    `killed`: somebody killed it, so that its file may be empty, or end in its first block.
+    `killed`: by a fault, so that its file may be empty, or end in its first block.
     """
 
     writer: str

@@ -21,7 +21,7 @@ class Order(StrEnum):
 
 
 class Origin(StrEnum):
-    """Who wrote the rows: histories of Cases, agents at their own pace, the generator, or somebody's logs."""
+    """Who wrote the rows: histories of Cases, agents at their own pace, the generator, or a user's logs."""
 
     HISTORY = "history"
     SEGMENTS = "segments"
@@ -62,7 +62,7 @@ class Standing(StrEnum):
 
 class Part(StrEnum):
     """What has a part in a run besides suite, client and broker, as `LedgerInfo.versions` names it. A map of
-    somebody's logs has names of its own."""
+    a user's logs has names of its own."""
 
     AGENT = "agent"
     ASKED = "client asked for"
@@ -129,7 +129,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
 
     @property
     def each_ack_recorded(self) -> bool:
-        """Whether every message that was acknowledged has a row that says so. In somebody's logs a cumulative
+        """Whether every message that was acknowledged has a row that says so. In a user's logs a cumulative
         acknowledgment stands at its own message only; of our own runs there is a row for each that it covers."""
         return self.origin is not Origin.MAPPED or self.acking.mode not in (Acks.CUMULATIVE, Acks.BOTH)
 

@@ -23,7 +23,7 @@ records; else of anybody. A file whose beginning cannot be read is NAME's.
 
 Times are microseconds of the writer's own monotonic clock; -1 where there is none. Streams are numbered by the bench
 for the whole run: that number is the handle of the identity in their payloads, and `seq` its number. Keys and consumers
-are numbered by the writer from 0, and declared before they are used, in every file anew.
+are numbered by the writer from 0, and declared before they are used, in each file of its own.
 """
 
 from __future__ import annotations

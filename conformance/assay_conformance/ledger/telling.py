@@ -42,7 +42,7 @@ def _events(life: Life, evidence: Evidence) -> Iterator[tuple[int, str]]:
         )
     for outcome in life.outcomes:
         where = f" as {id_of(outcome)}" if outcome.ledger != NONE else ""
-        yield outcome.t, f"{at(outcome.t)} told: {_RESULTS[Result(outcome.code)]}{where}"
+        yield outcome.t, f"{at(outcome.t)} reported: {_RESULTS[Result(outcome.code)]}{where}"
     for sub, copies in life.given.items():
         for row in copies:
             who = f"{small.consumers[row.consumer].name} of {small.subscriptions[sub].name}"

@@ -1,1 +1,1 @@
-"""Cases nobody wrote by hand: strategies and machines that draw them, the reducer that makes a failing one small."""
+"""Drawn Cases: strategies and machines that draw them, and the reducer that makes a failing one small."""

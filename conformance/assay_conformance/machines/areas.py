@@ -92,7 +92,7 @@ _PLAIN = {"compression": st.just("NONE"), "chunking": st.just(False), "small_que
 
 _AREAS: Mapping[Area, _Bent] = {
     Area.MIXED: _Bent(
-        scenes=st.one_of(scenarios.ANY, *scenarios.COMPANY, *scenarios.ELSEWHERE, *scenarios.ANEW),
+        scenes=st.one_of(scenarios.ANY, *scenarios.COMPANY, *scenarios.ELSEWHERE, *scenarios.REOPENED),
         harms=st.one_of(harm.ONE_HARM, harm.any_of(harm.LOST_ACKS)),
         terms={
             "brokers": st.sampled_from((1, 2, 2)),

@@ -1,4 +1,4 @@
-"""Harm of a broker's own making: what nobody asked for, what nobody can read, and what is said otherwise than it is.
+"""Harm of a broker's own making: unsolicited frames, unreadable ones, and wrong statements.
 
 What networks do to frames that are as they should be stands in `network_faults`.
 """
@@ -46,7 +46,8 @@ _PIECES = st.sampled_from(tuple(Resegment(piece_bytes) for piece_bytes in (1, 2,
 _FIRST_WORDS = st.sampled_from(
     (Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES}), Resegment(piece_bytes=1), Resegment(piece_bytes=2))
 )
-"""A process in which a client heard another limit is left to nobody, and starting one is dear: few lives have it."""
+"""A process in which a client heard another limit serves no other Case, and starting one is costly: few lives have
+it."""
 _NOT_NOW = st.sampled_from(("ServiceNotReady", "TooManyRequests")).map(AnswerError)
 
 _OPENING = ("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA")

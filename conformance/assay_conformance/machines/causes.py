@@ -19,8 +19,8 @@ Breach = tuple[str, str]
 """(requirement, finding code)."""
 
 MOST_SHAPES = 3
-"""Causes of one (requirement, code) that are told apart; of more than that nobody reads the fourth. Further shapes are
-counted to the first, which says so."""
+"""Causes of one (requirement, code) that are reported; a reader looks at no more. Further shapes are counted to the
+first, which says so."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Causes:
         return next(alike, None)
 
     def displace(self, cause: Cause) -> list[Cause]:
-        """Those that never came again, and break as this one does, which did: they are told no more."""
+        """Remove the causes that never repeated, and break as this one does, which did; return them."""
         if not cause.reproduced:
             return []
         displaced = [one for one in self.found if not one.reproduced and one.breach in cause.breaches]
@@ -95,11 +95,11 @@ class Causes:
 
     def add(self, cause: Cause) -> Cause:
         """The cause as it stands from now on: itself, or the one that it turned out to be. A Case that nothing can be
-        taken from stands for one that was not reduced to the end; what never came again is nobody else."""
+        taken from stands for one that was not reduced to the end; what never repeated stands for no other."""
         for index, known in enumerate(self.found):
             same = cause.breach in known.breaches or known.breach in cause.breaches
             if known.reproduced and same and (known.words <= cause.words or cause.words <= known.words):
-                # What is listed is told by the Case that it was recognised in.
+                # A listed failure is reported with the Case that it was recognised in.
                 smaller = cause.minimal and not known.minimal and not (cause.listed or known.listed)
                 self.found[index] = self._merged(cause, known) if smaller else self._merged(known, cause)
                 return self.found[index]

@@ -47,7 +47,7 @@ class Consumers:
         return way.config.get("subscription_type", self.script.terms.subscription_type)
 
     def open_beside(self, act: Act) -> None:
-        """One that is refused: nobody counts on it."""
+        """Open a consumer that is refused; no later step uses it."""
         if self.open and self.script.terms.subscription_type == "exclusive":
             self._join(next(iter(self.open.values())), act.who)
 

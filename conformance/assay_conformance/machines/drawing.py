@@ -1,5 +1,4 @@
-"""Drawing without Hypothesis's books: what its engine writes down to replay, shrink and print a draw, nobody asks of a
-Case.
+"""Drawing without Hypothesis's books: a Case does not need what its engine records to replay, shrink and print a draw.
 
 Strategies draw for themselves, of the same random numbers in the same order, so the values are those that the engine
 comes to, at a fifth of the time; a test compares them.

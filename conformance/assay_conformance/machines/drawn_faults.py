@@ -58,7 +58,7 @@ def faults_of(harm: DrawnFault) -> Iterator[Fault]:
 
 def changes_process(faults: Iterable[Fault]) -> bool:
     """Whether a client may be another one behind them for as long as its process lives: the C++ core keeps the message
-    limit that a broker told last for all brokers of the process."""
+    limit that a broker named last for all brokers of the process."""
     return any(isinstance(fault.action, Rewrite) and "max_message_size" in fault.action.fields for fault in faults)
 
 

@@ -1,4 +1,4 @@
-"""What is taken from a Case, told by the places it has there: what can be taken alone may be taken together."""
+"""What is removed from a Case, by its place there: what can be removed alone may be removed together."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PLAIN = Topology()
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`steps`, `faults` and `keys` go; of the `topic` these fields, and the whole `topology`, become what they are
-    where nobody says a word. Faults become `plainer`; numbers of steps (by step and argument), of faults and of the
-    configuration (`values`) are lowered. With a fault go the steps that name it."""
+    """`steps`, `faults` and `keys` go; of the `topic` these fields, and the whole `topology`, get their default values.
+    Faults become `plainer`; numbers of steps (by step and argument), of faults and of the configuration (`values`) are
+    lowered. With a fault go the steps that name it."""
 
     steps: frozenset[int] = frozenset()
     faults: frozenset[int] = frozenset()

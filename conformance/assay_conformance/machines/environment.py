@@ -20,7 +20,7 @@ TOPIC, SUBSCRIPTION = "t", "s"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How somebody subscribes. `needs`: what its client has to be able to do, "" for what everybody can."""
+    """How a consumer subscribes. `needs`: the capability that its client must have, "" for none."""
 
     topics: tuple[str, ...] = (TOPIC,)
     subscription: str = SUBSCRIPTION
@@ -42,8 +42,8 @@ class Environment:
     """`settings`: what may be chosen for `<part>.<key>`, where a part is client, producer or consumer, the topic, the
     broker's settings, or the topology; None leaves it as it is. `terms` may be chosen likewise.
 
-    `topics` are there beside the ordinary one, `absent` of them only when somebody writes to them; `written` are those
-    that producers choose from. A life in `quiet` ones has nobody who writes.
+    `topics` are there beside the ordinary one, `absent` of them only once written to; `written` are those
+    that producers choose from. A life in `quiet` ones has no producers.
     """
 
     needs: frozenset[str] = frozenset()

@@ -61,7 +61,7 @@ class _Mixed:
             self.script.clients.append(self.script.begun("open_client", {}))
 
     def end(self) -> None:
-        """Nothing is held back any more, and nobody waits for what will not come. The last wait keeps the faults in
+        """Release what is held back, and what waits for something that will not come. The last wait keeps the faults in
         force until the life is over: the epilogue begins by healing them."""
         self._settle()
         if self.script.terms.listens_out:
@@ -123,7 +123,7 @@ class _Mixed:
         return producers, [self.consumers.open.pop(handle) for handle in gone if handle in self.consumers.open]
 
     def _come_back(self, place: int, producers: Iterable[Written], ways: Iterable[Way]) -> None:
-        """A client in place of the one that is gone, and all of them at it."""
+        """Open a client in place of the one that was killed, and its producers and consumers again."""
         self.script.clients[place] = self.script.begun("open_client", {})
         for written in producers:
             self.producers.begin(written, place)

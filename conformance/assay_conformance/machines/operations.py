@@ -35,8 +35,8 @@ LATER_MS = (0, 100, 300)
 """Until one that is sent round comes again."""
 
 LETTERS_MS = 40_000
-"""What sending round gets: most clients wait half a minute for the receipt of a letter, whatever they are told of other
-sends."""
+"""What sending round gets: most clients wait half a minute for the receipt of a letter, whatever their settings say of
+other sends."""
 
 PLACES_IN_TIME_MS = (0, LONG_AGO_MS + 2 * SECOND_MS, LONG_AGO_MS + 7 * SECOND_MS - 1, LONG_AGO_MS + 3_600 * SECOND_MS)
 """Ahead of everything, at an old message, between two of them, and behind all old ones."""

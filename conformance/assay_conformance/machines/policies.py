@@ -121,6 +121,6 @@ OF_DISPATCH: Sequence[Rules] = tuple(
 """Of these what changes for those who read."""
 
 QUICK_TICK = Rules(topic=Policies(delayed_delivery=DelayedDelivery(tick_ms=50)))
-"""What is early can be told from what is due."""
+"""What is early can be distinguished from what is due."""
 
 DELAYS: Sequence[Rules] = (QUICK_TICK, QUICK_TICK | Rules(broker=BrokerSettings(delayed_strict=True)))

@@ -74,7 +74,7 @@ class Producers:
         return handle
 
     def make_way(self) -> None:
-        """Whoever waits for the topic gets it, so that nobody waits for ever."""
+        """Close the holder of the topic, so that a waiting producer gets it."""
         if not self.waiting:
             return
         self.script.release()
@@ -90,8 +90,8 @@ class Producers:
         self.waiting.clear()
 
     def _open_namesake(self, producer: int, _: Act) -> None:
-        """Somebody else wants its name, too. Who has lost it and has a small queue waits for one message after the
-        other."""
+        """Open another producer of its name. One that has lost the name and has a small queue waits for one message
+        after the other."""
         written, room = self.open[producer], len(self.open) < MAX_HANDLES
         if written.name and len(self.script.clients) > 1 and room and not self.script.terms.small_queue:
             self.begin(written, self.script.belongs[producer] + 1)
@@ -141,7 +141,7 @@ class Producers:
         }
 
     def _send_again(self, producer: int, act: Act) -> None:
-        """The last ids once more, and two new ones behind them. Receipts for chunks of one id twice tell nobody which
+        """Send the last ids again, and two new ones after them. Receipts for chunks of one id twice do not show which
         of both they are for."""
         terms = self.script.terms
         if not terms.deduplication or terms.partitions or terms.chunking:

@@ -48,7 +48,7 @@ _MOST_OPEN: Final = 3
 """Rounds that leave open whether something can be taken, until it counts as needed."""
 
 _FEW: Final = 16
-"""Up to here a number is lowered to the last one; that a thousand bytes are one too many nobody wants to know."""
+"""Up to here a number is lowered to the last one; a reader does not need the exact limit of a thousand bytes."""
 
 
 @dataclass

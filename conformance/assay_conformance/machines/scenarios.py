@@ -102,7 +102,7 @@ COMPANY = tuple(
 """Several, for the share that it has: of strategies that are one and the same Hypothesis counts one."""
 
 ELSEWHERE = tuple(st.tuples(SENDS, call(do), SENDS, RECEIVES) for do in (Operation.MOVE, Operation.MIGRATE))
-ANEW = tuple(
+REOPENED = tuple(
     st.tuples(SENDS, call(do, number=FEW), SENDS, RECEIVES)
     for do in (Operation.RESTART, Operation.RESTART_CLIENT, Operation.KILL_CLIENT)
 )

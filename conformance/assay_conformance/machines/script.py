@@ -36,7 +36,7 @@ class Script:
     found: int = 0
     """Things that the broker stored by itself."""
     timed: bool = False
-    """Somebody goes by the time of what is there: it has to be readable."""
+    """A later step seeks by the publish times of what is there: they have to be readable."""
     deadly: bool = False
     held: bool = False
     """Nothing is stored for now."""
@@ -72,7 +72,7 @@ class Script:
         return number
 
     def wait(self, **ops: Any) -> None:
-        """Until operations have ended. Whoever lost a topic that somebody else has for itself now may wait for ever."""
+        """Wait until operations have ended. A producer that lost its topic to an exclusive one may wait for ever."""
         self.step(Who.WAIT, "ops", **ops, **({"deadline_ms": ADMITTED_MS} if self.terms.claims else {}))
 
     def begun(self, verb: str, args: dict[str, Any]) -> int:
@@ -81,7 +81,7 @@ class Script:
         return number
 
     def kill(self) -> None:
-        """The process of all clients is gone, with whatever is under way, and a fresh one has taken its place."""
+        """Kill the process of all clients, with whatever is under way; a fresh one takes its place."""
         fault = len(self.deaths)
         self.deaths.append(Fault(trigger=AfterStep(len(self.steps) - 1), action=Kill(target=_CLIENT)))
         self.step(Who.WAIT, "fired", fault=fault)

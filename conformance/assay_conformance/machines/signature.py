@@ -27,8 +27,8 @@ _FAMILY = {
     "duplicate": "something comes twice",
     **dict.fromkeys(("corrupt", "resegment", "rewrite", "inject"), "something is garbled"),
 }
-"""What a client suffers, by action: at which frame is another matter, and often the same bug. A refusal is told by its
-error, since a client treats each in its own way, and a frame that says what nobody meant by what it says it of."""
+"""What a client suffers, by action: at which frame is another matter, and often the same bug. A refusal is named by its
+error, since a client treats each in its own way, and a frame with a wrong statement by the field it is in."""
 
 _PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
 """Settings that decide how long a Case takes, and are never taken from it."""

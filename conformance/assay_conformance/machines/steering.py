@@ -2,7 +2,7 @@
 
 Pure and simple: a Case's traits (the words of its shape, its faults) are all it knows of a Case before it runs. What a
 Case with a trait exercised, others with it may exercise, too, and the states in which faults met its client, faults may
-meet again; two traits that have not met yet are worth a try by themselves. A clause that nobody has exercised yet is
+meet again; two traits that have not met yet are worth a try by themselves. A clause that no Case has exercised yet is
 sought by the traits of the Cases that were written for it.
 """
 
@@ -26,12 +26,12 @@ _ANY_SHARE = 0.25
 """The share of what is run that was not chosen for what it promises."""
 
 _UNSEEN = 0.5
-"""What a Case is worth that has all the traits of one that was written for a clause nobody has exercised."""
+"""What a Case is worth that has all the traits of one that was written for a clause not exercised yet."""
 
 
 class Steering:
-    """Told of every Case that was run; ranks those that may be run next. `written`: clause -> Cases that exercise it by
-    themselves."""
+    """Records every Case that was run, and ranks those that may be run next. `written`: clause -> Cases that exercise
+    it by themselves."""
 
     def __init__(self, clauses: Iterable[str], written: Mapping[str, Iterable[Case]] = MappingProxyType({})) -> None:
         self.clauses: Counter[str] = Counter(dict.fromkeys(clauses, 0))
@@ -87,7 +87,7 @@ class Steering:
         return sum(chance * sought for chance, sought in zip(states.largest(traits), worth, strict=False))
 
     def _weight(self, pair: Pair) -> float:
-        """1 for a pair nobody has seen, 0 for one that has been seen often."""
+        """Return 1 for a pair not seen yet, 0 for one that was seen often."""
         return max(0.0, 1 - self.pairs[pair] / RARE)
 
 

@@ -1,7 +1,7 @@
 """Rule-based machines that write lives: their rules append a scene, or a harm, and the teardown hands over the Case.
 
 What a machine's rules append is drawn from what the lists of its area are drawn from, and goes through the same model
-(`mixed`). `assay explore` plays lists: a rule chooses by what its machine has seen, and here nobody is called while a
+(`mixed`). `assay explore` plays lists: a rule chooses by what its machine has seen, and here no client runs while a
 Case is drawn, so that a machine sees nothing; and one of its Cases takes ten times as long to draw.
 """
 

@@ -1,4 +1,4 @@
-"""What happens to everybody in a mixed life: time goes by, and brokers do what they do, asked by nobody."""
+"""What happens to all in a mixed life: time goes by, and brokers act on their own."""
 
 from __future__ import annotations
 
@@ -71,14 +71,15 @@ class World:
             self.script.step(Who.BROKER, "grow", topic=TOPIC, partitions=partitions + self.added)
 
     def move(self, _: Act) -> None:
-        """Behind a proxy nobody can go straight to a broker that is named to it."""
+        """Move the topic to another broker. Behind a proxy a client cannot connect to the broker that it is
+        assigned."""
         terms = self.script.terms
         if terms.brokers > 1 and not terms.proxied and not self.migrated:
             self.owner = (self.owner + 1) % terms.brokers
             self.script.step(Who.BROKER, "move", topic=TOPIC, broker=self.owner)
 
     def migrate(self, _: Act) -> None:
-        """To another cluster, and not back: those who were there are told once."""
+        """Migrate the topic to another cluster, and not back: its clients get TOPIC_MIGRATED once."""
         terms = self.script.terms
         if terms.brokers > 1 and not terms.proxied and not terms.partitions and not self.migrated:
             self.script.release()

@@ -23,7 +23,7 @@ SUITE_DEFAULTS: Mapping[str, Config] = {
     "producer": {"batching": False, "block_if_queue_full": False},
     "consumer": {"initial_position": "earliest"},
 }
-"""Told to every client that lets it be set unless a Case says otherwise, since clients differ in them."""
+"""Set for every client that has the option, unless a Case says otherwise, since clients differ in their defaults."""
 
 
 class Who(StrEnum):
@@ -153,7 +153,7 @@ PERMUTED = "@"
 """Between the id of a Case and the words for the circumstances of a permutation of it."""
 
 LONGEST_ID = 200
-"""Letters, `/` twice: with what comes behind it, it has to be a file's name."""
+"""Letters, `/` twice: with what follows, it has to be a file's name."""
 
 _ID = re.compile(rf"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*({PERMUTED}[a-z0-9-]+(\+[a-z0-9-]+)*)?")
 

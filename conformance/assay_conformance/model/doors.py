@@ -1,4 +1,4 @@
-"""What holds for every JSON and TOML text that somebody else wrote, before anything else looks at it.
+"""What holds for every JSON and TOML text from outside, before anything else looks at it.
 
 A text is UTF-8, nests no deeper than `MOST_DEPTH`, holds no integer beyond 64 bits, and (TOML) no key of more than
 `MOST_KEY_PARTS` dotted parts. Past a door a value is safe to walk recursively, to encode again and to show. What is

@@ -284,8 +284,7 @@ class UnreadableError(Exception):
 
 
 class Opened(_Event, frozen=True, tag="opened"):
-    """A client connected: `conn` counts the Case's connections from 0. `url`: to which address, as clients are told
-    it."""
+    """A client connected: `conn` counts the Case's connections from 0. `url`: to which address, as clients know it."""
 
     conn: int
     broker: int = 0
@@ -483,9 +482,9 @@ class Overdue(_Event, frozen=True, tag="overdue"):
 class AgentEnded(_Event, frozen=True, tag="agent-ended"):
     """The agent process under this Case ended before the Case did.
 
-    `killed`: by a fault of the Case. What was asked of it and had not ended is unknown, its handles are gone, and a
-    fresh process may take its place.
-    `held_up_ms`: the bench gave it up, for it did not answer and was kept from running for so long.
+    `killed`: by a fault of the Case. What was asked of it and had not ended is unknown, its handles are lost, and a
+    fresh process may take its place. `held_up_ms`: the bench gave it up, for it did not answer and was kept from
+    running for so long.
     """
 
     reason: str

@@ -1,8 +1,8 @@
 """What goes wrong in a Case, as data: trigger (when) + scope (where) + action (what) + heal.
 
 Rules that hold for every action: `k` counts the matches of this trigger inside its scope, over reconnects unless
-`per_connection`; actions keep the order of other frames unless they are `reorder`; a held frame holds those behind it
-in its direction unless `overtake`; two faults on one frame apply in plan order.
+`per_connection`; actions keep the order of other frames unless they are `reorder`; a held frame holds the later ones in
+its direction unless `overtake`; two faults on one frame apply in plan order.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class Drop(msgspec.Struct, frozen=True, tag="drop", tag_field="do"):
 
 
 class Hold(msgspec.Struct, frozen=True, omit_defaults=True, tag="hold", tag_field="do"):
-    """The frame waits for the fault's `until`, and so do those behind it unless `overtake`."""
+    """The frame waits for the fault's `until`, and so do later ones unless `overtake`."""
 
     overtake: bool = False
 
 
 class Delay(msgspec.Struct, frozen=True, omit_defaults=True, tag="delay", tag_field="do"):
-    """The frame leaves `delay_ms` later; later frames of its direction stay behind it unless `overtake`."""
+    """The frame leaves `delay_ms` later; later frames of its direction do not overtake it unless `overtake`."""
 
     delay_ms: int
     overtake: bool = False
@@ -118,7 +118,7 @@ class Part(StrEnum):
 class Corrupt(msgspec.Struct, frozen=True, omit_defaults=True, tag="corrupt", tag_field="do"):
     """Bit `bit` of `part` (wrapped to its length) is flipped; `fix_checksum` recomputes the CRC over the damage.
 
-    A corrupted length ends in a cut: nothing behind it could be read.
+    A corrupted length ends in a cut: nothing after it could be read.
     """
 
     part: Part = Part.PAYLOAD
@@ -170,7 +170,7 @@ class Cut(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cu
     FIN and RST close it towards both sides; RST waits until earlier bytes have left the send queue unless `abrupt`.
     A broker behind the frame proxy sees FIN: a reset would take what passed from it.
     BLACKHOLE keeps it open and swallows everything in `direction` (both when None) until healed; healing a black hole
-    resets the connection, since its bytes are gone.
+    resets the connection, since its bytes are lost.
     """
 
     how: CutHow = CutHow.RST

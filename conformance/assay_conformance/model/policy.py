@@ -185,7 +185,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     ledger ends, and the next begins; 0: it lasts as long as its topic is loaded (50,000 entries and 10 minutes)."""
     cursor_persist_ms: int = 1_000
     """managedLedgerDefaultMarkDeleteRateLimit, as a period: acknowledgements of a subscription are written no more
-    often; those of before are written with the first one behind it."""
+    often; earlier ones are written with the first one after it."""
     cursor_flush_s: int = 60
     """managedLedgerCursorPositionFlushSeconds: how often what was not written so is written anyhow."""
     tokens: tuple[str, ...] = ()

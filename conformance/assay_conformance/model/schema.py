@@ -82,7 +82,7 @@ def parse_version(text: str, where: str, example: Version = FIRST) -> Version:
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """A header as somebody wrote it; all else of the record is passed over."""
+    """A header as it was written; all else of the record is ignored."""
 
     schema: Any = ""
     file: Any = None

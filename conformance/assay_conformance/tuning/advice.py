@@ -148,7 +148,7 @@ def _message_is_too_large(load: Load, settings: Settings) -> str:
     if load.message_bytes <= most:
         return ""
     return (
-        f"a message of {load.message_bytes} bytes is more than a broker takes unless told (maxMessageSize, "
+        f"a message of {load.message_bytes} bytes is more than a broker takes by default (maxMessageSize, "
         f"{_mib(most)}): producers need chunking, which excludes batching, or brokers a greater limit"
     )
 

@@ -1,4 +1,4 @@
-"""What a load may be: beyond these numbers nobody sends, or no client can be told."""
+"""What a load may be: no load is beyond these numbers, or no client has such a setting."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ VIVO = (
 
 
 BY_FORMULA = frozenset({"rate_per_s", "memory_mb", "max_pending", "max_pending_across", "delay_ms"})
-"""Fields of a load that are 0 where nobody chose."""
+"""Fields of a load that are 0 where they are not set."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -94,7 +94,7 @@ def max_pending(load: Load) -> int:
 
 
 def _chosen_shares(load: Load) -> Iterator[int]:
-    """Messages of each partition under the limits of all together that somebody chose. What divides to nothing, clients
+    """Messages of each partition under the limits of all together that are set. What divides to nothing, clients
     take for no limit."""
     yield load.max_pending_across // load.partitions or INT_MOST
     if load.memory_mb:

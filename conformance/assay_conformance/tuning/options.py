@@ -66,4 +66,4 @@ OPTIONS: dict[str, dict[Language, str | None]] = {
 TITLES = {Language.JAVA: "Java", Language.PYTHON: "Python", Language.GO: "Go", Language.CPP: "C++"}
 
 JAVA_DEFAULTS = {"batching_max_messages": 1_000, "batching_max_bytes": 131_072, "batching_max_publish_delay_ms": 1}
-"""When the Java client closes a batch unless it is told."""
+"""When the Java client closes a batch by default."""

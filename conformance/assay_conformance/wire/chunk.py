@@ -68,7 +68,7 @@ class Assembled:
 class Restarted:
     """Chunk 0 came again and is kept; the chunks held before, these ids, are forgotten.
 
-    `redelivered`: by the broker, which will deliver the others again too; else the producer has sent the message anew.
+    `redelivered`: by the broker, which will deliver the others again too; else the producer has sent the message again.
     """
 
     dropped: tuple[EntryId, ...]

@@ -136,7 +136,7 @@ class _Chunks:
 
 
 def _unpacked(meta: Meta, metadata: MessageMetadata, data: bytes | memoryview) -> Meta:
-    """With what a body that nobody can read as announced does unpack to."""
+    """Return the metadata with what a body that is not as announced does unpack to."""
     if metadata.encryption_keys:
         return meta
     try:

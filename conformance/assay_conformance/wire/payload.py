@@ -4,7 +4,7 @@
 
 The first bracket is the broker's, in MESSAGE alone. The second is absent from peers older than protocol version 6; its
 CRC-32C covers everything after itself. What a checksum covers is judged only when it is asked for: a receiver verifies
-the checksum before it believes the sizes behind it, so a flipped bit there is a checksum error and the connection lives
+the checksum before it believes the sizes after it, so a flipped bit there is a checksum error and the connection lives
 on, while a flipped bit in front of it is a `ProtocolError` of the frame.
 """
 

@@ -2,7 +2,7 @@
 
 Protobuf leaves much to the writer: the order of fields, longer forms of numbers, fields said twice. `encode` writes
 fields by number and says each once; `reencode` follows the bytes that came, field by field. What means the same stays
-as it is, what has another value is replaced in its place, what is gone is left out, and what is new goes behind the
+as it is, what has another value is replaced in its place, what was removed is left out, and what is new goes behind the
 others of its message.
 """
 

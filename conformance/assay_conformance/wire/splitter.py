@@ -8,7 +8,7 @@ from assay_conformance.wire.errors import FramingError
 from assay_conformance.wire.payload import SIZE
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 5 * 1024 * 1024
-"""CONNECTED.max_message_size of a broker that was not told otherwise."""
+"""CONNECTED.max_message_size of a broker by default."""
 FRAME_PADDING_BYTES: Final = 10 * 1024
 """What a frame may exceed max_message_size by, to hold the command and the metadata."""
 DEFAULT_MAX_FRAME_BYTES: Final = DEFAULT_MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES
@@ -21,7 +21,7 @@ _SMALL_BYTES: Final = 1 << 14
 class Splitter:
     """Holds at most one unfinished frame, and never more than `max_frame_bytes` and four.
 
-    `max_frame_bytes` bounds totalSize. A client lowers or raises it once CONNECTED has told max_message_size.
+    `max_frame_bytes` bounds totalSize. A client lowers or raises it once CONNECTED has named max_message_size.
     """
 
     __slots__ = ("_expected", "_failure", "_held", "_pieces", "max_frame_bytes")

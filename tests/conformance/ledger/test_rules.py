@@ -715,5 +715,5 @@ def test_findings_come_in_order_are_counted_and_tell_the_whole_life() -> None:
     row = next(row for row in judge_rows(*ledger, load()) if row.requirement == clauses.DEDUP)
     assert [finding.rows for finding in row.findings] == [f"stream = 0 and seq = {seq}" for seq in range(1, 41, 2)]
     assert "and 30 more" in row.reason
-    assert any("told: ok as 1:1" in line for line in row.findings[0].life)
+    assert any("reported: ok as 1:1" in line for line in row.findings[0].life)
     assert any(line.startswith("message 2: ok as 1:2") for line in row.findings[0].life)

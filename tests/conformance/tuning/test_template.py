@@ -128,7 +128,7 @@ def test_the_limit_of_a_partition_is_the_smaller_of_two() -> None:
         (Load(partitions=1, message_bytes=1, max_pending=1), "half of what a partition may have pending, 1, and C++"),
         (Load(partitions=1, message_bytes=6_000_000), "full queues take 5722.0 MiB in each client"),
         (Load(partitions=1, message_bytes=600_000), "holds no two messages of 600000"),
-        (Load(partitions=1, message_bytes=5 * KIB * KIB + 1), "more than a broker takes unless told"),
+        (Load(partitions=1, message_bytes=5 * KIB * KIB + 1), "more than a broker takes by default"),
         (Load(partitions=1, message_bytes=1, delay_ms=500), "a publish delay of 500 ms is outside"),
         (Load(partitions=1, message_bytes=1, rate_per_s=1_000_000), "the producer cannot keep this rate"),
     ],

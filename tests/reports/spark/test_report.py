@@ -111,7 +111,7 @@ def test_a_damaged_part_is_named_and_leaves_no_verdict() -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="name another folder with --report"):
+    with pytest.raises(UsageError, match="name another with --report"):
         write(report(judged(rows()), load(), "x", Path("x")), tmp_path / "file")
 
 

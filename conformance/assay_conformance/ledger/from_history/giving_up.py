@@ -2,9 +2,9 @@
 
 One that keeps only so many of them incomplete gives up the oldest, one that waits only so long what takes longer, and
 what it gave up may be settled unread: acknowledged by the client itself where the settings say so, or covered by the
-next cumulative acknowledgment of what stands behind it (PIP 37). Which messages were incomplete together, and for how
-long, the frames to the consumers tell. A message between whose chunks others are stored may be settled in part by such
-an acknowledgment, and whoever comes back then never gets the rest of it whole.
+next cumulative acknowledgment of a later message (PIP 37). Which messages were incomplete together, and for how long,
+the frames to the consumers tell. A message between whose chunks others are stored may be settled in part by such an
+acknowledgment, and whoever comes back then never gets the rest of it whole.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Sorted:
     touched_positions: set[Position] = field(default_factory=set)
     damaged_positions: set[Position] = field(default_factory=set)
     """Of entries whose frame was lost or damaged on its way to a consumer, which may settle them for that; and of those
-    held back on it, where somebody settled all up to a message."""
+    held back on it, where a cumulative acknowledgment settled all up to a message."""
     sends: dict[Identity, int] = field(default_factory=dict)
     """How often a message was written."""
 

@@ -209,7 +209,7 @@ def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[S
     for number, (event, one) in enumerate(subs.phantoms):
         id = event.message_id
         name = partition_name(one.topic, id.partition)
-        streams.append(Stream(first + number, event.producer_name or "nobody", sent.topic_number(name)))
+        streams.append(Stream(first + number, event.producer_name or "unnamed", sent.topic_number(name)))
         rows.append(
             Delivery(
                 one.sub,

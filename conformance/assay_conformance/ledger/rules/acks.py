@@ -24,7 +24,7 @@ class _AcknowledgedRule(Rule):
             for copy in life.given.get(sub, ()):
                 error_us = self.evidence.clock_error(consumers=(ack.consumer, copy.consumer))
                 if error_us is None:
-                    self.undecided("nobody knows how far the clocks of two consumers are apart")
+                    self.undecided("the clocks of two consumers differ by an unknown amount")
                 elif (
                     copy.t > ack.t_done + error_us
                     and place(copy) == place(ack)
@@ -63,7 +63,7 @@ class SurvivesLoad(_AcknowledgedRule):
 
 
 class AckedNotRedelivered(_AcknowledgedRule):
-    """Without a fault, and with nobody coming or going, what was acknowledged does not come again.
+    """Without a fault, and while no consumer attaches or leaves, what was acknowledged does not come again.
 
     A copy that goes to another consumer is seen where that one acknowledges it, too.
     """

@@ -21,7 +21,7 @@ from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.verdict import Verdict
 
 KEPT = 20
-"""Breaches told of a requirement; the others are counted."""
+"""Breaches listed of a requirement; the others are counted."""
 
 _PRUNED_AT = 1_000
 

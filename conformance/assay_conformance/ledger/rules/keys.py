@@ -10,7 +10,7 @@ from assay_conformance.ledger.rules.base import Rule, at
 
 
 class KeepsKeys(Rule):
-    """While nobody comes or goes, a key of a Key_Shared subscription stays with its consumer.
+    """While no consumer attaches or leaves, a key of a Key_Shared subscription stays with its consumer.
 
     Of connections that broke by themselves only our own runs know: then others came and went.
     """

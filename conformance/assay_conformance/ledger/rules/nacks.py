@@ -71,8 +71,8 @@ class RedeliveredInWindow(_WaitingRule):
                     continue
                 self.breach(
                     "never-again",
-                    f"{self.consumer(nacks[-1].consumer)} refused {self.message(life)} at {at(nacks[-1].t)}; nobody on "
-                    f"{self.subscription(sub)} got it after that, up to {at(self.evidence.end_us)}",
+                    f"{self.consumer(nacks[-1].consumer)} refused {self.message(life)} at {at(nacks[-1].t)}; "
+                    f"no consumer of {self.subscription(sub)} got it after that, up to {at(self.evidence.end_us)}",
                     life,
                     sub,
                 )

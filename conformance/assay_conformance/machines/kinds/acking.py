@@ -91,7 +91,7 @@ ACKING: Mapping[str, WorkloadKind] = {
                 **AT_ONCE,
             }
         ),
-        # Its own connection ends: a broker that loads its topic anew knows less of acknowledgments than it was told.
+        # Its own connection ends: a broker that loads its topic again knows less of acknowledgments than it received.
         st.tuples(FULL, ALL, _SETTLES, PAUSE, _SETTLES, LONG, _COMES_BACK, BESIDE, ALL, ALL),
         harms=any_of(_OTHERS_ACKS),
         more=SEND_AND_RECEIVE,

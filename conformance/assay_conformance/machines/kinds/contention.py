@@ -1,4 +1,4 @@
-"""Consumers that wait for something, or for somebody: impatient ones, some among others, some that are away."""
+"""Consumers that wait for messages, or for others: impatient ones, some among others, some that are away."""
 
 from __future__ import annotations
 

@@ -39,15 +39,15 @@ class WorkloadKind:
 # --- acts -------------------------------------------------------------------------------------------------------------
 
 FIRST = st.just(0)
-TOLD = st.integers(2, 3)
-"""Sizes of messages that say which they are, of one chunk."""
+IDENTIFIED = st.integers(2, 3)
+"""Sizes of messages of one chunk, with room for the identity in the payload."""
 SENT = sends(key=NUMBERS, sync=SYNC, besides=NUMBERS)
 ONE = sends(FIRST, FEW, SMALL, key=NUMBERS, besides=NUMBERS)
 LARGE = sends(NUMBERS, FEW, st.integers(4, 5), besides=NUMBERS)
 THREE_SENT = sends(FIRST, st.just(3), SMALL, key=NUMBERS)
 FULL = sends(FIRST, st.just(5), SMALL, key=NUMBERS)
-FIVE = sends(FIRST, st.just(5), TOLD)
-FEW_TOLD = sends(FIRST, FEW, TOLD, key=NUMBERS)
+FIVE = sends(FIRST, st.just(5), IDENTIFIED)
+FEW_IDENTIFIED = sends(FIRST, FEW, IDENTIFIED, key=NUMBERS)
 ACK = call(st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO)), who=NUMBERS, number=TIMES)
 SETTLE = call(
     st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO, Operation.NACK, Operation.NACK_ALL)),

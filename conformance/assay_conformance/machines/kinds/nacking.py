@@ -37,7 +37,7 @@ from assay_conformance.model.policy import DelayedDelivery
 
 
 def _on_letters(topic: str, *lost: Action) -> Strategy:
-    """Letters are refused, told of late, or `lost`, or their way ends."""
+    """Draw faults of letters: SEND_ERROR, a late receipt, `lost` ones, or the end of their connection."""
     return st.one_of(
         hits(("SEND",), AnswerError("NotAllowedError"), AnswerError("PersistenceError"), Cut(), topic=topic),
         hits(("SEND_RECEIPT",), Delay(400), *lost, Cut(before=True), topic=topic),

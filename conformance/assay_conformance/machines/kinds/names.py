@@ -10,7 +10,7 @@ from assay_conformance.machines.drawn_faults import at
 from assay_conformance.machines.environment import Environment
 from assay_conformance.machines.kinds.kind import (
     DONE,
-    FEW_TOLD,
+    FEW_IDENTIFIED,
     LONG,
     LONGEST,
     MAY_BE_HARMED,
@@ -26,7 +26,7 @@ from assay_conformance.machines.policies import FEW_NAMES, LIVENESS, PLAIN, SNAP
 from assay_conformance.machines.scenarios import FEW, NUMBERS, call
 from assay_conformance.model.fault import AnswerError, Cut, CutHow
 
-_ONE_BY_ONE = (FEW_TOLD, DONE)
+_ONE_BY_ONE = (FEW_IDENTIFIED, DONE)
 _OTHER_SENDS = call(Operation.SEND, who=st.just(1), number=FEW)
 _ANOTHER = do(Operation.OPEN_PRODUCER, 0)
 _THIRD_SENDS_MUCH = (st.just(Act(Operation.SEND, 2, 1)), DONE) * 4
@@ -68,7 +68,7 @@ NAMES: Mapping[str, WorkloadKind] = {
             terms={"send_timeout_ms": (2_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
         ),
         # Some clients wait for seconds before they ask again.
-        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(FEW_TOLD, SHORT, FEW_TOLD, *(LONGEST,) * 6)),
+        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(FEW_IDENTIFIED, SHORT, FEW_IDENTIFIED, *(LONGEST,) * 6)),
         harms=_REFUSED_AGAIN,
         more=st.tuples(*_ONE_BY_ONE),
     ),
@@ -88,7 +88,7 @@ NAMES: Mapping[str, WorkloadKind] = {
                 "max_pending_messages": (1_000,),
             }
         ),
-        st.tuples(FEW_TOLD, SHORT, do(Operation.CLOSE_PRODUCER), LONG),
+        st.tuples(FEW_IDENTIFIED, SHORT, do(Operation.CLOSE_PRODUCER), LONG),
         harms=NO_RECEIPTS,
         more=st.tuples(LONG),
     ),

@@ -13,12 +13,12 @@ from assay_conformance.machines.kinds.kind import (
     FIRST,
     FIVE,
     FULL,
+    IDENTIFIED,
     LONG,
     LONGEST,
     MAY_BE_HARMED,
     ONE,
     SHORT,
-    TOLD,
     WorkloadKind,
     beside_any,
     do,
@@ -28,7 +28,7 @@ from assay_conformance.machines.operations import Operation
 from assay_conformance.machines.scenarios import FEW, call, sends
 from assay_conformance.model.fault import Hold
 
-_ONE_ALONE = sends(FIRST, st.just(1), TOLD)
+_ONE_ALONE = sends(FIRST, st.just(1), IDENTIFIED)
 _BREATH = do(Operation.PAUSE, 0)
 _STAYS_AWAY = at(("PRODUCER_SUCCESS",), st.just(Hold(overtake=True)), st.sampled_from((3, 4, 4, 5)), st.just(1_500))
 _SPREADS = {"routing": ("round_robin",), "router": ("",), "chunking": (False,), "small_queue": (False,)}

@@ -13,10 +13,11 @@ from assay_conformance.machines.kinds.kind import (
     AT_ONCE,
     DIES,
     DONE,
-    FEW_TOLD,
+    FEW_IDENTIFIED,
     FIRST,
     FIVE,
     FULL,
+    IDENTIFIED,
     LARGE,
     LONG,
     LONGEST,
@@ -24,7 +25,6 @@ from assay_conformance.machines.kinds.kind import (
     ONE,
     PAUSE,
     SHORT,
-    TOLD,
     WorkloadKind,
     beside_any,
     do,
@@ -39,7 +39,7 @@ from assay_conformance.model.fault import Drop, Rewrite
 _HOLD, _RELEASE, _FLUSH = map(do, (Operation.HOLD_STORE, Operation.RELEASE_STORE, Operation.FLUSH))
 _MANY = sends(FIRST, st.just(12), st.integers(2, 4))
 _SENT_BY_ALL = call(Operation.SEND_BY_ALL)
-_FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
+_FOR_LATER = sends(FIRST, FEW, IDENTIFIED, delay=st.integers(4, 5))
 
 _IN_CHUNKS = {"chunking": (True,), "batching": (False,), "partitions": (0,), **AT_ONCE}
 _LARGE_SCENES = (
@@ -166,7 +166,7 @@ WRITING: Mapping[str, WorkloadKind] = {
             st.tuples(ONE, _FLUSH, PAUSE, ONE, _FLUSH, DONE),
             st.tuples(_HOLD, _MANY, PAUSE, PAUSE, _RELEASE, DONE),
             st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, DONE),
-            st.tuples(*(FEW_TOLD, do(Operation.PAUSE, 0)) * 8, DONE),
+            st.tuples(*(FEW_IDENTIFIED, do(Operation.PAUSE, 0)) * 8, DONE),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
     ),
@@ -182,8 +182,8 @@ WRITING: Mapping[str, WorkloadKind] = {
             },
         ),
         st.one_of(
-            st.tuples(_FOR_LATER, FEW_TOLD, ALL, LONGEST, ALL),
-            st.tuples(_FOR_LATER, FEW_TOLD, DONE, call(Operation.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
+            st.tuples(_FOR_LATER, FEW_IDENTIFIED, ALL, LONGEST, ALL),
+            st.tuples(_FOR_LATER, FEW_IDENTIFIED, DONE, call(Operation.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
         ),
     ),
 }

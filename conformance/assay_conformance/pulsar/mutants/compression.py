@@ -30,7 +30,7 @@ class SnappyFramed(OpBuilder):
     """SNAPPY is written and read in the framing of streams."""
 
     breaks = "compression.interoperable-format"
-    stands_for = "pulsar-rs: nobody else can read it"
+    stands_for = "pulsar-rs: no other client can read it"
     also = (UnframesSnappy,)
 
     def _encoded(self, data: bytes) -> bytes:

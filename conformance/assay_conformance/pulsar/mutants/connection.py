@@ -24,14 +24,14 @@ class OpensBeyondTimeout(Handler):
     """An opening that is refused for now goes on beyond its time-out."""
 
     breaks = "connection.reconnects-while-opening"
-    stands_for = "a deadline kept for requests, and for what they are part of nobody's"
+    stands_for = "a deadline for each request, and none for the whole opening"
 
     def _is_too_late(self, delay_ns: int) -> bool:
         return False
 
 
 class ReusesRequestIds(Requests):
-    """Request ids begin anew while their connection goes on."""
+    """Request ids start again while their connection goes on."""
 
     breaks = "connection.request-ids-unique"
     stands_for = "a counter too small, that wraps around"
@@ -187,7 +187,7 @@ class IgnoresAuthChallenge(Connection):
     """A broker that asks for fresh credentials gets no answer."""
 
     breaks = "connection.answers-auth-challenge"
-    stands_for = "a command nobody listens to"
+    stands_for = "a command without a handler"
 
     def _challenge(self, frame: Frame) -> None:
         pass

@@ -49,7 +49,7 @@ class FailedDeadLetterNotRedelivered(Consumer):
     """A message whose dead letter could not be sent is not asked for again."""
 
     breaks = "dead-letter.original-acked-after-receipt"
-    stands_for = "C++ client (read in its source): nobody hears of a dead letter producer that is refused"
+    stands_for = "C++ client (read in its source): the failure of a dead letter producer is not reported"
 
     def _ask_again_later(self, entry: Entry) -> None:
         pass

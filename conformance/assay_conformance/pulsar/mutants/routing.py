@@ -21,7 +21,7 @@ from assay_conformance.wire import (
 
 
 class DefaultHashIsMurmur3(Publisher):
-    """Keys are hashed by Murmur3 unless told otherwise."""
+    """Keys are hashed by Murmur3 by default."""
 
     breaks = ("routing.declared-default-hash", "routing.default-hash")
     stands_for = "pulsar-rs and DotPulsar: a default of their own"
@@ -103,7 +103,7 @@ class BatchingWindowOfOneDelay(Publisher):
     """With batching the partition changes after one publish delay, however many are configured."""
 
     breaks = "routing.round-robin-batching-window"
-    stands_for = "an option nobody reads"
+    stands_for = "an option that is never read"
 
     def _window_delays(self) -> int:
         return min(1, super()._window_delays())
@@ -197,7 +197,7 @@ class InvalidPartitionWraps(Publisher):
     """A partition that there is not is taken as a remainder."""
 
     breaks = ("routing.invalid-partition-fails-one-send", "routing.custom-router-called-once")
-    stands_for = "a router's mistake hidden: messages go where nobody sent them"
+    stands_for = "a router's mistake hidden: messages go to a partition that was not chosen"
 
     def _ask(self, router: Router, message: Outgoing, count: int) -> int:
         return super()._ask(router, message, count) % count

@@ -24,7 +24,7 @@ class SeekRepeatsTarget(Seeking):
 
 
 class SeekIgnoresInclusive(Seeking):
-    """A consumer that is to begin with the message it seeks begins behind it."""
+    """A consumer that is to begin with the message it seeks begins after it."""
 
     breaks = "seek.starts-at-target"
     stands_for = "an option that is looked at where a consumer opens, and not where it seeks"
@@ -35,7 +35,7 @@ class SeekIgnoresInclusive(Seeking):
 
 
 class SeekKeepsPrefetched(Consumer):
-    """What was prefetched before a seek is handed out behind it."""
+    """What was prefetched before a seek is handed over after it."""
 
     breaks = "seek.discards-prefetched"
     stands_for = "DotPulsar (read in its source): a seek clears its batch handling, and not the queue"
@@ -46,7 +46,7 @@ class SeekKeepsPrefetched(Consumer):
 
 
 class SeekKeepsAcks(Consumer):
-    """Grouped acknowledgments from before a seek leave behind it."""
+    """Grouped acknowledgments from before a seek leave after it."""
 
     breaks = "seek.discards-prefetched"
     stands_for = "an acknowledgment group that knows nothing of seeks: it acknowledges what is to be read again"

@@ -1,4 +1,4 @@
-"""Cases for acknowledging a message of somebody else's topic: applications keep ids, and mix them up."""
+"""Cases for acknowledging a message of a topic that is not the consumer's: applications keep ids, and mix them up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 THREE = Topology(topics=(Topic(name="a"), Topic(name="b"), Topic(name="c")))
 
 SOON = Limits(operation_ms=3_000)
-"""Nobody has to be asked whether a topic is one's own."""
+"""No request is needed to know whether a topic is the consumer's own."""
 
 
 def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = False) -> Case:

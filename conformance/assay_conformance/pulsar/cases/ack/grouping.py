@@ -22,12 +22,12 @@ MOMENT_MS = 12
 MORE_THAN_A_GROUP = 2_200
 
 NOTICED_MS = 150
-"""A client has learnt by then that its connection is gone."""
+"""A client has noticed by then that its connection is closed."""
 
 AWAY_MS = 600
 """Several group intervals: a client that ends no acknowledgment while it is away is let come back."""
 STEADY_MS = 60
-"""Less than a group interval: a timer that every ack arms anew never fires."""
+"""Less than a group interval: a timer that every ack restarts never fires."""
 
 
 def within_one_group_time() -> Case:

@@ -16,7 +16,7 @@ ANSWERED_MS = 2_000
 
 
 def _held_up(plan: Schedule) -> Fault:
-    """The first answer is kept, for so long that it would show if nobody waited for it."""
+    """The first answer is kept, for so long that it would show if the client did not wait for it."""
     plan.wait_fired(0, deadline_ms=ANSWERED_MS)
     plan.wait_ms(HELD_UP_MS)
     return Fault(trigger=down("ACK_RESPONSE"), action=Hold(), until=Until(step=plan.last))

@@ -72,7 +72,7 @@ def key_based_ids_after_early_reconnect() -> Case:
 
 
 def key_based_new_key_within_delay() -> Case:
-    """Some clients have one timer for the batches of all keys, and start it anew with each key."""
+    """Some clients have one timer for the batches of all keys, and restart it with each key."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.agent("send", {"producer": producer, "messages": [{"key": "a"}]})

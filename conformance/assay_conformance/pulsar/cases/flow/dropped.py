@@ -60,7 +60,7 @@ def a_compacted_batch() -> Case:
 
 
 def last_chunks_without_first() -> Case:
-    """As they come to whoever joins when the others have gone to somebody else."""
+    """As they come to a consumer that attaches after the others went to another one."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[chunks(number, 2)[1] for number in range(8)])
     consumer = plan.consumer(plan.client())

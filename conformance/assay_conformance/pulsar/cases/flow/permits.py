@@ -16,7 +16,7 @@ REFUSED_MS = 100
 
 
 def initial_permits() -> Case:
-    """The answer to SUBSCRIBE is held up, so that permits granted before it can be told from those after."""
+    """The answer to SUBSCRIBE is held up, so that permits granted before it can be distinguished from those after."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
     consumer = plan.consumer(plan.client(), wait=False)
@@ -86,7 +86,7 @@ def batches_beyond_permits() -> Case:
 
 def seek_before_first_chunk() -> Case:
     """The pause shows what a broker sends to a full queue. One that sends chunks to whom the first of them went before
-    the seek charges nobody who is there."""
+    the seek charges no attached consumer."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[plain(0), chunks(1, 3)[0]])
     consumer = plan.consumer(plan.client())

@@ -262,7 +262,7 @@ def send_times_out() -> Case:
 
 
 def send_times_out_across_a_reconnect() -> Case:
-    """The time-out runs from the send call: a reconnect in between must not start it anew."""
+    """The time-out runs from the send call: a reconnect in between must not restart it."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer)

@@ -61,7 +61,7 @@ def one_not_allowed() -> Case:
 
 
 def not_allowed_and_reconnect_rejected() -> Case:
-    """Who leaves the connection over it cannot be told so a second time."""
+    """A client that closes the connection over it cannot get the error a second time."""
     plan = after_one_taken(sends=3)
     plan.wait_ops()
     return plan.case(

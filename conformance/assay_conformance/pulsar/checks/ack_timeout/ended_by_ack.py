@@ -133,8 +133,8 @@ def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) ->
 def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
     return breach(
         "asked-after-ack",
-        f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and asked "
-        f"for {entry} again at {ms(event.t_ns)}, expected its time-out to end with the acknowledgment",
+        f"the application acknowledged {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
+        f"the client asked for {entry} again at {ms(event.t_ns)}, expected its time-out to end with the acknowledgment",
         call.invoke,
         event,
     )

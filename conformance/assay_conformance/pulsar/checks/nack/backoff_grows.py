@@ -13,10 +13,10 @@ def backoff_grows(timeline: Timeline, growing: Growing) -> Says:
     """nack.backoff-grows: each refusal waits for as long as its redelivery count says, and no longer than the maximum.
     What comes early may be the acknowledgment time-out's, where there is one."""
     call, window, event = growing.call, growing.window, growing.event
-    did = "asked for it again" if isinstance(event, Frame) else "had not asked for it"
+    did = "the client asked for it again" if isinstance(event, Frame) else "the client had not asked for it"
     said = (
-        f"consumer {call.consumer.handle} was told at {ms(call.invoke.t_ns)} that {call.entry}, redelivered "
-        f"{call.message.redelivery_count} times so far, is refused, and {did} "
+        f"the application nacked {call.entry} on consumer {call.consumer.handle} at {ms(call.invoke.t_ns)}, "
+        f"redelivered {call.message.redelivery_count} times so far, and {did} "
         f"{elapsed(event.t_ns, growing.asked_ns)} later; its backoff says {window.earliest_ns / MS:.0f} to "
         f"{window.latest_ns / MS:.0f} ms"
     )

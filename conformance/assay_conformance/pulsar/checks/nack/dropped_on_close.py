@@ -15,8 +15,8 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
     delay_ms, closing = timeline.setting(consumer, "nack_delay_ms"), consumer.closing
     if delay_ms is None or not isinstance(closing, Invoke):
         return
-    told = [one for one in timeline.course(consumer) if isinstance(one, Called) and one.event.seq < closing.seq]
-    calls = [one.call for one in told if one.is_nack and one.session is not None]
+    before = [one for one in timeline.course(consumer) if isinstance(one, Called) and one.event.seq < closing.seq]
+    calls = [one.call for one in before if one.is_nack and one.session is not None]
     early_ns = closing.t_ns + 2 * TOLERANCES["answer"].slack_ns
     if not calls or early_ns >= calls[-1].called_ns + (delay_ms - WIDEST_PRECISION_MS) * MS:
         return

@@ -45,9 +45,9 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
                         code, words = found
                         yield breach(
                             code,
-                            f"consumer {consumer.handle} was told at {ms(call.invoke.t_ns)} that {entry} is refused "
-                            f"and asked for it at {ms(moment.event.t_ns)}, {words}; expected one request, after the "
-                            "delay",
+                            f"the application nacked {entry} on consumer {consumer.handle} at "
+                            f"{ms(call.invoke.t_ns)}, and the client asked for it at "
+                            f"{ms(moment.event.t_ns)}, {words}; expected one request, after the delay",
                             call.invoke,
                             request,
                             moment.event,

@@ -60,9 +60,9 @@ def later_nacks_do_not_postpone(timeline: Timeline, waited: _Waited) -> Says:
     timeline.bounds.check_fair("nack-late", call.called_ns, event.t_ns, what="whether a refusal was postponed")
     yield breach(
         "postponed",
-        f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} that {call.entry} is refused, and of "
-        f"{len(others)} others after it; by {ms(event.t_ns)} it had not asked for it before, expected "
-        f"within {elapsed(due_ns, call.called_ns)} of the refusal",
+        f"the application nacked {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
+        f"{len(others)} others after it; by {ms(event.t_ns)} the client had not asked for it, expected "
+        f"within {elapsed(due_ns, call.called_ns)} of the nack",
         call.invoke,
         event,
     )

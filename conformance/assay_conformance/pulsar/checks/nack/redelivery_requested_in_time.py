@@ -116,9 +116,9 @@ def nack_redelivery_requested_in_time(timeline: Timeline, refusal: tuple[_Refuse
         if not refused.is_asked_for:
             code, said = (
                 "never-requested",
-                f"{who} was told at {ms(last.invoke.t_ns)} that {last.entry} is refused and ",
+                f"the application nacked {last.entry} on {who} at {ms(last.invoke.t_ns)}, ",
             )
-            said += f"and had sent no REDELIVER of it by {ms(event.t_ns)}, expected one"
+            said += f"and the client had sent no REDELIVER of it by {ms(event.t_ns)}, expected one"
         yield breach(code, f"{said} within {window.latest_ns / MS:.0f} ms", last.invoke, event)
     elif refused.is_asked_for:
         yield Exercised(event)

@@ -37,8 +37,8 @@ def requests_merged(timeline: Timeline, invoke: Invoke) -> Says:
     most = -(-whole // IDS_OF_A_COMMAND) + 1 + ticks
     split = breach(
         "not-merged",
-        f"consumer {calls[0].consumer.handle} was told by one call that {whole} messages are refused and asked for "
-        f"them by {len(commands)} commands, expected {most} at most",
+        f"the application nacked {whole} messages on consumer {calls[0].consumer.handle} by one call, and the client "
+        f"asked for them by {len(commands)} commands, expected {most} at most",
         invoke,
         *commands[:2],
     )

@@ -20,9 +20,9 @@ def short_delay_not_behind_long(timeline: Timeline, growing: Growing) -> Says:
     timeline.bounds.check_fair("nack-late", growing.asked_ns, event.t_ns, what="whether it waited for a longer delay")
     yield breach(
         "waits-for-longer",
-        f"consumer {call.consumer.handle} was told at {ms(longer.invoke.t_ns)} that {longer.entry} is refused, and "
-        f"at {ms(call.invoke.t_ns)} that {call.entry} is, which is due sooner: within "
-        f"{growing.window.latest_ns / MS:.0f} ms; it had not been asked for by {ms(event.t_ns)}",
+        f"the application nacked {longer.entry} on consumer {call.consumer.handle} at {ms(longer.invoke.t_ns)}, and "
+        f"{call.entry} at {ms(call.invoke.t_ns)}, which is due sooner: within "
+        f"{growing.window.latest_ns / MS:.0f} ms; the client had not asked for it by {ms(event.t_ns)}",
         longer.invoke,
         call.invoke,
         event,

@@ -30,7 +30,7 @@ class AckFlushLate(AckGroup):
 
 
 class AckTimerRearmed(AckGroup):
-    """Each acknowledgment starts the group's interval anew."""
+    """Each acknowledgment restarts the group's interval."""
 
     breaks = "ack.flushed-in-time"
     stands_for = "C++ client (read in its source, for redelivery): a timer re-armed by every addition"

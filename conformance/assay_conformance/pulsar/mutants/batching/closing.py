@@ -152,7 +152,7 @@ class FullQueueClosesBatch(Batching):
 
 
 class NewKeyRestartsDelay(Batching):
-    """Under the key-based batcher the first message of each key starts the delay anew."""
+    """Under the key-based batcher the first message of each key restarts the delay."""
 
     breaks = "batching.closes-at-first-limit"
     stands_for = (

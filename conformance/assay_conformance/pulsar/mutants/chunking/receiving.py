@@ -105,7 +105,7 @@ class NeverEvictsIncompleteMessages(ChunkBuffer):
 
 
 class RestartedMessageKeepsChunksUnacked(ChunkBuffer):
-    """Chunks of a message that began anew are dropped and never acknowledged."""
+    """Chunks of a message that started again are dropped and never acknowledged."""
 
     breaks = "chunking.restarts-at-first-chunk"
     stands_for = "an assignment over a buffer"

@@ -19,7 +19,7 @@ class DelayIgnored(Delayed):
 
 
 class ExclusiveWaitsForDelay(SingleActive):
-    """On Exclusive and Failover subscriptions, too, a delayed message waits for its time, and all behind it."""
+    """On Exclusive and Failover subscriptions, too, a delayed message waits for its time, and so do all later ones."""
 
     breaks = "delayed.ignored-on-exclusive-and-failover"
     stands_for = "the tracker of delayed messages used by dispatchers that deliver in order, too"

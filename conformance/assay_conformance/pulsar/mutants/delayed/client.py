@@ -12,7 +12,7 @@ class DeliverAtInSeconds(OpBuilder):
     """Deliver_at_time is written in seconds."""
 
     breaks = "delayed.sets-deliver-at-time"
-    stands_for = "a unit that is in nobody's name"
+    stands_for = "a unit that no name carries"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         metadata = super()._metadata(sent, unix_ms, whole=whole)

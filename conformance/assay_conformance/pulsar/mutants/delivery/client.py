@@ -65,7 +65,7 @@ class WrongTopicNameAfterReconnect(Subscription):
     """Behind a reconnect messages are handed over under the name of a topic that does not exist."""
 
     breaks = "delivery.no-phantom-messages"
-    stands_for = "a topic's name that is read from where a connection was, which is gone"
+    stands_for = "a topic's name that is read from a connection that was freed"
 
     def _delivery(self, number: int, inbound: Inbound) -> Delivery:
         delivery = super()._delivery(number, inbound)

@@ -133,7 +133,7 @@ class DropsRedeliveredMessages(Consumer):
 
 
 class NackTimerRearmed(DueTracker[Any]):
-    """Each refusal starts the redelivery timer anew."""
+    """Each refusal restarts the redelivery timer."""
 
     breaks = "nack.later-nacks-do-not-postpone"
     stands_for = "C++ client (read in its source): a steady stream of refusals starves all of them"

@@ -50,7 +50,7 @@ class AdmitsDuplicateProducerName(Admission):
 
 
 class DeadProducerConnectionKept(Liveness):
-    """A connection that does not answer the PING of somebody who wants its name is taken for one that lives."""
+    """A connection that does not answer the PING sent when its name is asked for is taken for one that lives."""
 
     breaks = "producer.name-unique-on-topic"
     stands_for = "a liveness check whose time-out counts as an answer"

@@ -72,7 +72,7 @@ class ResendsNotAllowed(Receipts):
 
 
 class IgnoresReceiptsAfterNotAllowed(Receipts):
-    """A send answered NotAllowedError fails, and no receipt behind it is heard."""
+    """A send answered NotAllowedError fails, and later receipts are ignored."""
 
     breaks = "resend.not-allowed-fails-one"
     stands_for = "Go client: the connection forgets the producer over that error, and drops its receipts"

@@ -19,7 +19,7 @@ class IgnoresCloseProducer(Connection):
     """The broker's CLOSE_PRODUCER is ignored."""
 
     breaks = "resend.reconnects-after-close-producer"
-    stands_for = "pulsar-rs: the command is filed under a request id nobody asked with; the next send hangs"
+    stands_for = "pulsar-rs: the command is filed under a request id of no request; the next send hangs"
 
     def _close_producer(self, frame: Frame) -> None:
         pass
@@ -87,7 +87,7 @@ class BackoffNeverGrows(Handler):
     """The wait between attempts does not grow."""
 
     breaks = "resend.reconnect-backoff"
-    stands_for = "pulsar-client-go#1197: the backoff starts anew each time"
+    stands_for = "pulsar-client-go#1197: the backoff starts over each time"
 
     def _delay_ns(self) -> int:
         self._backoff.reset()

@@ -28,7 +28,7 @@ class OtherTopicCumulativeAckHangs(Subscription):
     """A cumulative acknowledgment of another topic's message never ends."""
 
     breaks = "robustness.calls-do-not-hang"
-    stands_for = "pulsar-client-cpp#492: where the topic is not found nobody calls back"
+    stands_for = "pulsar-client-cpp#492: where the topic is not found the callback is never called"
 
     def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
         if not cumulative:

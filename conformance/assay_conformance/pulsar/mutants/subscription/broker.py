@@ -37,7 +37,7 @@ class FailoverSkipsUnacked(SingleActive):
 
 
 class SharedUnackedLostOnLeave(Sharing):
-    """What was out at a consumer of a Shared subscription that leaves goes to nobody else."""
+    """What was out at a consumer of a Shared subscription that leaves goes to no other consumer."""
 
     breaks = "subscription.shared-entry-at-one-consumer"
     stands_for = "the pending acknowledgments of a consumer dropped with it, not put up for redelivery"

@@ -57,7 +57,7 @@ class PatternEvaluatedOnce(TopicPattern):
 
 
 class IgnoresTopicUpdates(TopicPattern):
-    """Nobody watches for topics that come to be."""
+    """New topics are never looked for."""
 
     breaks = "subscription.topic-list-watcher"
     stands_for = "C++, Go and pulsar-rs (read in their source): they ask once in a while"
@@ -92,7 +92,7 @@ class ReaderStartsOver(Consumer):
     """A reader that comes back begins where it began at first."""
 
     breaks = "subscription.reader-resumes-after-last-read"
-    stands_for = "a start that is kept as it was configured, and told with every SUBSCRIBE"
+    stands_for = "a start that is kept as it was configured, and sent with every SUBSCRIBE"
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
         pass
@@ -102,7 +102,7 @@ class ReaderForgetsBatchIndex(Consumer):
     """A reader remembers of the last message its entry alone, and comes back to the whole batch."""
 
     breaks = "subscription.reader-resumes-after-last-read"
-    stands_for = "Go client (read in its source): the id of a batch's message, told without its index"
+    stands_for = "Go client (read in its source): the id of a batch's message, sent without its index"
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
         reading.handed_over(inbound.entry.position, None)

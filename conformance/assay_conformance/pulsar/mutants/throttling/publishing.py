@@ -50,7 +50,7 @@ class PublishThrottleDrops(Publishing):
 
 
 class BrokerPublishRateIgnored(Topics):
-    """The publish rate that a broker has for all its topics pauses nobody."""
+    """The publish rate that a broker has for all its topics pauses no connection."""
 
     breaks = "throttling.publish-rate-holds"
     stands_for = "the publish rate looked for at the topic alone, and not at the broker"

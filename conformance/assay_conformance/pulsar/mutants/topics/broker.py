@@ -27,7 +27,7 @@ class CrashLosesLastEntry(Topic):
 
 
 class NonPersistentKeepsUndelivered(Passing):
-    """What nobody could take of a non-persistent topic is sent to the next consumer that can."""
+    """What no consumer could take of a non-persistent topic is sent to the next consumer that can."""
 
     breaks = "topics.non-persistent-not-stored"
     stands_for = "messages of a non-persistent topic kept for consumers without permits"

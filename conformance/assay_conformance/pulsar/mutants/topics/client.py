@@ -40,7 +40,7 @@ class IgnoresAssignedBroker(Handler):
 
 
 class PausesBeforeAssignedBroker(Handler):
-    """Whoever is told which broker its topic went to waits for three seconds before it goes there."""
+    """A producer or consumer that is assigned a broker waits for three seconds before it connects there."""
 
     breaks = "topics.reconnects-to-assigned-broker"
     stands_for = "DotPulsar's fixed pause before every attempt, at a place where none is due"
@@ -57,7 +57,7 @@ class ProducerRetriesTopicNotFound(Producer):
     """A producer whose topic was deleted keeps coming back."""
 
     breaks = "topics.topic-not-found-is-final"
-    stands_for = "C++ client (read in its source): once it was open, a producer retries whatever it is told"
+    stands_for = "C++ client (read in its source): once it was open, a producer retries whatever the error"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (self._opening or refusal.code != pb.TopicNotFound) and super()._is_final(refusal)
@@ -67,7 +67,7 @@ class ConsumerRetriesTopicNotFound(Consumer):
     """A consumer whose topic was deleted keeps coming back."""
 
     breaks = "topics.topic-not-found-is-final"
-    stands_for = "C++ client (read in its source): once it was open, a consumer retries whatever it is told"
+    stands_for = "C++ client (read in its source): once it was open, a consumer retries whatever the error"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (self._opening or refusal.code != pb.TopicNotFound) and super()._is_final(refusal)
@@ -87,7 +87,7 @@ class IgnoresMigration(Handler):
     """A topic that went to another cluster is looked up in the old one."""
 
     breaks = "topics.follows-migration"
-    stands_for = "a command nobody listens to"
+    stands_for = "a command without a handler"
 
     def migrated(self, url: str) -> None:
         pass
