@@ -6,11 +6,20 @@ then. A client that cannot refresh its credentials is disconnected instead of ch
 
 from __future__ import annotations
 
+from typing import Final
+
 from assay_conformance.broker import replies
 from assay_conformance.broker.rules import CHALLENGE_VERSION, REFRESH, SERVER_VERSION, TOKEN_METHOD, ViolationError
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import NO_ID, CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import CommandAuthResponse, CommandConnect, ServerError
+
+_FLAGS_SINCE: Final = {
+    "supports_topic_watchers": 20,
+    "supports_get_partitioned_metadata_without_auto_creation": 21,
+}
+"""Feature flag -> the protocol version of the first broker that announced it. A client may go by the flag alone, as the
+Java client does, so a broker that stands for an older one must not announce what that did not have."""
 
 
 def connect(session: Session, body: CommandConnect) -> None:
@@ -21,6 +30,7 @@ def connect(session: Session, body: CommandConnect) -> None:
     elif not _is_known(session, body.auth_method_name, body.auth_data):
         _turn_away(session, ServerError.AuthenticationError, "Failed to authenticate")
     else:
+        announced = session.host.announced.protocol_version
         session.established(body, broker)
         session.send(
             replies.reply(
@@ -28,10 +38,7 @@ def connect(session: Session, body: CommandConnect) -> None:
                 server_version=SERVER_VERSION,
                 protocol_version=session.version,
                 max_message_size=session.host.announced.max_message_bytes,
-                feature_flags={
-                    "supports_topic_watchers": True,
-                    "supports_get_partitioned_metadata_without_auto_creation": True,
-                },
+                feature_flags={flag: True for flag, since in _FLAGS_SINCE.items() if announced >= since},
             )
         )
 

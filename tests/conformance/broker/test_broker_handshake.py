@@ -166,3 +166,10 @@ def test_broker_the_proxy_does_not_know_is_an_error_and_the_end() -> None:
 
 def test_broker_without_a_proxy_does_not_look_at_what_is_a_proxys() -> None:
     assert _connect(Topology(), proxy_to_broker_url="elsewhere:1").kinds() == ["CONNECTED"]
+
+
+@pytest.mark.parametrize(("announced", "watches"), [(13, False), (19, False), (20, True), (21, True)])
+def test_flag_of_topic_watchers_is_announced_by_brokers_that_have_them(announced: int, watches: bool) -> None:
+    bench = Bench(topology=Topology(protocol_version=announced))
+    assert bench.connect(version=21).body.feature_flags.supports_topic_watchers is watches
+    assert Bench().connect(version=12).body.feature_flags.supports_topic_watchers, "whichever version the client has"
