@@ -55,13 +55,14 @@ class _Errands:
         settled_by: Iterable[tuple[Event, Entry]],
         calls: Iterable[tuple[Event, Call]],
     ) -> list[Ended]:
+        acked = [(ack.call.invoke, ack.entry) for ack in self._timeline.ack_calls]
         steps: list[Step] = [
-            *self._acks(),
             *self._registrations(),
             *self._posts(),
             *self._frames(),
             *self._ends(),
-            *((event, partial(self._is_settled, entry)) for event, entry in settled_by),
+            *((event, partial(self._is_over_for, self._acked, entry)) for event, entry in acked),
+            *((event, partial(self._is_over_for, self._settled, entry)) for event, entry in settled_by),
             *((cause.event, partial(self._begins, cause)) for cause in causes),
             *((event, partial(self._is_called, call)) for event, call in calls),
         ]
@@ -74,16 +75,8 @@ class _Errands:
 
     def _begins(self, cause: Cause) -> None:
         source, origin = cause.source, self._letters.origin_of(cause.source)
-        stored, first = self._letters.stored(source), self._letters.stored(origin)
-        batched = any(one is not None and one.meta.batch is not None for one in (stored, first))
         earlier = self._open.get(origin)
-        if (
-            stored is None
-            or batched
-            or source in self._acked
-            or source in self._settled
-            or (cause.is_new and earlier is not None)
-        ):
+        if not self._can_become_one(source, origin) or (cause.is_new and earlier is not None):
             return
         if earlier is not None and earlier.source == source:
             # Refused once more: its letter is under way, or is there and its acknowledgment may be kept with others.
@@ -96,23 +89,18 @@ class _Errands:
         errand = self._open[origin] = Errand(cause.consumer, source, cause.event, cause.since_ns)
         letter = self._unasked.pop(origin, None)
         if letter is not None:
-            errand.letter = self._carry(letter, errand)
+            self._carried[letter.whole] = errand
+            errand.letter = letter
             errand.receipt = next((one for one in letter.receipts if one.seq < cause.event.seq), None)
 
-    def _carry(self, letter: Letter, errand: Errand) -> Letter:
-        self._carried[letter.whole] = errand
-        return letter
+    def _can_become_one(self, source: Entry, origin: Entry) -> bool:
+        """It is stored, no copy of it came in a batch, and it is not settled already."""
+        stored, first = self._letters.stored(source), self._letters.stored(origin)
+        batched = any(one is not None and one.meta.batch is not None for one in (stored, first))
+        return stored is not None and not batched and source not in self._acked and source not in self._settled
 
-    def _acks(self) -> Iterator[Step]:
-        for ack in self._timeline.ack_calls:
-            yield ack.call.invoke, partial(self._is_acked_by_application, ack.entry)
-
-    def _is_acked_by_application(self, entry: Entry) -> None:
-        self._acked.add(entry)
-        self._open.pop(self._letters.origin_of(entry), None)
-
-    def _is_settled(self, entry: Entry) -> None:
-        self._settled.add(entry)
+    def _is_over_for(self, among: set[Entry], entry: Entry) -> None:
+        among.add(entry)
         self._open.pop(self._letters.origin_of(entry), None)
 
     def _is_called(self, call: Call) -> None:
@@ -175,7 +163,7 @@ class _Errands:
             errand.failure, errand.waits_ns = letter.refused_before, letter.frame.t_ns
         elif errand is not None:
             errand.letter, errand.waits_ns, errand.failure, errand.is_over = letter, None, None, False
-            self._carry(letter, errand)
+            self._carried[letter.whole] = errand
         elif letter.origin is not None:
             self._unasked[letter.origin] = letter
 
