@@ -131,7 +131,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "version of an agent that has none": (
         lambda _: ["certify", "reference@9.9"],
-        r"agent reference comes with the bench: expected no version but 0\.1\.0",
+        r"agent reference: its client is not assay's to install .*; expected @0\.1\.0 or no version, came @.*",
     ),
     "missing agent.toml": (
         lambda place: ["certify", str(place.base / "agent.toml")],
@@ -225,7 +225,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "wheel for an agent that has none": (
         lambda place: ["certify", "reference", "--wheel", place.file("x.whl", "no zip")],
-        r"agent reference comes with the bench: expected no wheel",
+        r"agent reference: its client is not assay's to install .*, came --wheel .*",
     ),
     "requirement to explain that is none": (
         lambda _: ["explain", "resend.keeps-queue-orders"],
@@ -254,7 +254,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "client version to compare that is none": (
         lambda _: ["compare", "reference", "reference@9.9"],
-        r"agent reference comes with the bench: expected no version but 0\.1\.0",
+        r"agent reference: its client is not assay's to install .*; expected @0\.1\.0 or no version, came @.*",
     ),
     "run to compare that was not judged": (
         lambda place: ["compare", *(2 * place.without("verdicts.json")[1:])],
