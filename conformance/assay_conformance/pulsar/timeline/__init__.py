@@ -47,6 +47,7 @@ from assay_conformance.pulsar.timeline.producers import (
     Send,
     Unit,
 )
+from assay_conformance.pulsar.timeline.registering import Registered
 from assay_conformance.pulsar.timeline.requests import Registration, Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed
 from assay_conformance.pulsar.timeline.sends import (
@@ -101,6 +102,7 @@ __all__ = [
     "PermitAccount",
     "Producer",
     "ProducerSession",
+    "Registered",
     "Registration",
     "Request",
     "Resent",

@@ -92,11 +92,11 @@ class Timeline(Producing, Acknowledging):
         left = self._left_after(frame, producer)
         return left if left is None else self._heard(left)
 
-    def left_over_messages(self, last: Frame, alike: Iterable[Frame]) -> Closed | None:
-        """The end of the connection of `last` where the client ended it soon behind that MESSAGE, the application had
-        not begun to end what it has, and the client had no reason beside the messages `alike`. Raises `TooBusyError`
-        where the machine may have made the client think that its peer was gone."""
-        connection, passed_over = self.connection(last.conn), {frame.seq for frame in alike}
+    def left_over_messages(self, last: Frame, alike: Iterable[Event]) -> Closed | None:
+        """The end of the connection of `last` where the client ended it soon behind that frame, the application had not
+        begun to end what it has, and the client had no reason beside the frames (or faults) `alike`. Raises
+        `TooBusyError` where the machine may have made the client think that its peer was gone."""
+        connection, passed_over = self.connection(last.conn), {event.seq for event in alike}
         left = connection.left_by_client
         if left is None or not self.bounds.ended_soon_after(last, left) or self.has_begun_to_end(left.seq):
             return None

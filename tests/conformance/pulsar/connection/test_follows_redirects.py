@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar._trials import judged
 
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.connection.follows_redirects import MAX_REDIRECTS, FollowsRedirects
+from assay_conformance.pulsar.checks.connection.follows_redirects import MAX_REDIRECTS, follows_redirects
 
 
 def _asks(story: Script, conn: int, request: int, *, authoritative: bool) -> None:
@@ -27,25 +27,25 @@ def _redirected(conn: int = 0, *, authoritative: bool = True) -> Script:
 def test_redirect_is_followed_with_its_authority() -> None:
     story = _redirected()
     _asks(story, 1, 2, authoritative=True)
-    assert judged(FollowsRedirects, story) == ([], 1)
+    assert judged(follows_redirects, story) == ([], 1)
 
 
 def test_redirect_without_authority_is_followed_without() -> None:
     story = _redirected(authoritative=False)
     _asks(story, 1, 2, authoritative=False)
-    assert judged(FollowsRedirects, story) == ([], 1)
+    assert judged(follows_redirects, story) == ([], 1)
 
 
 def test_redirect_followed_without_its_authority_is_found() -> None:
     story = _redirected()
     _asks(story, 1, 2, authoritative=False)
-    assert judged(FollowsRedirects, story)[0] == ["authority-dropped"]
+    assert judged(follows_redirects, story)[0] == ["authority-dropped"]
 
 
 def test_lookup_that_begins_anew_has_no_authority() -> None:
     story = _redirected()
     _asks(story, 0, 2, authoritative=False)
-    assert judged(FollowsRedirects, story) == ([], 0)
+    assert judged(follows_redirects, story) == ([], 0)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_lookup_begins_anew_at_the_cluster_that_its_topic_went_to(topic: str, ur
     story.down("TOPIC_MIGRATED", fields=told)
     story.opened(1, broker=1, url="pulsar://b:1")
     _asks(story, 1, 1, authoritative=False)
-    assert judged(FollowsRedirects, story)[0] == codes
+    assert judged(follows_redirects, story)[0] == codes
 
 
 def _going_round(times: int) -> Script:
@@ -80,17 +80,17 @@ def _going_round(times: int) -> Script:
 
 
 def test_redirects_up_to_the_bound_are_followed() -> None:
-    assert judged(FollowsRedirects, _going_round(MAX_REDIRECTS)) == ([], MAX_REDIRECTS)
+    assert judged(follows_redirects, _going_round(MAX_REDIRECTS)) == ([], MAX_REDIRECTS)
 
 
 def test_lookup_given_up_at_the_bound_begins_anew_where_it_began() -> None:
     story = _going_round(MAX_REDIRECTS)
     _asks(story, 0, 90, authoritative=False)
-    assert judged(FollowsRedirects, story) == ([], MAX_REDIRECTS)
+    assert judged(follows_redirects, story) == ([], MAX_REDIRECTS)
 
 
 def test_redirects_without_end_are_found_once() -> None:
-    assert judged(FollowsRedirects, _going_round(MAX_REDIRECTS + 5))[0] == ["unbounded"]
+    assert judged(follows_redirects, _going_round(MAX_REDIRECTS + 5))[0] == ["unbounded"]
 
 
 def _another(story: Script, requests: range) -> None:
@@ -104,13 +104,13 @@ def test_lookups_of_a_producer_and_a_consumer_are_redirected_side_by_side() -> N
     story = _going_round(MAX_REDIRECTS - 1)
     _another(story, range(100, 100 + MAX_REDIRECTS))
     _asks(story, 0, 200, authoritative=True)
-    assert judged(FollowsRedirects, story)[0] == []
+    assert judged(follows_redirects, story)[0] == []
 
 
 def test_redirects_without_end_are_found_beside_another_lookup() -> None:
     story = _going_round(MAX_REDIRECTS - 1)
     _another(story, range(100, 103 + MAX_REDIRECTS))
-    assert judged(FollowsRedirects, story)[0] == ["unbounded"]
+    assert judged(follows_redirects, story)[0] == ["unbounded"]
 
 
 def test_redirects_without_end_are_found_behind_a_lookup_that_was_answered() -> None:
@@ -118,4 +118,4 @@ def test_redirects_without_end_are_found_behind_a_lookup_that_was_answered() -> 
     _asks(story, 1, 2, authoritative=True)
     story.down("LOOKUP_RESPONSE", 1, request_id=2, fields={"response": "Connect", "authoritative": True})
     _another(story, range(100, 102 + MAX_REDIRECTS))
-    assert judged(FollowsRedirects, story)[0] == ["unbounded"]
+    assert judged(follows_redirects, story)[0] == ["unbounded"]

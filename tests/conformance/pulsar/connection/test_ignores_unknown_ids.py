@@ -9,7 +9,7 @@ from tests.conformance.pulsar._trials import judged
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Fate, Sides
-from assay_conformance.pulsar.checks.connection.ignores_unknown_ids import IgnoresUnknownIds
+from assay_conformance.pulsar.checks.connection.ignores_unknown_ids import ignores_unknown_ids
 
 
 def _news(**named: int) -> Script:
@@ -22,20 +22,20 @@ def _news(**named: int) -> Script:
 def test_client_goes_on_behind_news_of_nobody() -> None:
     story = _news(producer_id=7)
     story.send_frame(0)
-    assert judged(IgnoresUnknownIds, story) == ([], 1)
+    assert judged(ignores_unknown_ids, story) == ([], 1)
 
 
 def test_client_that_leaves_over_news_of_nobody_is_found() -> None:
     story = _news(producer_id=7)
     story.closed()
-    assert judged(IgnoresUnknownIds, story)[0] == ["connection-closed"]
+    assert judged(ignores_unknown_ids, story)[0] == ["connection-closed"]
 
 
 def test_connection_that_is_left_over_one_of_two_strange_frames_tells_nothing_of_the_other() -> None:
     story = _news(producer_id=7)
     story.down("999", sides=Sides.RECEIVER, fate=Fate.INJECTED)
     story.closed()
-    assert judged(IgnoresUnknownIds, story)[0] == []
+    assert judged(ignores_unknown_ids, story)[0] == []
 
 
 @pytest.mark.parametrize("spoilt", [{"fate": Fate.ALTERED}, {"meta": None}])
@@ -43,10 +43,10 @@ def test_connection_that_may_be_left_over_a_spoilt_message_tells_nothing_of_news
     story = _news(producer_id=7)
     story.message(0, **spoilt)
     story.closed()
-    assert judged(IgnoresUnknownIds, story)[0] == []
+    assert judged(ignores_unknown_ids, story)[0] == []
 
 
 def test_news_of_somebody_are_another_matter() -> None:
     story = _news(producer_id=0)
     story.closed()
-    assert judged(IgnoresUnknownIds, story) == ([], 0)
+    assert judged(ignores_unknown_ids, story) == ([], 0)

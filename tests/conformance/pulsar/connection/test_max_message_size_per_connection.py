@@ -6,7 +6,7 @@ from tests.conformance.pulsar._trials import judged
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass, Member
-from assay_conformance.pulsar.checks.connection.max_message_size_per_connection import MaxMessageSizePerConnection
+from assay_conformance.pulsar.checks.connection.max_message_size_per_connection import max_message_size_per_connection
 
 SMALL, LARGE = 1_000, 5_000
 
@@ -30,29 +30,29 @@ def _leaves(story: Script) -> None:
 def test_message_that_fits_its_connection() -> None:
     story = _announced(SMALL, LARGE)
     _leaves(story)
-    assert judged(MaxMessageSizePerConnection, story) == ([], 1)
+    assert judged(max_message_size_per_connection, story) == ([], 1)
 
 
 def test_message_too_large_for_its_connection_is_found() -> None:
     story = _announced(LARGE, SMALL)
     _leaves(story)
-    assert judged(MaxMessageSizePerConnection, story)[0] == ["sent-too-large"]
+    assert judged(max_message_size_per_connection, story)[0] == ["sent-too-large"]
 
 
 def test_message_refused_by_another_connections_limit_is_found() -> None:
     story = _announced(SMALL, LARGE)
     story.fail(0, ErrorClass.TOO_LARGE)
-    assert judged(MaxMessageSizePerConnection, story)[0] == ["refused-though-it-fits"]
+    assert judged(max_message_size_per_connection, story)[0] == ["refused-though-it-fits"]
 
 
 def test_message_refused_by_its_own_connections_limit() -> None:
     story = _announced(LARGE, SMALL)
     story.fail(0, ErrorClass.TOO_LARGE)
-    assert judged(MaxMessageSizePerConnection, story) == ([], 1)
+    assert judged(max_message_size_per_connection, story) == ([], 1)
 
 
 def test_message_refused_while_the_producer_comes_back_is_not_judged() -> None:
     story = _announced(SMALL, LARGE)
     story.producer_ready(1)
     story.fail(0, ErrorClass.TOO_LARGE)
-    assert judged(MaxMessageSizePerConnection, story) == ([], 0)
+    assert judged(max_message_size_per_connection, story) == ([], 0)

@@ -8,12 +8,12 @@ from tests.conformance.pulsar._trials import codes_of
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Event
-from assay_conformance.pulsar.checks.connection.proxy_to_broker_url import ProxyToBrokerUrl
+from assay_conformance.pulsar.checks.connection.proxy_to_broker_url import proxy_to_broker_url
 
 
 @pytest.mark.parametrize(("named", "codes"), [("b:1", []), ("other:1", ["not-named"]), (None, ["not-named"])])
 def test_broker_behind_a_proxy_is_to_be_named(named: str | None, codes: list[str]) -> None:
-    check = trial(ProxyToBrokerUrl, _passed_on(named, asked_at="pulsar://proxy:1", then_at="pulsar://proxy:1"))
+    check = trial(proxy_to_broker_url, _passed_on(named, asked_at="pulsar://proxy:1", then_at="pulsar://proxy:1"))
     assert (codes_of(check), check.exercised) == (codes, int(not codes))
 
 
@@ -29,7 +29,7 @@ def test_broker_behind_a_proxy_is_to_be_named(named: str | None, codes: list[str
 def test_broker_that_is_its_own_proxy_need_not_be_named(
     asked_at: str, then_at: str, named: str | None, codes: list[str]
 ) -> None:
-    check = trial(ProxyToBrokerUrl, _passed_on(named, asked_at, then_at))
+    check = trial(proxy_to_broker_url, _passed_on(named, asked_at, then_at))
     assert (codes_of(check), check.exercised) == (codes, 0)
 
 

@@ -2,150 +2,134 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.plain.passed import Passed
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.event import Closed, ClosedBy, Ended, Fired, Frame, Healed, Opened
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fired, Frame, Healed
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import Timeout
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
 
 _TO_CLIENT = Direction.TO_CLIENT
 
 
 @dataclass(slots=True)
 class _Silence:
-    """A connection since the last frame that was written to its client."""
+    """A connection since the last frame that was written to its client, or since a fault kept all of it back."""
 
+    conn: int
     since_ns: int
-    last: Opened | Frame | Fired
+    last: Frame | Fired
+    until_ns: int = 0
+    closed: Closed | None = None
+    """What ended it, where that was the end of the connection."""
     pinged: Frame | None = None
     spoke: bool = False
     """Whether the client wrote something else since: then it was not idle, and need not ping."""
 
 
-class ClosesSilentConnection(Check):
-    """A client that receives nothing pings after one keep-alive interval and closes the connection after the second.
+def _interval_ns(timeline: Timeline) -> int:
+    return int(timeline.view.setting("client", "keep_alive_ms") or 0) * MS
 
-    Its timer counts whole intervals, so the bounds are one and two intervals plus the tolerance. What is written to the
-    client does not count while a toxic lets nothing through to it.
+
+def _silences(timeline: Timeline) -> Iterator[_Silence]:
+    """Those of more than one interval. What is written to the client does not count while a toxic lets nothing through
+    to it: that is a silence since it began."""
+    interval_ns = _interval_ns(timeline)
+    going_on: dict[int, _Silence] = {}
+    blocked_by: Fired | None = None
+
+    def ended(silence: _Silence, until_ns: int, closed: Closed | None = None) -> Iterator[_Silence]:
+        if until_ns - silence.since_ns > interval_ns:
+            silence.until_ns, silence.closed = until_ns, closed
+            yield silence
+
+    for event in _of_connections(timeline):
+        match event:
+            case Frame() if event.dir is _TO_CLIENT:
+                before = going_on.get(event.conn)
+                if event.to_receiver and blocked_by is None and (before or event.command == "CONNECTED"):
+                    yield from ended(before, event.t_ns) if before is not None else ()
+                    going_on[event.conn] = _Silence(event.conn, event.t_ns, event)
+            case Frame():
+                before = going_on.get(event.conn) if event.from_sender else None
+                if before is not None and event.command == "PING":
+                    before.pinged = before.pinged or event
+                elif before is not None:
+                    before.spoke = True
+            case Passed():
+                for conn, heard_ns in event.heard_ns.items() if blocked_by is None else ():
+                    before = going_on.get(conn)
+                    if before is not None and heard_ns > before.since_ns:
+                        going_on[conn] = _Silence(conn, heard_ns, before.last)
+            case Fired() if _blocks_to_client(timeline, event):
+                blocked_by = event
+                going_on = {conn: _Silence(conn, event.t_ns, event) for conn in going_on}
+            case Healed() if blocked_by is not None and blocked_by.fault == event.fault:
+                blocked_by = None
+            case Closed() if event.conn in going_on:
+                yield from ended(going_on.pop(event.conn), event.t_ns, event)
+            case Ended():
+                for silence in going_on.values():
+                    yield from ended(silence, event.t_ns)
+                going_on = {}
+
+
+def _of_connections(timeline: Timeline) -> list[Event]:
+    """What concerns silences, in order; nothing of a history that is shorter than an interval."""
+    frames = timeline.events.frames()
+    if not frames or not 0 < _interval_ns(timeline) < timeline.lasted_ns:
+        return []
+    kinds = (Passed, Fired, Healed, Closed, Ended)
+    others = (event for kind in kinds for event in timeline.events.of(kind))  # type: ignore[type-var]
+    return sorted([*frames, *others], key=lambda event: event.seq)
+
+
+def _blocks_to_client(timeline: Timeline, event: Fired) -> bool:
+    """Whether it blocks only the direction to the client. Where both are blocked, the wire does not show that the
+    client pings and closes, since TCP without acknowledgments soon sends nothing new."""
+    faults = timeline.view.case.faults
+    action = faults[event.fault].action if event.fault < len(faults) else None
+    return isinstance(action, Timeout) and action.direction is _TO_CLIENT
+
+
+@check("connection.closes-silent-connection", of=_silences)
+def closes_silent_connection(timeline: Timeline, silence: _Silence) -> Says:
+    """connection.closes-silent-connection: a client that receives nothing pings after one keep-alive interval and
+    closes the connection after the second.
+
+    Its timer counts whole intervals, so the bounds are one and two intervals plus the tolerance.
     """
+    closed, interval_ns, since = silence.closed, _interval_ns(timeline), ms(silence.since_ns)
+    left = closed is not None and closed.by is ClosedBy.CLIENT
+    if left and not timeline.bounds.is_past("keep-alive", silence.since_ns + 2 * interval_ns, silence.until_ns):
+        yield Exercised(closed or silence.last)
+    pinged_ns = silence.until_ns if silence.pinged is None else silence.pinged.t_ns
+    if not silence.spoke and _is_late(timeline, silence, pinged_ns, 1):
+        when = f"none had come by {ms(pinged_ns)}" if silence.pinged is None else f"it came at {ms(pinged_ns)}"
+        yield breach(
+            "no-ping",
+            f"connection {silence.conn}: idle since {since}; expected a PING within {interval_ns // MS} ms, one "
+            f"keep-alive interval; {when}",
+            *(silence.last, closed, silence.pinged),
+        )
+    if _is_late(timeline, silence, silence.until_ns, 2):
+        yield breach(
+            "stayed",
+            f"connection {silence.conn}: nothing was written to the client after {since}; expected it to close the "
+            f"connection within two keep-alive intervals of {interval_ns // MS} ms; it was still open at "
+            f"{ms(silence.until_ns)}",
+            *(silence.last, closed),
+        )
 
-    requirement = RequirementId("connection.closes-silent-connection")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._silences: dict[int, _Silence] = {}
-        self._blocked_by: Fired | None = None
-        setting = self.view.setting("client", "keep_alive_ms")
-        self._interval_ns = int(setting) * MS if setting else 0
-
-    def concerned(self) -> bool:
-        """Nothing can be judged in a history that is shorter than an interval."""
-        history = self.tracker.history
-        return bool(history) and 0 < self._interval_ns < history[-1].t_ns - history[0].t_ns
-
-    @on(Frame)
-    def frame(self, event: Frame) -> None:
-        silence = self._silences.get(event.conn)
-        if event.dir is _TO_CLIENT:
-            if event.to_receiver and self._blocked_by is None and (silence is not None or event.command == "CONNECTED"):
-                self._received(silence, event)
-        elif silence is not None and event.from_sender:
-            if event.command == "PING":
-                silence.pinged = silence.pinged or event
-            else:
-                silence.spoke = True
-
-    def _received(self, silence: _Silence | None, event: Frame) -> None:
-        if silence is None:
-            self._silences[event.conn] = _Silence(event.t_ns, event)
-            return
-        if event.t_ns - silence.since_ns > self._interval_ns:
-            self._judge(event.conn, silence, event.t_ns, None)
-        silence.since_ns, silence.last, silence.pinged, silence.spoke = event.t_ns, event, None, False
-
-    @on(Passed)
-    def passed(self, event: Passed) -> None:
-        for conn, heard_ns in event.heard_ns.items() if self._blocked_by is None else ():
-            silence = self._silences.get(conn)
-            if silence is not None and heard_ns > silence.since_ns:
-                silence.since_ns, silence.pinged, silence.spoke = heard_ns, None, False
-
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        if self._blocks_to_client(event):
-            self._blocked_by = event
-            for conn in self._silences:
-                self._silences[conn] = _Silence(event.t_ns, event)
-
-    @on(Healed)
-    def healed(self, event: Healed) -> None:
-        if self._blocked_by is not None and self._blocked_by.fault == event.fault:
-            self._blocked_by = None
-
-    def _blocks_to_client(self, event: Fired) -> bool:
-        """Whether it blocks only the direction to the client. Where both are blocked, the wire does not show that the
-        client pings and closes, since TCP without acknowledgments soon sends nothing new."""
-        faults = self.view.case.faults
-        action = faults[event.fault].action if event.fault < len(faults) else None
-        return isinstance(action, Timeout) and action.direction is Direction.TO_CLIENT
-
-    @on(Closed)
-    def closed(self, event: Closed) -> None:
-        silence = self._silences.pop(event.conn, None)
-        if silence is not None:
-            self._judge(event.conn, silence, event.t_ns, event)
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        for conn, silence in self._silences.items():
-            self._judge(conn, silence, event.t_ns, None)
-        self._silences.clear()
-
-    def _judge(self, conn: int, silence: _Silence, until_ns: int, closed: Closed | None) -> None:
-        lasted_ns = until_ns - silence.since_ns
-        if lasted_ns <= self._interval_ns:
-            return
-        left = closed is not None and closed.by is ClosedBy.CLIENT
-        if left and lasted_ns <= 2 * self._interval_ns + TOLERANCES["keep-alive"].slack_ns:
-            self.exercise(closed or silence.last)
-        proof = (silence.last, *([closed] if closed else []))
-        if self._late(silence, until_ns, 2):
-            self.breach(
-                "stayed",
-                f"connection {conn}: nothing was written to the client after {ms(silence.since_ns)}; expected it to "
-                f"close the connection within two keep-alive intervals of {self._interval_ns // MS} ms; it was still "
-                f"open at {ms(until_ns)}",
-                *proof,
-            )
-        if not silence.spoke:
-            self._ping(conn, silence, until_ns, proof)
-
-    def _ping(
-        self, conn: int, silence: _Silence, until_ns: int, proof: tuple[Opened | Frame | Fired | Closed, ...]
-    ) -> None:
-        seen_ns = silence.pinged.t_ns if silence.pinged else until_ns
-        if self._late(silence, seen_ns, 1):
-            when = f"it came at {ms(seen_ns)}" if silence.pinged else f"none had come by {ms(until_ns)}"
-            self.breach(
-                "no-ping",
-                f"connection {conn}: idle since {ms(silence.since_ns)}; expected a PING within "
-                f"{self._interval_ns // MS} ms, one keep-alive interval; {when}",
-                *proof,
-                *([silence.pinged] if silence.pinged else []),
-            )
-
-    def _late(self, silence: _Silence, seen_ns: int, intervals: int) -> bool:
-        due_ns = silence.since_ns + intervals * self._interval_ns
-        tolerance = TOLERANCES["keep-alive"]
-        if seen_ns <= due_ns + tolerance.slack_ns:
-            return False
-        # The client's own timers make it ping and close: a fault that silences the broker does not excuse it.
-        quiet = self.tracker.load.quiet if isinstance(silence.last, Fired) else self.tracker.load.fair
-        if quiet(silence.since_ns, seen_ns, tolerance):
-            return True
-        self.undecided("the machine was too busy to judge a keep-alive interval")
-        return False
+def _is_late(timeline: Timeline, silence: _Silence, seen_ns: int, intervals: int) -> bool:
+    """The client's own timers make it ping and close: a fault that silences the broker does not excuse it."""
+    due_ns, since_ns = silence.since_ns + intervals * _interval_ns(timeline), silence.since_ns
+    if not isinstance(silence.last, Fired):
+        return timeline.bounds.is_overdue("keep-alive", since_ns, seen_ns, due_ns=due_ns, what="a keep-alive")
+    is_late = timeline.bounds.is_past("keep-alive", due_ns, seen_ns)
+    if is_late:
+        timeline.bounds.check_quiet("keep-alive", since_ns, seen_ns, what="whether a keep-alive only came late")
+    return is_late

@@ -2,108 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
-
-
-@dataclass(slots=True)
-class _Unanswered:
-    """A PRODUCER or SUBSCRIBE without an answer; `closed` by a CLOSE_PRODUCER or CLOSE_CONSUMER of its id."""
-
-    request: Frame
-    handle: int | None
-    closed: bool = False
-    gave_up: Completion | None = None
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import MS, Exercised, Registered, Says, Timeline, breach, check, ms
 
 
-class ClosesTimedOutRegistration(TimedCheck):
-    """Before an id is registered again on a connection where its registration has no answer, it is closed there. The
-    same holds once the open call has failed with a time-out, at the latest when the registration's own time-out is
-    over, since one open call may need several registrations."""
+class _Unanswered(NamedTuple):
+    """A registration without an answer, and what came first of its id there: a close, or another registration."""
 
-    requirement = RequirementId("connection.closes-timed-out-registration")
-    skips_plain = True
+    registered: Registered
+    next: Frame | None
 
-    def start(self) -> None:
-        self._unanswered: dict[tuple[int, str, int], _Unanswered] = {}
 
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        if from_client(event) and event.producer_id is not None:
-            owner = self.tracker.foresight.owners.get(event.seq)
-            self._registered(event, "producer", event.producer_id, owner)
+def _unanswered(timeline: Timeline) -> Iterator[_Unanswered]:
+    registered = {one.frame.seq: one for one in timeline.registered}
+    by_id: dict[tuple[int, str, int | None], list[Frame]] = defaultdict(list)
+    for one in registered.values():
+        by_id[one.frame.conn, one.kind, one.id].append(one.frame)
+    for frame in timeline.events.frames("CLOSE_PRODUCER"):
+        by_id[frame.conn, "producer", frame.producer_id].append(frame)
+    for frame in timeline.events.frames("CLOSE_CONSUMER"):
+        by_id[frame.conn, "consumer", frame.consumer_id].append(frame)
+    for frames in by_id.values():
+        frames.sort(key=lambda frame: frame.seq)
+        for frame, next in zip_longest(frames, frames[1:]):
+            answers = timeline.answers_to(frame)[:1] if frame.seq in registered else []
+            if frame.seq in registered and not any(next is None or answer.seq < next.seq for answer in answers):
+                yield _Unanswered(registered[frame.seq], next)
 
-    @on(Frame, "SUBSCRIBE")
-    def subscribe(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if from_client(event) and event.consumer_id is not None:
-            consumer = session.consumer if session is not None else None
-            self._registered(event, "consumer", event.consumer_id, consumer.handle if consumer is not None else None)
 
-    def _registered(self, event: Frame, kind: str, id: int, handle: int | None) -> None:
-        before = self._unanswered.get((event.conn, kind, id))
-        if before is not None and not before.closed:
-            self.breach(
-                "asked-again",
-                f"{kind} id {id} was registered on connection {event.conn} at {ms(before.request.t_ns)} and got no "
-                f"answer; expected a close of it before the next registration, which left at {ms(event.t_ns)}",
-                before.request,
-                event,
-            )
-        self._unanswered[event.conn, kind, id] = _Unanswered(event, handle)
+@check("connection.closes-timed-out-registration", of=_unanswered)
+def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -> Says:
+    """connection.closes-timed-out-registration: before an id is registered again on a connection where its registration
+    has no answer, it is closed there. The same holds once the open call has failed with a time-out, at the latest when
+    the registration's own time-out is over, since one open call may need several registrations.
 
-    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS", "ERROR")
-    def answered(self, event: Frame) -> None:
-        if not to_client(event):
-            return
-        for key, unanswered in list(self._unanswered.items()):
-            if (key[0], unanswered.request.request_id) == (event.conn, event.request_id) and not unanswered.closed:
-                del self._unanswered[key]
+    What the broker has closed the client need not.
+    """
+    (one, next), request = unanswered, unanswered.registered.frame
+    if next is None:
+        yield from _is_not_left_behind(timeline, one)
+    elif next.command == request.command:
+        yield breach(
+            "asked-again",
+            f"{one.kind} id {one.id} was registered on connection {next.conn} at {ms(request.t_ns)} and got no answer; "
+            f"expected a close of it before the next registration, which left at {ms(next.t_ns)}",
+            *(request, next),
+        )
+    elif next.dir is Direction.TO_BROKER and next.from_sender:
+        yield Exercised(next)
 
-    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    def closed(self, event: Frame) -> None:
-        kind = "producer" if event.command == "CLOSE_PRODUCER" else "consumer"
-        id = event.producer_id if kind == "producer" else event.consumer_id
-        unanswered = self._unanswered.get((event.conn, kind, -1 if id is None else id))
-        if unanswered is None or unanswered.closed:
-            return
-        if from_client(event):
-            unanswered.closed = True
-            self.exercise(event)
-        else:
-            # The broker has closed it: the client need not.
-            del self._unanswered[event.conn, kind, -1 if id is None else id]
 
-    @on(Completion, "open_producer", "open_consumer")
-    def opened(self, event: Completion) -> None:
-        if event.outcome is not Outcome.OK and event.error is ErrorClass.TIMEOUT:
-            for unanswered in self._unanswered.values():
-                if unanswered.handle == event.handle:
-                    unanswered.gave_up = event
+def _is_not_left_behind(timeline: Timeline, one: Registered) -> Says:
+    request, gave_up = one.frame, _gave_up(timeline, one)
+    if gave_up is None:
+        return
+    own_ms = int(timeline.view.client_setting(one.handle, "operation_timeout_ms") or 0)
+    due_ns = max(gave_up.t_ns, request.t_ns + own_ms * MS)
+    until_ns = timeline.bounds.until(timeline.closed(request.conn))
+    if timeline.bounds.is_missing("answer", due_ns, until_ns, what="a close"):
+        yield breach(
+            "left-behind",
+            f"opening {one.kind} {one.handle} failed with a time-out at {ms(gave_up.t_ns)}; expected {one.kind} id "
+            f"{one.id} to be closed on connection {request.conn}, since the broker may have registered it; it was not "
+            f"by {ms(until_ns)}",
+            *(request, gave_up),
+        )
 
-    @on(Ended)
-    def case_ended(self, event: Ended) -> None:
-        for (conn, kind, id), unanswered in self._unanswered.items():
-            gave_up, closed = unanswered.gave_up, self.tracker.closed.get(conn)
-            if gave_up is None or unanswered.closed:
-                continue
-            until_ns = event.t_ns if closed is None else closed.t_ns
-            own_ms = int(self.view.client_setting(unanswered.handle, "operation_timeout_ms") or 0)
-            due_ns = max(gave_up.t_ns, unanswered.request.t_ns + own_ms * MS)
-            if late("answer", due_ns, until_ns):
-                self.overdue(
-                    "answer",
-                    due_ns,
-                    until_ns,
-                    "left-behind",
-                    f"opening {kind} {unanswered.handle} failed with a time-out at {ms(gave_up.t_ns)}; expected {kind} "
-                    f"id {id} to be closed on connection {conn}, since the broker may have registered it; it was not "
-                    f"by {ms(until_ns)}",
-                    unanswered.request,
-                    gave_up,
-                )
+
+def _gave_up(timeline: Timeline, one: Registered) -> Completion | None:
+    """The time-out of its open call."""
+    ends = timeline.events.completions(f"open_{one.kind}") if one.handle is not None else ()
+    failed = (end for end in ends if end.handle == one.handle and end.seq > one.frame.seq)
+    return next((end for end in failed if end.outcome is not Outcome.OK and end.error is ErrorClass.TIMEOUT), None)

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, to_client
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.topics._migrations import migrated_to, migrating_session
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 MAX_REDIRECTS = 20
 """How many redirects of one look-up clients follow."""
-
-
-@dataclass(slots=True)
-class _Redirect:
-    answer: Frame
-    broker: int
-    authoritative: bool
 
 
 @dataclass(slots=True)
@@ -28,6 +20,10 @@ class _Chains:
     a redirect is unknown, so they count together until all have ended. The outcome of one whose connection was lost is
     unknown."""
 
+    redirect: Frame | None = None
+    """The last answer, where it is one and no look-up followed it."""
+    began_at: int | None = None
+    """The broker that the last one without authority was sent to."""
     begun: int = 0
     ended: int = 0
     followed: int = 0
@@ -38,87 +34,81 @@ class _Chains:
         self.begun += 1
 
 
-class FollowsRedirects(TimedCheck):
-    """After a redirect with authority the look-up is repeated with it, and a look-up follows a limited number of
-    redirects.
+class _LookUp(NamedTuple):
+    """A LOOKUP, the redirect that it follows, and the broker that the one before began at."""
 
-    A look-up with authority continues one that was redirected. One without authority is a new one, as after a back-off;
-    so is one at the cluster that its topic migrated to.
-    """
+    frame: Frame
+    redirect: Frame | None
+    began_at: int | None
+    is_one_too_many: bool = False
 
-    requirement = RequirementId("connection.follows-redirects")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._topics: dict[tuple[int, int], str] = {}
-        self._redirects: dict[str, _Redirect] = {}
-        self._chains: dict[str, _Chains] = defaultdict(_Chains)
-        self._first_broker: dict[str, int] = {}
-        self._migrated: set[tuple[str, str]] = set()
-        """Topic and service URL of the cluster it migrated to."""
-
-    @on(Frame, "TOPIC_MIGRATED")
-    def migrated(self, event: Frame) -> None:
-        session = migrating_session(self.tracker, event)
-        if session is not None:
-            self._migrated.update((session.topic, url) for url in migrated_to(event))
-
-    @on(Frame, "LOOKUP")
-    def lookup_sent(self, event: Frame) -> None:
-        if not from_client(event) or event.request_id is None:
-            return
-        topic = str(event.fields.get("topic", ""))
-        self._topics[event.conn, event.request_id] = topic
-        authoritative = bool(event.fields.get("authoritative", False))
-        redirect, chains = self._redirects.pop(topic, None), self._chains[topic]
-        if not authoritative:
-            chains.begin()
-            self._without_authority(event, topic, redirect)
-            return
-        chains.followed += 1
-        if chains.followed == MAX_REDIRECTS * max(1, chains.begun) + 1:
-            self.breach(
-                "unbounded",
-                f"the look-up of {topic} was redirected {MAX_REDIRECTS} times; expected it to fail then; it was sent "
-                f"once more at {ms(event.t_ns)}",
-                *([redirect.answer] if redirect is not None else []),
-                event,
-            )
-        elif redirect is not None:
-            self.exercise(event)
-
-    def _without_authority(self, event: Frame, topic: str, redirect: _Redirect | None) -> None:
-        """Judge a look-up without authority. At the broker that redirected, or where the last one began (as after too
-        many redirects), it may be a new one; elsewhere it continues the redirected one."""
-        opened = self.tracker.opened.get(event.conn)
-        if opened is None:
-            return
-        began_at = self._first_broker.get(topic)
-        self._first_broker[topic] = opened.broker
-        if redirect is None or opened.broker in (redirect.broker, began_at):
-            return
-        if (self.tracker.local_topic(topic), opened.url) in self._migrated:
-            return
-        if redirect.authoritative:
-            self.breach(
-                "authority-dropped",
-                f"the look-up of {topic} was redirected with authority at {ms(redirect.answer.t_ns)}; expected it to "
-                f"be sent to broker {opened.broker} with authority; it was sent without at {ms(event.t_ns)}",
-                redirect.answer,
-                event,
-            )
+def _look_ups(timeline: Timeline) -> Iterator[_LookUp]:
+    asked = timeline.requests("LOOKUP")
+    steps = [(step, one) for one in asked for step in (one.frame, one.answer) if step is not None]
+    chains_of: dict[str, _Chains] = defaultdict(_Chains)
+    for step, one in sorted(steps, key=lambda step: step[0].seq):
+        chains, broker = chains_of[str(one.frame.fields.get("topic", ""))], _broker(timeline, step)
+        redirect, chains.redirect = chains.redirect, None
+        if step is one.answer:
+            is_redirect = step.fields.get("response") == "Redirect"
+            chains.redirect = step if is_redirect and broker is not None else None
+            chains.ended += not is_redirect
+        elif _has_authority(step):
+            chains.followed += 1
+            most = MAX_REDIRECTS * max(1, chains.begun)
+            yield _LookUp(step, redirect, None, is_one_too_many=chains.followed == most + 1)
         else:
-            self.exercise(event)
+            chains.begin()
+            yield _LookUp(step, redirect, chains.began_at)
+            chains.began_at = chains.began_at if broker is None else broker
 
-    @on(Frame, "LOOKUP_RESPONSE")
-    def lookup_answered(self, event: Frame) -> None:
-        topic = self._topics.pop((event.conn, event.request_id or 0), None) if to_client(event) else None
-        if topic is None:
-            return
-        self._redirects.pop(topic, None)
-        opened = self.tracker.opened.get(event.conn)
-        if event.fields.get("response") != "Redirect":
-            self._chains[topic].ended += 1
-        elif opened is not None:
-            authoritative = bool(event.fields.get("authoritative", False))
-            self._redirects[topic] = _Redirect(event, opened.broker, authoritative)
+
+@check("connection.follows-redirects", of=_look_ups)
+def follows_redirects(timeline: Timeline, look_up: _LookUp) -> Says:
+    """connection.follows-redirects: after a redirect with authority the look-up is repeated with it, and a look-up
+    follows a limited number of redirects.
+
+    A look-up with authority continues one that was redirected. One without is a new one, as after a back-off, at the
+    broker that redirected, or where the last one began (as after too many redirects), or at the cluster that its topic
+    migrated to; elsewhere it continues the redirected one.
+    """
+    frame, redirect = look_up.frame, look_up.redirect
+    topic = str(frame.fields.get("topic", ""))
+    if look_up.is_one_too_many:
+        yield breach(
+            "unbounded",
+            f"the look-up of {topic} was redirected {MAX_REDIRECTS} times; expected it to fail then; it was sent once "
+            f"more at {ms(frame.t_ns)}",
+            *(redirect, frame),
+        )
+    elif redirect is None or (not _has_authority(frame) and _is_new(timeline, look_up, redirect)):
+        return
+    elif _has_authority(frame) or not _has_authority(redirect):
+        yield Exercised(frame)
+    else:
+        yield breach(
+            "authority-dropped",
+            f"the look-up of {topic} was redirected with authority at {ms(redirect.t_ns)}; expected it to be sent to "
+            f"broker {_broker(timeline, frame)} with authority; it was sent without at {ms(frame.t_ns)}",
+            *(redirect, frame),
+        )
+
+
+def _is_new(timeline: Timeline, look_up: _LookUp, redirect: Frame) -> bool:
+    frame, opened = look_up.frame, timeline.connection(look_up.frame.conn).opened
+    if opened is None or opened.broker in (_broker(timeline, redirect), look_up.began_at):
+        return True
+    topic = timeline.local_topic(frame)
+    before = (one for one in timeline.migrations if one.frame.seq < frame.seq and opened.url in one.urls)
+    return any(one.session is not None and one.session.topic == topic for one in before)
+
+
+def _broker(timeline: Timeline, frame: Frame) -> int | None:
+    """The broker at the other end of a frame's connection."""
+    opened = timeline.connection(frame.conn).opened
+    return None if opened is None else opened.broker
+
+
+def _has_authority(frame: Frame) -> bool:
+    return bool(frame.fields.get("authoritative", False))

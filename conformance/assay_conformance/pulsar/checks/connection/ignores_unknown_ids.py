@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import from_client
+from collections.abc import Iterator
+
 from assay_conformance.model.event import Fate, Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.robustness._ignored import Ignored
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.checks.robustness._ignored import are_ignored, put_in
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class IgnoresUnknownIds(Ignored):
-    """An answer to no request, or a command about a producer or consumer that does not exist, has no effect."""
-
-    requirement = RequirementId("connection.ignores-unknown-ids")
-    what = "with an id that the client has never used"
-
-    def start(self) -> None:
-        super().start()
-        self._known: set[tuple[int, str, int]] = set()
-
-    @on(Frame)
-    def asked(self, event: Frame) -> None:
-        if from_client(event):
-            for kind, id in _ids(event):
-                self._known.add((event.conn, kind, id))
-
-    def is_to_be_ignored(self, event: Frame) -> bool:
-        named = [(event.conn, kind, id) for kind, id in _ids(event)]
-        return event.fate is Fate.INJECTED and bool(named) and not self._known.intersection(named)
+@check("connection.ignores-unknown-ids")
+def ignores_unknown_ids(timeline: Timeline) -> Says:
+    """connection.ignores-unknown-ids: an answer to no request, or a command about a producer or consumer that does not
+    exist, has no effect."""
+    strangers = list(_strangers(timeline)) if put_in(timeline) else []
+    yield from are_ignored(timeline, strangers, "with an id that the client has never used")
 
 
-def _ids(event: Frame) -> list[tuple[str, int]]:
-    ids = (("request", event.request_id), ("producer", event.producer_id), ("consumer", event.consumer_id))
-    return [(kind, id) for kind, id in ids if id is not None]
+def _strangers(timeline: Timeline) -> Iterator[Frame]:
+    """Made-up frames none of whose ids the client had used on that connection."""
+    known: set[tuple[int, str, int]] = set()
+    for frame in timeline.events.frames():
+        if frame.dir is Direction.TO_BROKER:
+            known.update(_ids(frame) if frame.from_sender else ())
+        elif frame.fate is Fate.INJECTED and frame.to_receiver and (ids := _ids(frame)) and known.isdisjoint(ids):
+            yield frame
+
+
+def _ids(frame: Frame) -> list[tuple[int, str, int]]:
+    ids = (("request", frame.request_id), ("producer", frame.producer_id), ("consumer", frame.consumer_id))
+    return [(frame.conn, kind, id) for kind, id in ids if id is not None]

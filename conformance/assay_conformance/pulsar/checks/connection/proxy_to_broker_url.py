@@ -1,78 +1,65 @@
-"""Brokers behind a proxy: a client connects to the proxy, and names the broker it means in CONNECT."""
+"""connection.proxy-to-broker-url"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.model.event import Frame, Opened
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.wire import CommandType
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 
 
-class ProxyToBrokerUrl(Check):
-    """After a look-up that leads through the proxy, PRODUCER and SUBSCRIBE go over a connection whose CONNECT names
-    that broker.
+def _through_the_proxy(timeline: Timeline) -> Iterator[tuple[Frame, Frame]]:
+    """Every PRODUCER and SUBSCRIBE on a topic of which the last look-up leads through the proxy, and its answer."""
+    answers = [
+        (one.answer, str(one.frame.fields.get("topic", "")))
+        for one in timeline.requests("LOOKUP")
+        if one.answer is not None and one.answer.fields.get("response") == "Connect"
+    ]
+    if not any(answer.fields.get("proxy_through_service_url") for answer, _ in answers):
+        return
+    topics = {answer.seq: topic for answer, topic in answers}
+    last: dict[str, Frame] = {}
+    for frame in timeline.events.frames("LOOKUP_RESPONSE", "PRODUCER", "SUBSCRIBE"):
+        if frame.seq in topics:
+            last[topics[frame.seq]] = frame
+        elif frame.command != "LOOKUP_RESPONSE" and frame.from_sender:
+            answer = last.get(str(frame.fields.get("topic", "")))
+            if answer is not None and answer.fields.get("proxy_through_service_url"):
+                yield frame, answer
+
+
+@check("connection.proxy-to-broker-url", of=_through_the_proxy)
+def proxy_to_broker_url(timeline: Timeline, registered: tuple[Frame, Frame]) -> Says:
+    """connection.proxy-to-broker-url: after a look-up that leads through the proxy, PRODUCER and SUBSCRIBE go over a
+    connection whose CONNECT names that broker.
 
     A broker may be its own proxy, like a standalone Pulsar: connections to it need not name it.
     """
-
-    requirement = RequirementId("connection.proxy-to-broker-url")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._topics: dict[tuple[int, int], str] = {}
-        self._proxied: dict[str, Frame] = {}
-        """Topic -> the look-up answer that leads through the proxy."""
-        self._addresses: dict[int, str] = {}
-        self._named: dict[int, str] = {}
-
-    @on(Opened)
-    def opened(self, event: Opened) -> None:
-        self._addresses[event.conn] = _address(event.url)
-
-    @on(Frame, "CONNECT")
-    def connected(self, event: Frame) -> None:
-        if from_client(event):
-            self._named[event.conn] = _address(event.fields.get("proxy_to_broker_url"))
-
-    @on(Frame, "LOOKUP")
-    def lookup_sent(self, event: Frame) -> None:
-        if from_client(event) and event.request_id is not None:
-            self._topics[event.conn, event.request_id] = str(event.fields.get("topic", ""))
-
-    @on(Frame, "LOOKUP_RESPONSE")
-    def lookup_answered(self, event: Frame) -> None:
-        topic = self._topics.pop((event.conn, event.request_id or 0), None)
-        if topic is None or not to_client(event) or event.fields.get("response") != "Connect":
-            return
-        self._proxied.pop(topic, None)
-        if event.fields.get("proxy_through_service_url"):
-            self._proxied[topic] = event
-
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def registered(self, event: Frame) -> None:
-        answer = self._proxied.get(str(event.fields.get("topic", "")))
-        if answer is None or not from_client(event):
-            return
-        brokers = {_address(answer.fields.get(name)) for name in SERVICE_URL_FIELDS[CommandType.LOOKUP_RESPONSE]} - {""}
-        named = self._named.get(event.conn, "")
-        if named in brokers:
-            self.exercise(event)
-            return
-        asked_at = self._addresses.get(answer.conn, "")
-        if not named and asked_at in brokers and asked_at == self._addresses.get(event.conn):
-            return
-        self.breach(
+    frame, answer = registered
+    brokers = {_address(answer.fields.get(name)) for name in SERVICE_URL_FIELDS[CommandType.LOOKUP_RESPONSE]} - {""}
+    handshake = timeline.handshakes.on(frame.conn)
+    connect = None if handshake is None else handshake.connect
+    named = "" if connect is None else _address(connect.fields.get("proxy_to_broker_url"))
+    asked_at, came_to = (_opened_to(timeline, one) for one in (answer, frame))
+    if named in brokers:
+        yield Exercised(frame)
+    elif named or asked_at not in brokers or asked_at != came_to:
+        yield breach(
             "not-named",
             f"the look-up answer at {ms(answer.t_ns)} leads through the proxy to {' or '.join(sorted(brokers))}; "
-            f"expected {event.command} on a connection whose CONNECT names it; it left at {ms(event.t_ns)} on "
-            f"connection {event.conn}, whose CONNECT names {named or 'no broker'}",
-            answer,
-            event,
+            f"expected {frame.command} on a connection whose CONNECT names it; it left at {ms(frame.t_ns)} on "
+            f"connection {frame.conn}, whose CONNECT names {named or 'no broker'}",
+            *(answer, frame),
         )
 
 
+def _opened_to(timeline: Timeline, frame: Frame) -> str:
+    opened = timeline.connection(frame.conn).opened
+    return "" if opened is None else _address(opened.url)
+
+
 def _address(url: object) -> str:
-    """Return the address without the scheme, which clients leave out."""
+    """The address without the scheme, which clients leave out."""
     return str(url or "").rpartition("//")[2].rstrip("/")

@@ -1,55 +1,69 @@
-"""Bytes that are no frame, and frames that the client has to ignore."""
+"""Frames that the client has to ignore: the connection they came over stays open."""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.leaving import LeavingCheck, is_readable
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Closed, Fate, Frame
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from assay_conformance.model.event import Closed, Fate, Fired, Frame
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Why, breach, each, ms
 
 
-class Ignored(TimedCheck, LeavingCheck):
-    """Frames that the client has to ignore: the connection they came over stays open."""
+class _Ignored(NamedTuple):
+    """A frame that is to be ignored, the first since the client last spoke, and whether it spoke after that."""
 
-    needs = (Trait.HARMED,)
-
-    what: str
-
-    def start(self) -> None:
-        self._came: dict[int, Frame] = {}
-
-    def is_to_be_ignored(self, event: Frame) -> bool:
-        """Whether the client has to ignore this frame, which was written to it."""
-        raise NotImplementedError
-
-    @on(Frame)
-    def frame(self, event: Frame) -> None:
-        if to_client(event):
-            if self.is_to_be_ignored(event):
-                self._came.setdefault(event.conn, event)
-            else:
-                self.came_beside(event, Fate.INJECTED)
-                self.came_beside(event, Fate.ALTERED)
-                if event.command == "MESSAGE" and not is_readable(event):
-                    self.reasons_to_leave.add(event.conn)  # What a client does about it is judged by other checks.
-        elif event.conn in self._came and from_client(event) and event.t_ns > self._came[event.conn].t_ns:
-            self.exercise(self._came.pop(event.conn))
-
-    @on(Closed)
-    def closed(self, event: Closed) -> None:
-        came = self._came.pop(event.conn, None)
-        if came is None or late("answer", came.t_ns, event.t_ns):
-            return
-        if self.was_left(event):
-            self.breach(
-                "connection-closed",
-                f"{_name(came)} {self.what} came to the client on connection {event.conn} at {ms(came.t_ns)}; expected "
-                f"it to be ignored; the client closed the connection at {ms(event.t_ns)}",
-                came,
-                event,
-            )
+    frame: Frame
+    was_spoken_after: bool
 
 
-def _name(frame: Frame) -> str:
-    return f"a command of type {frame.command}" if frame.command.isdigit() else f"a {frame.command}"
+def put_in(timeline: Timeline) -> list[Frame]:
+    """Frames that a fault made up, as they came to the client."""
+    frames = timeline.events.frames()
+    return [one for one in frames if one.fate is Fate.INJECTED and one.dir is Direction.TO_CLIENT and one.to_receiver]
+
+
+def are_ignored(timeline: Timeline, frames: Sequence[Frame], what: str) -> Says:
+    """These frames, each of which is `what`, have no effect."""
+    if frames:
+        yield from each(list(_first_ones(timeline, frames)), _is_ignored, timeline, frames, what)
+
+
+def _first_ones(timeline: Timeline, frames: Sequence[Frame]) -> Iterator[_Ignored]:
+    ours = {frame.seq for frame in frames}
+    came: dict[int, Frame] = {}
+    for frame in timeline.events.frames():
+        if frame.seq in ours:
+            came.setdefault(frame.conn, frame)
+        elif frame.conn in came and _is_spoken_after(frame, came[frame.conn]):
+            yield _Ignored(came.pop(frame.conn), was_spoken_after=True)
+    yield from (_Ignored(frame, was_spoken_after=False) for frame in came.values())
+
+
+def _is_spoken_after(frame: Frame, came: Frame) -> bool:
+    return frame.dir is Direction.TO_BROKER and frame.from_sender and frame.t_ns > came.t_ns
+
+
+def _is_ignored(timeline: Timeline, frames: Sequence[Frame], what: str, ignored: _Ignored) -> Says:
+    came, was_spoken_after = ignored
+    left = None if was_spoken_after else _left_over(timeline, came, frames)
+    if was_spoken_after:
+        yield Exercised(came)
+    elif left is not None:
+        name = f"a command of type {came.command}" if came.command.isdigit() else f"a {came.command}"
+        yield breach(
+            "connection-closed",
+            f"{name} {what} came to the client on connection {came.conn} at {ms(came.t_ns)}; expected it to be "
+            f"ignored; the client closed the connection at {ms(left.t_ns)}",
+            *(came, left),
+        )
+
+
+def _left_over(timeline: Timeline, came: Frame, frames: Sequence[Frame]) -> Closed | None:
+    """The end of its connection, where the client had no reason but these frames. Of a fault that puts something in,
+    the frames that came of it are the reason."""
+    ours = {frame.seq for frame in frames}
+    if any(one.conn == came.conn and one.seq not in ours for one in put_in(timeline)):
+        return None
+    forged = (one.event for one in timeline.connection(came.conn).reasons if one.why is Why.FORGED)
+    return timeline.left_over_messages(came, [*frames, *(one for one in forged if isinstance(one, Fired))])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.event import Fate, Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.robustness._ignored import Ignored
+from assay_conformance.pulsar.checks.robustness._ignored import are_ignored, put_in
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class UnknownCommandIgnored(Ignored):
-    """A command, or a field, that the client does not know is ignored on its connection."""
-
-    requirement = RequirementId("robustness.unknown-command-ignored")
-    what = "that it does not know"
-
-    def is_to_be_ignored(self, event: Frame) -> bool:
-        return event.fate is Fate.INJECTED and event.command.isdigit()
+@check("robustness.unknown-command-ignored")
+def unknown_command_ignored(timeline: Timeline) -> Says:
+    """robustness.unknown-command-ignored: a command, or a field, that the client does not know is ignored on its
+    connection."""
+    unknown = [frame for frame in put_in(timeline) if frame.command.isdigit()]
+    yield from are_ignored(timeline, unknown, "that it does not know")
