@@ -42,5 +42,6 @@ class Registered:
 
 def registered(producers: Iterable[ProducerSession], consumers: Iterable[ConsumerSession]) -> list[Registered]:
     """All of them, in order."""
-    both = [Registered(session) for session in (*producers, *consumers)]
+    sessions: list[ProducerSession | ConsumerSession] = [*producers, *consumers]
+    both = [Registered(session) for session in sessions]
     return sorted(both, key=lambda one: one.frame.seq)

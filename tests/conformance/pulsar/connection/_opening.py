@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Invoke
-from assay_conformance.pulsar.checks.connection.reconnects_while_opening import ReconnectsWhileOpening
-from assay_conformance.pulsar.checks.connection.retries_service_not_ready import RetriesServiceNotReady
+from assay_conformance.pulsar.checks.connection.retries_service_not_ready import retries_service_not_ready
 
 
 class Opening(Script):
@@ -24,8 +24,6 @@ class Opening(Script):
     def is_refused(self, request: int = 7, error: str = "TooManyRequests") -> None:
         self.down("ERROR", request_id=request, fields={"error": error})
 
-    def judged(
-        self, by: type[ReconnectsWhileOpening | RetriesServiceNotReady] = RetriesServiceNotReady
-    ) -> tuple[list[str], int]:
+    def judged(self, by: type[Check] = retries_service_not_ready) -> tuple[list[str], int]:
         check = trial(by, self.done())
         return [finding.code for finding in check.findings], check.exercised

@@ -7,8 +7,8 @@ from tests.conformance.pulsar.connection._opening import Opening
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Outcome
-from assay_conformance.pulsar.checks.connection.reconnects_while_opening import ReconnectsWhileOpening
-from assay_conformance.pulsar.checks.connection.retries_service_not_ready import RetriesServiceNotReady
+from assay_conformance.pulsar.checks.connection.reconnects_while_opening import reconnects_while_opening
+from assay_conformance.pulsar.checks.connection.retries_service_not_ready import retries_service_not_ready
 
 CLIENT = 7
 
@@ -31,7 +31,7 @@ def test_consumer_that_is_handed_out_unadmitted_is_found() -> None:
     story.is_not_ready()
     story.complete(story.asked)
     assert story.judged()[0] == ["gave-up"]
-    assert story.judged(ReconnectsWhileOpening) == ([], 0)
+    assert story.judged(reconnects_while_opening) == ([], 0)
 
 
 def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> None:
@@ -44,7 +44,7 @@ def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> N
     story.at(16_000)
     story.is_not_ready(8)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
-    assert story.judged(ReconnectsWhileOpening) == ([], 1)
+    assert story.judged(reconnects_while_opening) == ([], 1)
 
 
 def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
@@ -52,8 +52,8 @@ def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
     story.opened(1)
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
-    assert story.judged(ReconnectsWhileOpening)[0] == ["gave-up"]
-    assert story.judged(RetriesServiceNotReady) == ([], 0)
+    assert story.judged(reconnects_while_opening)[0] == ["gave-up"]
+    assert story.judged(retries_service_not_ready) == ([], 0)
 
 
 def test_opening_that_waits_for_its_time_out_without_another_attempt_is_found() -> None:
@@ -84,7 +84,7 @@ def test_time_of_an_opening_is_that_of_its_own_client() -> None:
     story.opened(1)
     story.after(990).cut(1, ClosedBy.FAULT)
     story.complete(asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
-    assert trial(ReconnectsWhileOpening, story.done()).findings == []
+    assert trial(reconnects_while_opening, story.done()).findings == []
 
 
 def test_opening_that_its_application_ends_gives_nothing_up() -> None:
@@ -116,8 +116,8 @@ def test_opening_that_asks_again_behind_its_time_is_found() -> None:
     story.is_not_ready()
     story.at(32_000)
     story.asks(8)
-    assert story.judged(ReconnectsWhileOpening)[0] == ["went-on"]
-    assert story.judged(RetriesServiceNotReady)[0] == []
+    assert story.judged(reconnects_while_opening)[0] == ["went-on"]
+    assert story.judged(retries_service_not_ready)[0] == []
 
 
 def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -> None:
@@ -129,7 +129,7 @@ def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -
     story.asks(8)
     story.is_not_ready(8)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
-    assert story.judged(ReconnectsWhileOpening) == ([], 1)
+    assert story.judged(reconnects_while_opening) == ([], 1)
 
 
 def test_opening_that_ends_well_had_no_need_of_a_connection_that_was_lost_beside_it() -> None:
@@ -137,7 +137,7 @@ def test_opening_that_ends_well_had_no_need_of_a_connection_that_was_lost_beside
     story.opened(1)
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked)
-    assert story.judged(ReconnectsWhileOpening)[0] == []
+    assert story.judged(reconnects_while_opening)[0] == []
 
 
 def test_opening_that_is_refused_one_of_its_partitions_need_not_wait_for_another() -> None:
@@ -149,7 +149,7 @@ def test_opening_that_is_refused_one_of_its_partitions_need_not_wait_for_another
     story.is_refused()
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged(ReconnectsWhileOpening) == ([], 0)
+    assert story.judged(reconnects_while_opening) == ([], 0)
 
 
 def test_opening_that_asks_again_where_it_was_refused_waits_for_the_others_too() -> None:
@@ -162,7 +162,7 @@ def test_opening_that_asks_again_where_it_was_refused_waits_for_the_others_too()
     story.asks(9, conn=1, topic="t-partition-1")
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged(ReconnectsWhileOpening)[0] == ["gave-up"]
+    assert story.judged(reconnects_while_opening)[0] == ["gave-up"]
 
 
 def test_opening_that_is_reported_as_done_is_not_excused_by_a_refusal() -> None:
@@ -174,7 +174,7 @@ def test_opening_that_is_reported_as_done_is_not_excused_by_a_refusal() -> None:
     story.is_refused()
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked)
-    assert story.judged(ReconnectsWhileOpening)[0] == ["gave-up"]
+    assert story.judged(reconnects_while_opening)[0] == ["gave-up"]
 
 
 def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() -> None:
@@ -186,7 +186,7 @@ def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() 
     story.down("LOOKUP_RESPONSE", request_id=8, fields={"response": "Failed", "error": "AuthorizationError"})
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged(ReconnectsWhileOpening) == ([], 0)
+    assert story.judged(reconnects_while_opening) == ([], 0)
 
 
 def _partition_refused_beside_another(looked_up: int) -> Opening:

@@ -11,7 +11,7 @@ from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import ErrorClass, Outcome
-from assay_conformance.pulsar.checks.connection.retries_lookups import RetriesLookups
+from assay_conformance.pulsar.checks.connection.retries_lookups import retries_lookups
 
 
 class _LookedUp(Script):
@@ -33,7 +33,7 @@ class _LookedUp(Script):
     def judged(self, timeout_ms: int = 10_000) -> Check:
         case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": timeout_ms}))
         facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
-        return trial(RetriesLookups, self.at(20_000).done(), case, facts)
+        return trial(retries_lookups, self.at(20_000).done(), case, facts)
 
 
 def test_lookup_tried_again_until_it_succeeds_is_accepted() -> None:
@@ -194,7 +194,7 @@ class _WithLetters(Script):
         config = ClientConfig(client={"operation_timeout_ms": 10_000}, consumer={"retry_letters": True})
         case = msgspec.structs.replace(ANY_CASE, config=config)
         facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms", "retry_letters"}))
-        return codes_of(trial(RetriesLookups, self.at(20_000).done(), case, facts))
+        return codes_of(trial(retries_lookups, self.at(20_000).done(), case, facts))
 
 
 @pytest.mark.parametrize("asked_again", [True, False])

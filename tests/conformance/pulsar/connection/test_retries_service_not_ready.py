@@ -9,8 +9,8 @@ from tests.conformance.pulsar.connection._opening import Opening
 from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
-from assay_conformance.pulsar.checks.connection.reconnects_while_opening import ReconnectsWhileOpening
-from assay_conformance.pulsar.checks.connection.retries_service_not_ready import RetriesServiceNotReady
+from assay_conformance.pulsar.checks.connection.reconnects_while_opening import reconnects_while_opening
+from assay_conformance.pulsar.checks.connection.retries_service_not_ready import retries_service_not_ready
 
 
 def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
@@ -20,7 +20,7 @@ def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
     again = story.producer_asks()
     story.down("ERROR", request_id=again.request_id, fields={"error": "ServiceNotReady"})
     story.complete(asked)
-    check = trial(RetriesServiceNotReady, story.done())
+    check = trial(retries_service_not_ready, story.done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -32,8 +32,8 @@ def test_broker_that_was_not_ready_before_the_connection_was_lost_was_not_what_e
     story.asks(8)
     story.cut()
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
-    assert story.judged(RetriesServiceNotReady) == ([], 1)
-    assert story.judged(ReconnectsWhileOpening)[0] == ["gave-up"]
+    assert story.judged(retries_service_not_ready) == ([], 1)
+    assert story.judged(reconnects_while_opening)[0] == ["gave-up"]
 
 
 class _WithLetters(Opening):
@@ -46,7 +46,7 @@ class _WithLetters(Opening):
 
     def judged_with(self, *, letters: bool) -> list[str]:
         facts = msgspec.structs.replace(ANY_CLIENT, fixed={"retry_letters": letters})
-        return [finding.code for finding in trial(RetriesServiceNotReady, self.done(), facts=facts).findings]
+        return [finding.code for finding in trial(retries_service_not_ready, self.done(), facts=facts).findings]
 
 
 @pytest.mark.parametrize(("letters", "codes"), [(True, []), (False, ["gave-up"])])

@@ -1,212 +1,187 @@
-"""Opening a producer or consumer while its broker is not ready, or cannot be reached."""
+"""Opening a producer or consumer while its broker is not ready, or cannot be reached.
+
+A setback is followed by another attempt, unless the operation time-out leaves no room for one. To which producer or
+consumer a look-up or a new connection belongs is unknown: it counts as an attempt of every open call that is pending.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import NamedTuple
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.parts import ended_by_client, retry_letter_topic
-from assay_conformance.checks.resend import ended_ns
-from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import MS, Exercised, Registered, Says, Timeline, breach, ended_ns, ms
 
 _NOT_READY = "ServiceNotReady"
-_LOOK_UP = "look-up of "
+_LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
 
 
-@dataclass(slots=True)
-class Opening:
-    """An open_producer or open_consumer that has not ended; `setback` is the last one that no attempt followed."""
+class Asked(NamedTuple):
+    """A registration on a topic, and what came of it, where the topic had not let in the producer or consumer before:
+    after a lost connection the open call need not register there again."""
 
-    invoke: Invoke
-    setback: Event | None = None
-    overcome: set[type[Event]] = field(default_factory=set)
-    """The kinds of setbacks that an attempt followed."""
-    first: dict[str, Frame] = field(default_factory=dict)
-    """Topic -> its first PRODUCER or SUBSCRIBE."""
-    refused: set[str] = field(default_factory=set)
-    """Topics, and look-ups of topics, that got a final error: opening several may fail because of one of them, whatever
-    the others get."""
-    waits: bool = False
+    frame: Frame
+    topic: str
+    setback: Event | None
+    is_refused: bool
+    waits: bool
     """The broker has put the producer into a queue, where it may wait without a limit."""
 
 
-class Openings(Check):
-    """A setback is followed by another attempt, unless the operation time-out leaves no room for one.
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An open_producer or open_consumer that met a setback, how it ended, and what it asked for in between."""
 
-    To which producer or consumer a look-up or a new connection belongs is unknown: it counts as an attempt of every
-    open call that is pending. A connection that ends before its handshake is a setback of the open call that is the
-    only one.
-    """
+    invoke: Invoke
+    end: Completion | None
+    asked: tuple[Asked, ...]
+    setbacks: tuple[Event, ...]
+    attempts: Sequence[int]
+    """Numbers of all events that may be attempts of it."""
+    assumed: frozenset[int]
+    """Connections whose end is only assumed to be a setback: an open call that succeeded had another one."""
 
-    skips_plain = True
-    setbacks: ClassVar[type[Event]]
-    """The kind of setback that is judged; a setback of another kind replaces one of this kind."""
+    def setback(self) -> Event | None:
+        """The last one that no attempt followed. What came after the call had ended, before the bench recorded that,
+        is none."""
+        last = self.setbacks[-1]
+        is_none = self._is_followed(last, None) or (self.end is not None and last.t_ns > ended_ns(self.end))
+        return None if is_none else last
 
-    def start(self) -> None:
-        self._openings: dict[int, Opening] = {}
-        """By handle."""
-        self._opened: set[int] = set()
-        self._connected: set[int] = set()
-        self._assumed_setbacks: set[int] = set()
-        """Connections whose end is only assumed to be a setback: an open call that succeeded had another connection."""
-        self._registrations: dict[tuple[int, int | None], int] = {}
-        """(connection, request id) of an unanswered PRODUCER or SUBSCRIBE -> handle."""
-        self._topics: dict[tuple[int, int | None], str] = {}
-        self._looked_up: dict[tuple[int, int | None], str] = {}
-        """(connection, request id) of a look-up -> its topic."""
-        self._registered_once: set[tuple[int, str]] = set()
-        """Handle and topic that were registered once: if the connection is lost, the open call need not register
-        again."""
+    def overcome(self) -> set[type[Event]]:
+        """The kinds of setbacks that an attempt followed, ahead of the next one."""
+        pairs = zip_longest(self.setbacks, self.setbacks[1:])
+        return {type(this) for this, later in pairs if self._is_followed(this, later)}
 
-    @on(Invoke, "open_producer", "open_consumer")
-    def open_called(self, event: Invoke) -> None:
-        if event.handle is not None:
-            self._openings[event.handle] = Opening(event)
-
-    @on(Opened)
-    def connecting(self, event: Opened) -> None:
-        del event
-        self._attempted()
-
-    @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
-    def looked_up(self, event: Frame) -> None:
-        if from_client(event):
-            self._attempted()
-            topic = self._looked_up[event.conn, event.request_id] = str(event.fields.get("topic", ""))
-            for opening in self._openings.values():
-                opening.refused.discard(_LOOK_UP + topic)
-
-    @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
-    def lookup_answered(self, event: Frame) -> None:
-        if not to_client(event):
-            return
-        topic = self._looked_up.pop((event.conn, event.request_id), "")
-        if event.fields.get("response") == "Failed" and event.fields.get("error") != _NOT_READY:
-            for opening in self._openings.values():
-                opening.refused.add(_LOOK_UP + topic)
-
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        if from_client(event):
-            self._registered(event, self.tracker.foresight.owners.get(event.seq))
-
-    @on(Frame, "SUBSCRIBE")
-    def subscribe(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if from_client(event) and session is not None:
-            consumer = session.consumer
-            self._registered(event, self._by_retry_letter_topic(session.topic) if consumer is None else consumer.handle)
-
-    def _by_retry_letter_topic(self, topic: str) -> int | None:
-        """Return the handle whose retry letter topic this is, where it is the only one that is being opened."""
-        base = base_topic(topic)
-        consumers = ((handle, self.tracker.opened_consumers.get(handle)) for handle in self._openings)
-        letters = {handle: retry_letter_topic(self.view, one) for handle, one in consumers if one is not None}
-        found = [handle for handle, full in letters.items() if full and self.tracker.local_topic(full) == base]
-        return found[0] if len(found) == 1 else None
-
-    @on(Frame, "CONNECTED")
-    def connected(self, event: Frame) -> None:
-        if to_client(event):
-            self._connected.add(event.conn)
-
-    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS", "ERROR")
-    def answered(self, event: Frame) -> None:
-        handle = self._registrations.pop((event.conn, event.request_id), None) if to_client(event) else None
-        opening = None if handle is None else self._openings.get(handle)
-        topic = self._topics.pop((event.conn, event.request_id), "")
-        if opening is not None and event.fields.get("producer_ready") is False:
-            opening.waits = True
-        elif handle is not None and event.command != "ERROR":
-            self._registered_once.add((handle, topic))
-        if handle is None or event.command != "ERROR" or (handle, topic) in self._registered_once:
-            return
-        if event.fields.get("error") == _NOT_READY:
-            self._set_back(handle, event)
-        elif opening is not None:
-            opening.refused.add(topic)
-
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        for open_called in [open_called for open_called in self._registrations if open_called[0] == event.conn]:
-            handle = self._registrations.pop(open_called)
-            if (
-                event.by is not ClosedBy.CLIENT
-                and (handle, self._topics.pop(open_called, "")) not in self._registered_once
-            ):
-                self._set_back(handle, event)
-        alone = len(self._openings) == 1 and not self._opened
-        if alone and event.by is not ClosedBy.CLIENT and event.conn not in self._connected:
-            self._set_back(next(iter(self._openings)), event)
-            self._assumed_setbacks.add(event.conn)
-
-    @on(Completion, "open_producer", "open_consumer")
-    def ended(self, event: Completion) -> None:
-        opening = None if event.handle is None else self._openings.pop(event.handle, None)
-        if opening is None or event.handle is None or ended_by_client(event):
-            return
-        if opening.setback is not None and opening.setback.t_ns > ended_ns(event):
-            opening.setback = None  # It came after the open call had ended, and before the bench recorded that.
-        self._opened.add(event.handle)
-        was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._assumed_setbacks
-        if was_none if event.outcome is Outcome.OK else opening.refused:
-            return
-        if not isinstance(opening.setback, self.setbacks):
-            if self._was_overcome(opening):
-                self.exercise(event)
-            return
-        limit_ns = self._limit_ns(event.handle)
-        until_ns, slack_ns = opening.invoke.t_ns + limit_ns, TOLERANCES["reconnect"].slack_ns
-        # The back-off doubles: in the second half of the time the next attempt may not fit any more.
-        if opening.setback.t_ns + max(slack_ns, limit_ns // 2) >= until_ns:
-            if self._was_overcome(opening):
-                self.exercise(event)
-        else:
-            self.breach(
-                "gave-up" if event.t_ns + slack_ns < until_ns else "waited-in-vain",
-                f"{event.verb} of handle {event.handle} met {_what(opening.setback)} at {ms(opening.setback.t_ns)}; "
-                f"expected another attempt before {ms(until_ns)}, its operation time-out; there was none, and it ended "
-                f"{event.outcome.value} at {ms(event.t_ns)}",
-                opening.setback,
-                event,
-            )
-
-    # --- inside ---
-
-    def _registered(self, event: Frame, handle: int | None) -> None:
-        if handle is not None:
-            self._registrations[event.conn, event.request_id] = handle
-            topic = self._topics[event.conn, event.request_id] = str(event.fields.get("topic", ""))
-            if handle in self._openings:
-                self._openings[handle].refused.discard(topic)
-            self._in_time(handle, event)
-        self._attempted()
-
-    def _was_overcome(self, opening: Opening) -> bool:
-        return self.setbacks in opening.overcome
-
-    def _in_time(self, handle: int, event: Frame) -> None:
-        """Called for each registration of a handle."""
-
-    def _limit_ns(self, handle: int) -> int:
-        limit = self.view.client_setting(handle, "operation_timeout_ms")
-        return (limit if isinstance(limit, int) else 30_000) * MS
-
-    def _set_back(self, handle: int, event: Event) -> None:
-        opening = self._openings.get(handle)
-        if opening is not None:
-            opening.setback = event
-
-    def _attempted(self) -> None:
-        for opening in self._openings.values():
-            if opening.setback is not None:
-                opening.overcome.add(type(opening.setback))
-                opening.setback = None
+    def _is_followed(self, setback: Event, later: Event | None) -> bool:
+        until, place = later or self.end, bisect_right(self.attempts, setback.seq)
+        return place < len(self.attempts) and (until is None or self.attempts[place] < until.seq)
 
 
-def _what(setback: Event) -> str:
-    return f"the end of connection {setback.conn}" if isinstance(setback, Closed) else _NOT_READY
+def openings(timeline: Timeline) -> Iterator[Opening]:
+    """All of the attempt that met a setback."""
+    asked_by, alone = _asked(timeline), list(_unreachable(timeline))
+    known = [*(one.frame for one in timeline.registered), *(one.frame for one in timeline.requests(*_LOOKUPS))]
+    attempts = sorted(event.seq for event in (*known, *timeline.events.of(Opened)))
+    for call, end in _calls(timeline):
+        until = timeline.ended.seq + 1 if end is None else end.seq
+        asked = [one for one in asked_by[call.handle or 0] if call.seq < one.frame.seq < until]
+        met = [one.setback for one in asked if one.setback is not None and one.setback.seq < until]
+        assumed = [closed for whose, closed in alone if whose is call]
+        setbacks = {event.seq: event for event in (*met, *assumed)}
+        if setbacks:
+            in_order = tuple(setbacks[seq] for seq in sorted(setbacks))
+            conns = frozenset(closed.conn for closed in assumed)
+            yield Opening(call, end, tuple(asked), in_order, attempts, conns)
+
+
+def _calls(timeline: Timeline) -> list[tuple[Invoke, Completion | None]]:
+    calls = [*timeline.events.invokes("open_producer"), *timeline.events.invokes("open_consumer")]
+    return [(call, timeline.end_of(call.op)) for call in calls if call.handle is not None]
+
+
+def _asked(timeline: Timeline) -> dict[int, list[Asked]]:
+    """By handle."""
+    found: dict[int, list[Asked]] = defaultdict(list)
+    let_in: dict[tuple[int, str], int] = {}
+    for one in timeline.registered:
+        handle, topic = _handle(timeline, one), str(one.frame.fields.get("topic", ""))
+        if handle is None:
+            continue
+        answer, closed = next(iter(timeline.answers_to(one.frame)), None), timeline.closed(one.frame.conn)
+        came = answer or (closed if closed is not None and closed.by is not ClosedBy.CLIENT else None)
+        if came is None or let_in.get((handle, topic), came.seq) < came.seq:
+            found[handle].append(Asked(one.frame, topic, None, is_refused=False, waits=False))
+            continue
+        is_error = isinstance(came, Frame) and came.command == "ERROR"
+        is_setback = isinstance(came, Closed) or (is_error and came.fields.get("error") == _NOT_READY)
+        waits = isinstance(came, Frame) and came.fields.get("producer_ready") is False
+        setback = came if is_setback else None
+        found[handle].append(Asked(one.frame, topic, setback, is_refused=is_error and not is_setback, waits=waits))
+        if not (is_error or is_setback or waits):
+            let_in.setdefault((handle, topic), came.seq)
+    return found
+
+
+def _handle(timeline: Timeline, one: Registered) -> int | None:
+    """Whose it is. One on a retry letter topic, which no step names, is of the only consumer that has it and is being
+    opened."""
+    if one.handle is not None or one.kind == "producer":
+        return one.handle
+    base, found = base_topic(one.session.topic), set[int]()
+    for call, end in _calls(timeline):
+        consumer = timeline.consumer(call.handle)
+        if consumer is not None and call.seq < one.frame.seq and (end is None or one.frame.seq < end.seq):
+            letters = retry_letter_topic(timeline.view, consumer)
+            found.update([consumer.handle] if letters and timeline.local_name(letters) == base else [])
+    return found.pop() if len(found) == 1 else None
+
+
+def _unreachable(timeline: Timeline) -> Iterator[tuple[Invoke, Closed]]:
+    """Connections that ended before their handshake, while one open call was pending, and none had ended."""
+    calls = _calls(timeline)
+    first = min((end.seq for _, end in calls if end is not None and not ended_by_client(end)), default=None)
+    for closed in timeline.events.of(Closed):
+        handshake = timeline.handshakes.on(closed.conn)
+        if closed.by is ClosedBy.CLIENT or handshake is not None or (first is not None and first < closed.seq):
+            continue
+        pending = [call for call, end in calls if call.seq < closed.seq and (end is None or closed.seq < end.seq)]
+        if len(pending) == 1:
+            yield pending[0], closed
+
+
+def is_attempted_again(timeline: Timeline, opening: Opening, kind: type[Event], *others: type[Event]) -> Says:
+    """A setback of this kind is overcome, or one of the others."""
+    end, setback = opening.end, opening.setback()
+    if end is None or ended_by_client(end):
+        return
+    is_assumed = isinstance(setback, Closed) and setback.conn in opening.assumed
+    if is_assumed if end.outcome is Outcome.OK else _is_refused(timeline, opening, end):
+        return
+    limit_ns = limit_of(timeline, opening)
+    until_ns = opening.invoke.t_ns + limit_ns
+    # The back-off doubles: in the second half of the time the next attempt may not fit any more.
+    has_room = setback is not None and setback.t_ns + limit_ns // 2 < until_ns
+    if setback is None or not isinstance(setback, kind) or not has_room or not _fits(timeline, setback, until_ns):
+        if not opening.overcome().isdisjoint((kind, *others)):
+            yield Exercised(end)
+        return
+    what = f"the end of connection {setback.conn}" if isinstance(setback, Closed) else _NOT_READY
+    yield breach(
+        "gave-up" if timeline.bounds.is_before("reconnect", until_ns, end.t_ns) else "waited-in-vain",
+        f"{end.verb} of handle {end.handle} met {what} at {ms(setback.t_ns)}; expected another attempt before "
+        f"{ms(until_ns)}, its operation time-out; there was none, and it ended {end.outcome.value} at {ms(end.t_ns)}",
+        *(setback, end),
+    )
+
+
+def _fits(timeline: Timeline, setback: Event, until_ns: int) -> bool:
+    return timeline.bounds.is_past("reconnect", setback.t_ns, until_ns)
+
+
+def limit_of(timeline: Timeline, opening: Opening) -> int:
+    """The operation time-out of an open call, in ns."""
+    limit = timeline.view.client_setting(opening.invoke.handle, "operation_timeout_ms")
+    return (limit if isinstance(limit, int) else 30_000) * MS
+
+
+def _is_refused(timeline: Timeline, opening: Opening, end: Completion) -> bool:
+    """Some topic, or a look-up of some topic, got a final error last: opening several may fail because of one of them,
+    whatever the others get."""
+    refused = {one.topic: one.is_refused for one in opening.asked}
+    failed: dict[str, bool] = {}
+    for one in timeline.requests(*_LOOKUPS):
+        is_final = one.answer is not None and one.answer.seq < end.seq and _is_final(one.answer)
+        if opening.invoke.seq < (one.answer or one.frame).seq and one.frame.seq < end.seq:
+            failed[str(one.frame.fields.get("topic", ""))] = is_final
+    return any((*refused.values(), *failed.values()))
+
+
+def _is_final(answer: Frame) -> bool:
+    return answer.fields.get("response") == "Failed" and answer.fields.get("error") != _NOT_READY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay_conformance.checks.plain.passed import Passed
@@ -76,14 +76,14 @@ def _silences(timeline: Timeline) -> Iterator[_Silence]:
                 going_on = {}
 
 
-def _of_connections(timeline: Timeline) -> list[Event]:
+def _of_connections(timeline: Timeline) -> list[Event | Passed]:
     """What concerns silences, in order; nothing of a history that is shorter than an interval."""
-    frames = timeline.events.frames()
-    if not frames or not 0 < _interval_ns(timeline) < timeline.lasted_ns:
+    of = timeline.events.of
+    if not 0 < _interval_ns(timeline) < timeline.lasted_ns:
         return []
-    kinds = (Passed, Fired, Healed, Closed, Ended)
-    others = (event for kind in kinds for event in timeline.events.of(kind))  # type: ignore[type-var]
-    return sorted([*frames, *others], key=lambda event: event.seq)
+    passed: Sequence[Passed] = of(Passed)  # type: ignore[type-var]
+    events: list[Event | Passed] = [*of(Frame), *passed, *of(Fired), *of(Healed), *of(Closed), *of(Ended)]
+    return sorted(events, key=lambda event: event.seq)
 
 
 def _blocks_to_client(timeline: Timeline, event: Fired) -> bool:

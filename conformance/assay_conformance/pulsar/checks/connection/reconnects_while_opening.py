@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.connection._openings import Opening, Openings
+from assay_conformance.pulsar.checks.connection._openings import Opening, is_attempted_again, limit_of, openings
+from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, each, ms
 
 
-class ReconnectsWhileOpening(Openings):
-    """A lost connection is a setback. Whatever the setback was, no attempt is made after the operation time-out."""
+@check("connection.reconnects-while-opening")
+def reconnects_while_opening(timeline: Timeline) -> Says:
+    """connection.reconnects-while-opening: a lost connection is followed by another attempt while the open call has
+    time for one. Whatever the setback was, no attempt is made after the operation time-out."""
+    met = list(openings(timeline))
+    yield from each(met, lambda opening: is_attempted_again(timeline, opening, Closed, Frame))
+    yield from each(met, _goes_on_no_longer, timeline)
 
-    requirement = RequirementId("connection.reconnects-while-opening")
-    setbacks = Closed
 
-    def _was_overcome(self, opening: Opening) -> bool:
-        return bool(opening.overcome)
-
-    def _in_time(self, handle: int, event: Frame) -> None:
-        """The operation time-out of an open call begins no later than with its first registration."""
-        opening = self._openings.get(handle)
-        first = None if opening is None else opening.first.setdefault(str(event.fields.get("topic", "")), event)
-        if opening is None or first is None or not (opening.setback or opening.overcome) or opening.waits:
-            return
-        until_ns = first.t_ns + self._limit_ns(handle)
-        timing = self.tracker.load.timing(first.t_ns, until_ns, event.t_ns, TOLERANCES["reconnect"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge whether opening went on for too long")
-        elif timing is Timing.LATE:
-            self.breach(
+def _goes_on_no_longer(timeline: Timeline, opening: Opening) -> Says:
+    """The operation time-out of an open call begins no later than with its first registration."""
+    first: dict[str, Frame] = {}
+    for asked in opening.asked:
+        begun = first.setdefault(asked.topic, asked.frame)
+        until_ns = begun.t_ns + limit_of(timeline, opening)
+        what = "opening went on for too long"
+        if opening.setbacks[0].seq < asked.frame.seq and timeline.bounds.is_overdue(
+            "reconnect", begun.t_ns, asked.frame.t_ns, due_ns=until_ns, what=what
+        ):
+            yield breach(
                 "went-on",
-                f"{opening.invoke.verb} of handle {handle} registered first at {ms(first.t_ns)} and was set back; "
-                f"expected no attempt after {ms(until_ns)}, its operation time-out; it registered again at "
-                f"{ms(event.t_ns)}",
-                first,
-                event,
+                f"{opening.invoke.verb} of handle {opening.invoke.handle} registered first at {ms(begun.t_ns)} and was "
+                f"set back; expected no attempt after {ms(until_ns)}, its operation time-out; it registered again at "
+                f"{ms(asked.frame.t_ns)}",
+                *(begun, asked.frame),
             )
+        if asked.waits:
+            return

@@ -1,24 +1,35 @@
-"""Failed look-ups: those that may succeed later are repeated, those that cannot are not."""
+"""connection.retries-lookups"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import CAME, ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, to_client
 from assay_conformance.checks.parts import ended_by_client, topics_of
-from assay_conformance.checks.resend import ended_ns
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.event import Closed, Completion, Frame, Invoke, Outcome
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Closed, Completion, Event, Frame, Invoke, Outcome
+from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    Exercised,
+    Request,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ended_ns,
+    ms,
+)
 
 TEMPORARY = ("ServiceNotReady", "TooManyRequests")
 FINAL = ("AuthorizationError", "InvalidTopicName")
 
 LEAST_PAUSE_NS = 20 * MS
 """Back-off begins at 100 ms in most clients and at 10 ms in one; retries in quicker succession have none."""
+
+_LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
+_DISTURBING = ("CLOSE_PRODUCER", "CLOSE_CONSUMER", "TOPIC_MIGRATED", "SEND_ERROR")
 
 
 @dataclass(slots=True)
@@ -27,149 +38,148 @@ class _Opening:
 
     call: Invoke
     topics: frozenset[str]
-    failures: list[Frame] = field(default_factory=list)
+    failures: int = 0
     final: Frame | None = None
-    doubtful: Frame | None = None
-    """An answer that only some clients hold to be final, or an ERROR for the registration itself."""
+    is_doubtful: bool = False
+    """There was an answer that only some clients hold to be final, or an ERROR for the registration itself."""
     last: dict[str, Frame] = field(default_factory=dict)
-    """Topic (or partition) -> its last failed answer, until the next look-up, and how many look-ups in a row left
-    without a pause."""
+    """Topic (or partition) -> its last failed answer, until the next look-up."""
     hasty: Counter[str] = field(default_factory=Counter)
+    """Topic -> how many look-ups in a row left without a pause."""
 
 
-class RetriesLookups(TimedCheck):
-    """A look-up with a temporary error is repeated within the operation time-out, and after a pause.
+@dataclass(slots=True)
+class _Pending:
+    """Open calls that have not ended, by operation, and what may be looked up for others."""
+
+    openings: dict[int, _Opening] = field(default_factory=dict)
+    open_topics: set[str] = field(default_factory=set)
+    """Topics with a producer or consumer that is open: it may look them up, too."""
+    is_disturbed: bool = False
+    """Whether one that is open may have had to look up its topic, after a lost connection or a close by the broker."""
+
+    def on(self, topic: str) -> list[_Opening]:
+        """Those that look this topic up."""
+        return [opening for opening in self.openings.values() if base_topic(topic) in opening.topics]
+
+    def alone_on(self, topic: str) -> _Opening | None:
+        """The one that does, where there is exactly one."""
+        found = self.on(topic)
+        return found[0] if len(found) == 1 else None
+
+    def is_for_open_topic(self, topic: str, frame: Frame) -> bool:
+        """Whether it may be: an open producer or consumer looks for added partitions at intervals, and looks its topic
+        up to reconnect."""
+        seeks_partitions = frame.command.startswith("PARTITIONED_METADATA")
+        return base_topic(topic) in self.open_topics and (seeks_partitions or self.is_disturbed)
+
+
+@check("connection.retries-lookups")
+def retries_lookups(timeline: Timeline) -> Says:
+    """connection.retries-lookups: a look-up with a temporary error is repeated within the operation time-out, and after
+    a pause; one that cannot succeed later is not.
 
     The back-off doubles: in the second half of the time the next look-up may not fit any more. Judged while one
     producer or consumer is being opened on a topic, leaving out look-ups that may belong to one that is open already.
     Pauses are judged for topics on which nothing else is opened.
     """
+    pending = _Pending()
+    asked = timeline.requests(*_LOOKUPS, "PRODUCER", "SUBSCRIBE")
+    if any(one.error for one in asked):
+        requests = {event.seq: one for one in asked for event in (one.frame, one.answer) if event is not None}
+        for event in _steps(timeline, requests):
+            yield from _judge(timeline, pending, event, requests.get(event.seq))
 
-    requirement = RequirementId("connection.retries-lookups")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._openings: dict[int, _Opening] = {}
-        self._topics: dict[tuple[int, int], str] = {}
-        self._open_topics: set[str] = set()
-        """Topics with a producer or consumer that is open: it may look them up, too."""
-        self._lookups_needed = False
-        """Whether one that is open may have had to look up its topic, after a lost connection or a close by the
-        broker."""
+def _steps(timeline: Timeline, requests: dict[int, Request]) -> list[Event]:
+    """Look-ups, registrations, answers, open calls and their ends, and what disturbs those that are open; in order."""
+    events: list[Event] = [event for one in requests.values() for event in (one.frame, one.answer) if event is not None]
+    for verb in ("open_producer", "open_consumer"):
+        events += [*timeline.events.invokes(verb), *timeline.events.completions(verb)]
+    disturbing = (one for one in timeline.events.frames(*_DISTURBING) if one.dir is Direction.TO_CLIENT)
+    events += [*timeline.events.of(Closed), *(one for one in disturbing if one.to_receiver)]
+    return sorted({event.seq: event for event in events}.values(), key=lambda event: event.seq)
 
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        del event
-        self._lookups_needed = True
 
-    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER", "TOPIC_MIGRATED", "SEND_ERROR", seen=CAME)
-    def disturbed(self, event: Frame) -> None:
-        self._lookups_needed = self._lookups_needed or to_client(event)
+def _judge(timeline: Timeline, pending: _Pending, event: Event, request: Request | None) -> Says:
+    match event:
+        case Invoke():
+            pending.openings[event.op] = _Opening(event, topics_of(timeline.view, event))
+        case Completion():
+            yield from _ended(timeline, pending, event)
+        case Frame() if request is not None:
+            topic = timeline.local_topic(request.frame)
+            if event is request.answer:
+                _answered(pending, topic, event)
+            elif event.command in _LOOKUPS:
+                yield from _looked_up(pending, topic, event)
+        case _:
+            pending.is_disturbed = True
 
-    @on(Invoke, "open_producer", "open_consumer")
-    def opens(self, event: Invoke) -> None:
-        self._openings[event.op] = _Opening(event, topics_of(self.view, event))
 
-    @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
-    def lookup_sent(self, event: Frame) -> None:
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        opening = self._opening_of(topic)
-        if not from_client(event) or event.request_id is None:
-            return
-        self._topics[event.conn, event.request_id] = topic
-        if opening is None:
-            return
-        if opening.final is not None and not self._may_be_for_open_topic(topic, event):
-            self.breach(
-                "kept-asking",
-                f"the look-up of topic {topic} failed with {opening.final.fields.get('error')} at "
-                f"{ms(opening.final.t_ns)}, which is final; expected no other look-up; one left at {ms(event.t_ns)}",
-                opening.final,
-                event,
-            )
-        last = opening.last.pop(topic, None)
-        if last is None or base_topic(topic) in self._open_topics:
-            return
-        opening.hasty[topic] = opening.hasty[topic] + 1 if event.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
-        if opening.hasty[topic] == 3:
-            self.breach(
-                "without-pause",
-                f"topic {topic}: three look-ups in a row left within {LEAST_PAUSE_NS // MS} ms of a failed one; "
-                f"expected a longer pause; the last failed at {ms(last.t_ns)}, and the next left at {ms(event.t_ns)}",
-                last,
-                event,
-            )
+def _answered(pending: _Pending, topic: str, answer: Frame) -> None:
+    opening, error = pending.alone_on(topic), answer.fields.get("error")
+    is_failure = answer.command == "ERROR" or answer.fields.get("response") == "Failed"
+    is_look_up = answer.command != "ERROR"
+    if is_look_up and is_failure and error in TEMPORARY:
+        if opening is not None:
+            opening.failures += 1
+            opening.last[topic] = answer
+    elif is_look_up and error in FINAL and opening is not None and not pending.is_for_open_topic(topic, answer):
+        opening.final = opening.final or answer
+    elif is_failure:
+        # Any of several open calls on the topic may fail because of it.
+        for one in pending.on(topic):
+            one.is_doubtful = True
 
-    @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
-    def lookup_answered(self, event: Frame) -> None:
-        topic = self._topics.pop((event.conn, event.request_id or 0), "")
-        if not to_client(event) or event.fields.get("response") != "Failed":
-            return
-        error, opening = event.fields.get("error"), self._opening_of(topic)
-        if opening is not None and error in FINAL and not self._may_be_for_open_topic(topic, event):
-            opening.final = opening.final or event
-        elif error not in TEMPORARY:
-            self._doubt(topic, event)
-        elif opening is not None:
-            opening.failures.append(event)
-            opening.last[topic] = event
 
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def registers(self, event: Frame) -> None:
-        if from_client(event) and event.request_id is not None:
-            topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-            self._topics[event.conn, event.request_id] = topic
+def _looked_up(pending: _Pending, topic: str, frame: Frame) -> Says:
+    opening = pending.alone_on(topic)
+    if opening is None:
+        return
+    final, last = opening.final, opening.last.pop(topic, None)
+    if final is not None and not pending.is_for_open_topic(topic, frame):
+        yield breach(
+            "kept-asking",
+            f"the look-up of topic {topic} failed with {final.fields.get('error')} at {ms(final.t_ns)}, which is "
+            f"final; expected no other look-up; one left at {ms(frame.t_ns)}",
+            *(final, frame),
+        )
+    if last is None or base_topic(topic) in pending.open_topics:
+        return
+    opening.hasty[topic] = opening.hasty[topic] + 1 if frame.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
+    if opening.hasty[topic] == 3:
+        yield breach(
+            "without-pause",
+            f"topic {topic}: three look-ups in a row left within {LEAST_PAUSE_NS // MS} ms of a failed one; expected a "
+            f"longer pause; the last failed at {ms(last.t_ns)}, and the next left at {ms(frame.t_ns)}",
+            *(last, frame),
+        )
 
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        topic = self._topics.pop((event.conn, event.request_id or 0), "")
-        if to_client(event):
-            self._doubt(topic, event)
 
-    @on(Completion, "open_producer", "open_consumer")
-    def opened(self, event: Completion) -> None:
-        opening = self._openings.pop(event.op, None)
-        if opening is not None and event.outcome is Outcome.OK:
-            self._open_topics |= opening.topics
-        if opening is None or not (opening.failures or opening.final) or ended_by_client(event):
-            return
-        its_own = (answer for topic, answer in opening.last.items() if not self._may_be_for_open_topic(topic, answer))
-        last = max((one for one in its_own if one.t_ns <= ended_ns(event)), key=lambda one: one.seq, default=None)
-        if event.outcome is Outcome.OK or opening.final is not None or last is None:
-            self.exercise(event)
-        elif opening.doubtful is None and event.t_ns - opening.call.t_ns < self._retry_deadline(opening):
-            self.breach(
-                "gave-up",
-                f"{event.verb} of handle {event.handle} failed at {ms(event.t_ns)} after {last.fields.get('error')} at "
-                f"{ms(last.t_ns)}; expected another look-up, since only {(event.t_ns - opening.call.t_ns) // MS} ms of "
-                f"its {self._timeout_ns(opening) // MS} ms had passed",
-                last,
-                event,
-            )
+def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
+    opening = pending.openings.pop(end.op, None)
+    if opening is not None and end.outcome is Outcome.OK:
+        pending.open_topics |= opening.topics
+    if opening is None or not (opening.failures or opening.final) or ended_by_client(end):
+        return
+    its_own = (one for topic, one in opening.last.items() if not pending.is_for_open_topic(topic, one))
+    last = max((one for one in its_own if one.t_ns <= ended_ns(end)), key=lambda one: one.seq, default=None)
+    took_ns = end.t_ns - opening.call.t_ns
+    timeout_ns = int(timeline.view.client_setting(opening.call.handle, "operation_timeout_ms") or 0) * MS
+    if end.outcome is Outcome.OK or opening.final is not None or last is None:
+        yield Exercised(end)
+    elif not opening.is_doubtful and took_ns < _has_room_until(opening, timeout_ns):
+        yield breach(
+            "gave-up",
+            f"{end.verb} of handle {end.handle} failed at {ms(end.t_ns)} after {last.fields.get('error')} at "
+            f"{ms(last.t_ns)}; expected another look-up, since only {took_ns // MS} ms of its {timeout_ns // MS} ms "
+            "had passed",
+            *(last, end),
+        )
 
-    def _retry_deadline(self, opening: _Opening) -> int:
-        """Return the time since the call by which the next look-up, and even the second one, would have fitted."""
-        timeout_ns = self._timeout_ns(opening)
-        spare = TOLERANCES["answer"].slack_ns if len(opening.failures) == 1 else 2 * TOLERANCES["reconnect"].slack_ns
-        return min(timeout_ns // 2, timeout_ns - spare)
 
-    def _timeout_ns(self, opening: _Opening) -> int:
-        return int(self.view.client_setting(opening.call.handle, "operation_timeout_ms") or 0) * MS
-
-    def _opening_of(self, topic: str) -> _Opening | None:
-        """Return the open call that looks this topic up, where there is exactly one."""
-        found = self._openings_on(topic)
-        return found[0] if len(found) == 1 else None
-
-    def _may_be_for_open_topic(self, topic: str, frame: Frame) -> bool:
-        """An open producer or consumer looks for added partitions at intervals, and looks its topic up to reconnect."""
-        seeks_partitions = frame.command.startswith("PARTITIONED_METADATA")
-        return base_topic(topic) in self._open_topics and (seeks_partitions or self._lookups_needed)
-
-    def _openings_on(self, topic: str) -> list[_Opening]:
-        return [opening for opening in self._openings.values() if base_topic(topic) in opening.topics]
-
-    def _doubt(self, topic: str, answer: Frame) -> None:
-        """Any of several open calls on the topic may fail because of it."""
-        for opening in self._openings_on(topic):
-            opening.doubtful = answer
+def _has_room_until(opening: _Opening, timeout_ns: int) -> int:
+    """The time since the call by which the next look-up, and even the second one, would have fitted."""
+    spare = TOLERANCES["answer"].slack_ns if opening.failures == 1 else 2 * TOLERANCES["reconnect"].slack_ns
+    return min(timeout_ns // 2, timeout_ns - spare)
