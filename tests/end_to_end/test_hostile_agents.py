@@ -18,7 +18,7 @@ from assay_conformance.model.case import Case, Config, Rate, Topic
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
 from assay_conformance.model.verdict import Grade, Verdict
-from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import CallsDoNotHang
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 from assay_fixtures.agents import session as agent_session
 from assay_fixtures.agents.session import AgentSession
 from assay_fixtures.runner.folder import StoredRun
@@ -163,7 +163,7 @@ def test_an_agent_that_stops_itself_for_good_is_undecided_with_the_time(
     """From here it looks as if somebody else had stopped it."""
     monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", 1.0)
     ran = run_cases(impostor(tmp_path, "stop-itself", beside=1), (TRAP, BESIDE), tmp_path / "run", jobs=2)
-    asked = {*TRAP.requirements, CallsDoNotHang.requirement}
+    asked = {*TRAP.requirements, calls_do_not_hang.requirement}
     trapped = [j for j in ran.result.judgements if j.case == TRAP.id and not j.superseded and j.requirement in asked]
     assert {j.verdict for j in trapped} == {Verdict.INCONCLUSIVE}
     assert all(any(word in j.reason for word in ("kept from running for", MACHINE_WAS_LATE)) for j in trapped)

@@ -29,7 +29,7 @@ from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
-from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import CallsDoNotHang
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
 """How the reason begins of what was not decided for that; the figure follows."""
@@ -77,7 +77,7 @@ def judge_parts(
         attempt_end.unread = unread = unread or attempt_end.unread
         for requirement, said in told.items():
             found[requirement].add(said)
-    if (liveness := found.get(CallsDoNotHang.requirement)) is not None and liveness.findings:
+    if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
     judgements = [
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)

@@ -13,14 +13,14 @@ from assay_conformance.model.event import AgentEnded, Ending, Event, Frame
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
-from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import AGENT_LOST, NEVER_ENDED, CallsDoNotHang
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import AGENT_LOST, NEVER_ENDED, calls_do_not_hang
 from assay_conformance.pulsar.registry import CHECKS
 from assay_conformance.pulsar.timeline import Producer, Says, Timeline, UnknownError, breach
 from assay_conformance.pulsar.timeline import check as timeline_check
 
 CATALOGUE = catalogue.load()
 ORDER, IDS = RequirementId("resend.keeps-queue-order"), RequirementId("ordering.sequence-ids-increase-by-one")
-LIVENESS = CallsDoNotHang.requirement
+LIVENESS = calls_do_not_hang.requirement
 CLIENT = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset(CATALOGUE.capabilities))
 CASE = Case(id="test/case", title="t", requirements=(ORDER, IDS), steps=())
 

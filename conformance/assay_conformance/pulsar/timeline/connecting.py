@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from assay_conformance.model.event import Fate, Frame, Identity, Stored
+from assay_conformance.pulsar.timeline.consumers import Entry
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.handshakes import Handshakes
 from assay_conformance.pulsar.timeline.migrations import Migration, migrations
@@ -33,3 +35,16 @@ class Connecting(Consuming):
         """From the first event to the last."""
         history = self._tracker.history
         return history[-1].t_ns - history[0].t_ns if history else 0
+
+    @cached_property
+    def moved(self) -> list[Frame]:
+        """Frames as a fault held them, and as it let them go."""
+        return [frame for frame in self.events.frames() if frame.fate in (Fate.HELD, Fate.RELEASED)]
+
+    def stored_at(self, entry: Entry) -> Stored | None:
+        """What is stored there."""
+        return self._tracker.stored_at.get(entry)
+
+    def own(self, identity: Identity | None) -> Identity | None:
+        """It, where it is of a message of this Case's producers."""
+        return self._tracker.own(identity)

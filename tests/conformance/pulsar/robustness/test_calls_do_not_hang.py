@@ -7,23 +7,24 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import AgentEnded, Ending, Event, Fate, Garbled, Sides
 from assay_conformance.model.verdict import Grade
-from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import CallsDoNotHang
+from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
 
 def judged(events: list[Event]) -> list[tuple[str, Grade]]:
-    return [(finding.code, finding.grade) for finding in trial(CallsDoNotHang, events).findings]
+    return [(finding.code, finding.grade) for finding in trial(calls_do_not_hang, events).findings]
 
 
 def test_operations_that_end_are_counted() -> None:
     story = Script()
     story.producer()
     story.complete(story.invoke("flush", PRODUCER))
-    said = trial(CallsDoNotHang, story.done())
+    said = trial(calls_do_not_hang, story.done())
     assert (said.findings, said.exercised) == ([], 2)
 
 
@@ -35,11 +36,11 @@ def test_operation_that_does_not_end_is_found_once() -> None:
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
 
 
-def _given_up(held_up_ms: int) -> CallsDoNotHang:
+def _given_up(held_up_ms: int) -> Check:
     story = Script()
     story.complete(story.invoke("flush", PRODUCER))
     story.add(AgentEnded, reason="agent x has not answered", held_up_ms=held_up_ms)
-    return trial(CallsDoNotHang, story.done(Ending.AGENT_LOST))
+    return trial(calls_do_not_hang, story.done(Ending.AGENT_LOST))
 
 
 def test_an_agent_that_was_kept_from_running_until_it_was_given_up_is_undecided() -> None:
@@ -84,7 +85,7 @@ def test_send_without_a_time_out_waits_for_what_a_fault_took(timeout_ms: int, co
     story.fired(action="drop")
     story.after(10_000).overdue(story.events[-2])  # type: ignore[arg-type]
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
-    assert [finding.code for finding in trial(CallsDoNotHang, story.done(), ANY_CASE, facts).findings] == codes
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_send_without_a_time_out_waits_for_what_a_fault_holds(
     if released_ms > 10_000:
         story.at(released_ms).receipt(0, **released)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
-    assert [finding.code for finding in trial(CallsDoNotHang, story.done(), ANY_CASE, facts).findings] == codes
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
 
 
 def test_lost_agent_is_found() -> None:

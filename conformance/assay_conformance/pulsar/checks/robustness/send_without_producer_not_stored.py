@@ -1,75 +1,57 @@
-"""SENDs for producers that are not registered."""
+"""robustness.send-without-producer-not-stored"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
-from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.model.event import Frame, Stored
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 Place = tuple[int, int]
 """Connection and producer id."""
 
 
-class SendWithoutProducerNotStored(Check):
-    """A stray SEND is one that reached the broker on a connection where its producer was never registered, or was
-    closed or refused before. What is stored is counted at the end: a registered producer may have sent the same bytes.
-    """
+def _strays(timeline: Timeline) -> Iterator[Frame]:
+    """SENDs that reached the broker where their producer was never registered, or was closed or refused before."""
+    registered: set[Place] = set()
+    requests: dict[tuple[int, int], Place] = {}
+    for frame in timeline.events.frames("PRODUCER", "ERROR", "CLOSE_PRODUCER", "SEND"):
+        place, request = (frame.conn, frame.producer_id or 0), (frame.conn, frame.request_id or 0)
+        if frame.command == "SEND":
+            if frame.to_receiver and place not in registered and frame.unit is not None:
+                yield frame
+        elif frame.command == "PRODUCER" and frame.to_receiver:
+            registered.add(place)
+            requests[request] = place
+        elif frame.command == "ERROR" and frame.from_sender and request in requests:
+            registered.discard(requests.pop(request))
+        elif frame.command == "CLOSE_PRODUCER" and frame.at_broker:
+            registered.discard(place)
 
-    requirement = RequirementId("robustness.send-without-producer-not-stored")
-    skips_plain = True
 
-    def start(self) -> None:
-        self._registered: set[Place] = set()
-        self._requests: dict[tuple[int, int], Place] = {}
-        self._strays: dict[int, Frame] = {}
-        self._stray_events: set[int] = set()
-        """Event numbers of stray SENDs."""
+@check("robustness.send-without-producer-not-stored")
+def send_without_producer_not_stored(timeline: Timeline) -> Says:
+    """robustness.send-without-producer-not-stored: a SEND for a producer that is not registered on its connection is
+    not stored. A registered producer may have sent the same bytes: as many entries are its own."""
+    strays = list(_strays(timeline))
+    yield from (Exercised(stray) for stray in strays)
+    by_unit, ours = {stray.unit: stray for stray in strays}, {stray.seq for stray in strays}
+    sends = timeline.events.frames("SEND") if strays else ()
+    regular = Counter(one.unit for one in sends if one.to_receiver and one.seq not in ours)
+    stored: dict[int | None, list[Stored]] = defaultdict(list)
+    for entry in timeline.events.of(Stored) if strays else ():
+        stored[entry.unit].append(entry)
+    yield from each(by_unit.values(), _is_not_stored, stored, regular)
 
-    @on(Frame, "PRODUCER")
-    def producer_requested(self, event: Frame) -> None:
-        if event.to_receiver:
-            place = (event.conn, event.producer_id or 0)
-            self._registered.add(place)
-            self._requests[event.conn, event.request_id or 0] = place
 
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        if event.from_sender and (place := self._requests.pop((event.conn, event.request_id or 0), None)) is not None:
-            self._registered.discard(place)
-
-    @on(Frame, "CLOSE_PRODUCER")
-    def closed(self, event: Frame) -> None:
-        if event.at_broker:
-            self._registered.discard((event.conn, event.producer_id or 0))
-
-    @on(Frame, "SEND", seen=CAME)
-    def send(self, event: Frame) -> None:
-        if (event.conn, event.producer_id or 0) not in self._registered and event.unit is not None:
-            self._strays[event.unit] = event
-            self._stray_events.add(event.seq)
-            self.exercise(event)
-
-    def finish(self) -> None:
-        if not self._strays:
-            return
-        stored: dict[int, list[Stored]] = {}
-        regular: Counter[int | None] = Counter()
-        for event in self.tracker.history:
-            if isinstance(event, Stored) and event.unit in self._strays:
-                stored.setdefault(event.unit, []).append(event)
-            elif isinstance(event, Frame) and event.command == "SEND" and event.to_receiver:
-                regular[event.unit] += event.seq not in self._stray_events
-        for unit, send in self._strays.items():
-            entries = stored.get(unit, [])
-            if len(entries) > regular[unit]:
-                place = entries[-1]
-                self.breach(
-                    "stray-stored",
-                    f"the SEND at {ms(send.t_ns)} was for producer {send.producer_id} of connection {send.conn}, which "
-                    f"was not registered; expected it not to be stored; it was, on topic {place.topic} as "
-                    f"{place.id.name}",
-                    send,
-                    place,
-                )
+def _is_not_stored(stored: Mapping[int | None, Sequence[Stored]], regular: Counter[int | None], send: Frame) -> Says:
+    entries = stored.get(send.unit, ())
+    if len(entries) > regular[send.unit]:
+        last = entries[-1]
+        yield breach(
+            "stray-stored",
+            f"the SEND at {ms(send.t_ns)} was for producer {send.producer_id} of connection {send.conn}, which was not "
+            f"registered; expected it not to be stored; it was, on topic {last.topic} as {last.id.name}",
+            *(send, last),
+        )
