@@ -66,6 +66,11 @@ class Bounds:
         if not self.load.quiet(since_ns, until_ns, tolerance):
             raise TooBusyError(f"the machine was too busy to say {what}")
 
+    def check_alone(self, since_ns: int, until_ns: int) -> None:
+        """Raise `TooBusyError` where a broker served other Cases as well in that window."""
+        if not self.load.alone(since_ns, until_ns):
+            raise TooBusyError("the broker served other Cases, too, and may have charged this one for their messages")
+
     def is_surely_overdue(self, within: str, since_ns: int, seen_ns: int) -> bool:
         """The same where something else follows if it was not: False on a machine that was too busy to say."""
         return self.load.timing(since_ns, since_ns, seen_ns, TOLERANCES[within]) is Timing.LATE

@@ -34,6 +34,7 @@ from assay_conformance.pulsar.timeline.consumers import (
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
 from assay_conformance.pulsar.timeline.handshakes import Handshake
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
+from assay_conformance.pulsar.timeline.limiters import Limiter, levels_of, unchanged_topics
 from assay_conformance.pulsar.timeline.migrations import Migration, clusters
 from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
 from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, Supply, charged
@@ -93,6 +94,7 @@ __all__ = [
     "InFlight",
     "Judged",
     "Leaving",
+    "Limiter",
     "Member",
     "Migration",
     "NotJudged",
@@ -131,10 +133,12 @@ __all__ = [
     "is_vague",
     "known_consumer",
     "known_owner",
+    "levels_of",
     "ms",
     "name_of",
     "not_delivered",
     "offers",
     "precedence",
     "session_for",
+    "unchanged_topics",
 ]

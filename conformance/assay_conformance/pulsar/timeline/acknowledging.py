@@ -9,12 +9,12 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame, Invoke, Overdue
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
-from assay_conformance.pulsar.timeline.connecting import Connecting
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession
+from assay_conformance.pulsar.timeline.limiting import Limiting
 from assay_conformance.pulsar.timeline.requests import Answers
 
 
-class Acknowledging(Connecting):
+class Acknowledging(Limiting):
     """The acknowledgments' part of a timeline."""
 
     def __init__(self, view: View) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from assay_conformance.checks.base import MAX_EXAMPLES, Check
+from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
 from assay_conformance.checks.occasions import Need
 from assay_conformance.judging.certainty import Breach, Counted, Exercised, Judged, NotJudged, each
 from assay_conformance.model.requirement import RequirementId
@@ -27,8 +27,14 @@ class TimelineCheck(Check):
 
     asks: ClassVar[Callable[..., Iterator[Judged]]]
     subjects: ClassVar[Callable[[Timeline], Iterable[Any]] | None]
+    judges: ClassVar[Callable[[View], bool] | None]
     skips_plain = True
     timeline: Timeline
+
+    def concerned(self) -> bool:
+        """Whether it judges Cases and clients like these."""
+        judges = type(self).judges
+        return judges is None or judges(self.view)
 
     def finish(self) -> None:
         """Take down all that the function says."""
@@ -55,12 +61,17 @@ class TimelineCheck(Check):
 
 
 def check(
-    requirement: str, of: Callable[[Timeline], Iterable[Any]] | None = None, *, sees_plain: Sequence[Need] = ()
+    requirement: str,
+    of: Callable[[Timeline], Iterable[Any]] | None = None,
+    *,
+    sees_plain: Sequence[Need] = (),
+    where: Callable[[View], bool] | None = None,
 ) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
     """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
 
     A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those.
-    `sees_plain`: it is, where all of this occurs, and without has nothing to say.
+    `sees_plain`: it is, where all of this occurs, and without has nothing to say. `where`: it is, in Cases and with
+    clients of which this holds, and of others has nothing to say.
     """
 
     def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:
@@ -72,7 +83,8 @@ def check(
             "subjects": None if of is None else staticmethod(of),
             "requirement": RequirementId(requirement),
             "needs": tuple(sees_plain),
-            "skips_plain": not sees_plain,
+            "judges": None if where is None else staticmethod(where),
+            "skips_plain": not sees_plain and where is None,
         }
         return type(function.__name__, (TimelineCheck,), attributes)
 

@@ -7,17 +7,17 @@ from tests.conformance.pulsar.throttling._levels import TEN, backlog, seconds, t
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.pulsar.checks.throttling.batch_counts_once import BatchCountsOnce
+from assay_conformance.pulsar.checks.throttling.batch_counts_once import batch_counts_once
 
 BY_ENTRIES = topic_of(BrokerSettings(rate_counts_entries=True), dispatch_rate=TEN)
 
 
 def test_entries_that_count_once_are_accepted() -> None:
-    check = trial(BatchCountsOnce, backlog(*seconds(5), members=6).done(), BY_ENTRIES)
+    check = trial(batch_counts_once, backlog(*seconds(5), members=6).done(), BY_ENTRIES)
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_entries_that_count_as_their_messages_are_found() -> None:
-    assert codes_of(trial(BatchCountsOnce, backlog((500, 10), members=6, end_ms=5_400).done(), BY_ENTRIES)) == [
+    assert codes_of(trial(batch_counts_once, backlog((500, 10), members=6, end_ms=5_400).done(), BY_ENTRIES)) == [
         "starved"
     ]

@@ -7,15 +7,15 @@ from tests.conformance.pulsar.throttling._levels import backlog, seconds, topic_
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.model.case import Rate
-from assay_conformance.pulsar.checks.throttling.rate_period_respected import RatePeriodRespected
+from assay_conformance.pulsar.checks.throttling.rate_period_respected import rate_period_respected
 
 THREE_SECONDS = topic_of(dispatch_rate=Rate(messages=10, period_s=3))
 
 
 def test_longer_period_is_accepted() -> None:
-    check = trial(RatePeriodRespected, backlog((500, 10), (2_500, 10), (5_500, 10)).done(), THREE_SECONDS)
+    check = trial(rate_period_respected, backlog((500, 10), (2_500, 10), (5_500, 10)).done(), THREE_SECONDS)
     assert (codes_of(check), check.exercised) == ([], 20)
 
 
 def test_longer_period_taken_for_a_second_is_found() -> None:
-    assert codes_of(trial(RatePeriodRespected, backlog(*seconds(4)).done(), THREE_SECONDS)) == ["too-fast"]
+    assert codes_of(trial(rate_period_respected, backlog(*seconds(4)).done(), THREE_SECONDS)) == ["too-fast"]

@@ -7,7 +7,7 @@ from tests.conformance.pulsar.throttling._levels import TEN, topic_of
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.throttling.replay_overshoots_once import ReplayOvershootsOnce
+from assay_conformance.pulsar.checks.throttling.replay_overshoots_once import replay_overshoots_once
 
 
 def _mixed(seconds: int, again: int, new: int) -> Script:
@@ -28,15 +28,15 @@ def _mixed(seconds: int, again: int, new: int) -> Script:
 
 
 def test_again_and_new_within_one_rate_are_accepted() -> None:
-    check = trial(ReplayOvershootsOnce, _mixed(6, 5, 5).done(), topic_of(dispatch_rate=TEN))
+    check = trial(replay_overshoots_once, _mixed(6, 5, 5).done(), topic_of(dispatch_rate=TEN))
     assert codes_of(check) == []
     assert check.exercised > 0
 
 
 def test_one_read_too_much_is_accepted() -> None:
-    assert codes_of(trial(ReplayOvershootsOnce, _mixed(1, 10, 10).done(), topic_of(dispatch_rate=TEN))) == []
+    assert codes_of(trial(replay_overshoots_once, _mixed(1, 10, 10).done(), topic_of(dispatch_rate=TEN))) == []
 
 
 def test_rate_of_its_own_for_what_comes_again_is_found() -> None:
-    check = trial(ReplayOvershootsOnce, _mixed(6, 10, 10).done(), topic_of(dispatch_rate=TEN))
+    check = trial(replay_overshoots_once, _mixed(6, 10, 10).done(), topic_of(dispatch_rate=TEN))
     assert codes_of(check) == ["too-fast"]

@@ -1,17 +1,17 @@
-"""The lower bound of a rate: a subscription that always has a backlog and permits gets what the rate allows."""
+"""The lower bound of a rate: a subscription that always has a backlog and permits gets what the rate allows.
+
+Judged where the supply is known: one consumer, from the beginning to the end of its connection, with no faults in the
+broker, no other policy that may hold entries back, and no redelivery.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.checks.base import View
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Fate, Frame, Stored
+from assay_conformance.model.event import Fate
 from assay_conformance.model.policy import Policies
-from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck, Dispatches
-from assay_conformance.pulsar.timeline.permits import charged
+from assay_conformance.pulsar.checks.throttling._rates import check_measured
+from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, breach, ms
 
 LEAST_PERIODS = 3
 """With fewer periods nothing can be judged: a broker that found no tokens looks again a second later."""
@@ -23,100 +23,58 @@ LEAST_SHARE = 0.8
 """Of a rate, on average: looking for tokens again costs a little of every period."""
 
 
-@dataclass(slots=True, eq=False)
-class Supply:
-    """What one subscription could be sent. `dry_ns`: when it first had no backlog or no permits."""
-
-    session: ConsumerSession
-    permits: int = 0
-    sent: int = 0
-    exhausted_ns: int | None = None
-    unclear: bool = False
+def periods_supplied(timeline: Timeline, limiter: Limiter) -> int:
+    """For how many periods its subscription was supplied; 0 where that is not known, or too few to be judged."""
+    end_ns = supplied_until(timeline, limiter)
+    periods = 0 if end_ns is None else (end_ns - limiter.frames[0].t_ns) // limiter.period_ns
+    return periods if periods >= LEAST_PERIODS else 0
 
 
-class SupplyCheck(DispatchCheck):
-    """Judge the lower bound where the supply is known: one consumer, from the beginning to the end of its connection,
-    with no faults in the broker, no other policy that may hold entries back, and no redelivery."""
+def is_fed(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
+    """It gets no less than its share. `unit`: `messages` or `bytes`, for a rate that limits nothing else."""
+    is_messages = unit == "messages"
+    rate = limiter.rate.messages if is_messages else limiter.rate.bytes
+    charges = limiter.messages if is_messages else limiter.sizes
+    periods, began = periods_supplied(timeline, limiter), limiter.frames[0]
+    if rate <= 0 or not periods:
+        return
+    until_ns = began.t_ns + periods * limiter.period_ns
+    inside = [count for frame, count in zip(limiter.frames, charges, strict=True) if frame.t_ns < until_ns]
+    least = LEAST_SHARE * rate * (periods if periods >= MANY_PERIODS else periods - 1)
+    if sum(inside) < least:
+        last = limiter.frames[len(inside) - 1]
+        check_measured(timeline, began, last, until_ns)
+        yield breach(
+            "starved",
+            f"{limiter.what} has a rate of {rate} {unit} per {limiter.rate.period_s} s, and had a backlog and permits "
+            f"all the time; expected at least {round(least)} in {periods} periods from {ms(began.t_ns)} on; "
+            f"{sum(inside)} were sent",
+            *(began, last),
+        )
 
-    def start(self) -> None:
-        super().start()
-        steps = [step.verb for step in self.view.case.steps if step.who is Who.BROKER]
-        topology = self.view.case.topology
-        held_back = any(map(_holds_back, map(topology.policies_of, topology.topics)))
-        self._undisturbed = self.view.spares_brokers and set(steps) <= {"store_entries"} and not held_back
-        self._stored: Counter[str] = Counter()
-        self.stored_entries: Counter[str] = Counter()
-        self._supplies: dict[tuple[str, str], Supply] = {}
 
-    @on(Stored)
-    def appended(self, event: Stored) -> None:
-        self._stored[event.topic] += self.units(event.meta.messages)
-        self.stored_entries[event.topic] += 1
+def gets_its_share(timeline: Timeline, limiter: Limiter) -> Says:
+    """The same, where that is all there is to judge."""
+    if limiter.rate.messages > 0 and periods_supplied(timeline, limiter):
+        yield Exercised(limiter.frames[-1])
+        yield from is_fed(timeline, limiter)
 
-    @on(Frame, "FLOW")
-    def flow(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and event.at_broker:
-            self._supply(session).permits += event.permits or 0
 
-    @on(Frame, "MESSAGE")
-    def dispatched(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or not event.from_sender:
-            return
-        supply = self._supply(session)
-        supply.unclear = supply.unclear or supply.session is not session or bool(event.redelivery_count)
-        supply.sent += self.units(event.messages)
-        supply.permits -= charged(event)
-        if supply.exhausted_ns is None and (supply.permits <= 0 or supply.sent >= self._stored[session.topic]):
-            supply.exhausted_ns = event.t_ns
+def supplied_until(timeline: Timeline, limiter: Limiter) -> int | None:
+    """When its only subscription first had no backlog or no permits, or ended; None where that is unknown."""
+    supplies = [timeline.supplies[place] for place in limiter.subscriptions]
+    if len(supplies) != 1 or supplies[0].is_unclear or not _is_undisturbed(timeline.view):
+        return None
+    session = supplies[0].session
+    if session.request.fate is Fate.ALTERED or session.request.fields.get("initialPosition") != "Earliest":
+        return None
+    return timeline.bounds.until(session.ended, supplies[0].exhausted_ns)
 
-    def judge_from_below(self, limiter: Dispatches, unit: str = "messages") -> bool:
-        """Return whether the subscription was supplied for long enough to be judged; report a breach if it got too
-        little.
 
-        `unit`: `messages` or `bytes`, for a rate that limits nothing else.
-        """
-        rate, charges = {
-            "messages": (limiter.rate.messages, limiter.messages),
-            "bytes": (limiter.rate.bytes, limiter.sizes),
-        }[unit]
-        period_ns = limiter.period_ns
-        end_ns = self.supplied_until(limiter)
-        began = limiter.frames[0]
-        periods = 0 if end_ns is None else (end_ns - began.t_ns) // period_ns
-        if rate <= 0 or periods < LEAST_PERIODS:
-            return False
-        until_ns = began.t_ns + periods * period_ns
-        inside = [count for frame, count in zip(limiter.frames, charges, strict=True) if frame.t_ns < until_ns]
-        least = LEAST_SHARE * rate * (periods if periods >= MANY_PERIODS else periods - 1)
-        if sum(inside) < least:
-            last = limiter.frames[len(inside) - 1]
-            self.report(
-                "starved",
-                f"{limiter.what} has a rate of {rate} {unit} per {limiter.rate.period_s} s, and had a backlog and "
-                f"permits all the time; expected at least {round(least)} in {periods} periods from {ms(began.t_ns)} "
-                f"on; {sum(inside)} were sent",
-                began,
-                last,
-                until_ns,
-            )
-        return True
-
-    def supplied_until(self, limiter: Dispatches) -> int | None:
-        """Return when its only subscription first had no backlog or no permits, or ended; None where that is
-        unknown."""
-        supplies = [self._supplies[place] for place in limiter.subscriptions]
-        if not self._undisturbed or len(supplies) != 1 or supplies[0].unclear:
-            return None
-        session, exhausted_ns = supplies[0].session, supplies[0].exhausted_ns
-        if session.request.fate is Fate.ALTERED or session.request.fields.get("initialPosition") != "Earliest":
-            return None
-        ended_ns = self.tracker.end_ns if session.ended is None else session.ended.t_ns
-        return ended_ns if exhausted_ns is None else min(exhausted_ns, ended_ns)
-
-    def _supply(self, session: ConsumerSession) -> Supply:
-        return self._supplies.setdefault((session.topic, session.subscription), Supply(session))
+def _is_undisturbed(view: View) -> bool:
+    steps, topology = {step.verb for step in view.case.steps if step.who is Who.BROKER}, view.case.topology
+    held_back = any(_holds_back(topology.policies_of(topic)) for topic in topology.topics)
+    return view.spares_brokers and steps <= {"store_entries"} and not held_back
 
 
 def _holds_back(held: Policies) -> bool:

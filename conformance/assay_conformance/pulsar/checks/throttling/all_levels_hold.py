@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
+from assay_conformance.pulsar.checks.throttling._rates import throttles_all
+from assay_conformance.pulsar.checks.throttling._windows import is_kept
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
-class AllLevelsHold(DispatchWindows):
-    """Where several levels have rates, each holds as if it were alone. (A lower bound would hold for the tightest
-    only.)"""
-
-    requirement = RequirementId("throttling.all-levels-hold")
-
-    def judges(self, limiter: Dispatches) -> bool:
-        return limiter.level.shared
-
-    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
-        if limiter.rate.messages > 0:
-            yield "messages", limiter.rate.messages, limiter.messages
+@check("throttling.all-levels-hold", where=throttles_all)
+def all_levels_hold(timeline: Timeline) -> Says:
+    """throttling.all-levels-hold: where several levels have rates, each holds as if it were alone. (A lower
+    bound would hold for the tightest only.)"""
+    shared = [one for one in timeline.limiters if one.level.shared and one.rate.messages > 0]
+    yield from each(shared, is_kept, timeline)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._supply import is_fed
+from assay_conformance.pulsar.checks.throttling._windows import is_kept
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
 
-
-class DispatchByteRateHolds(DispatchWindows):
-    """Rates in bytes only, with an upper and a lower bound; the bytes are those of entries as they are stored."""
-
-    requirement = RequirementId("throttling.dispatch-byte-rate-holds")
-
-    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
-        if limiter.rate.bytes > 0 and limiter.rate.messages <= 0:
-            yield "bytes", limiter.rate.bytes, limiter.sizes
-
-    def judge(self, limiter: Dispatches) -> None:
-        super().judge(limiter)
-        if limiter.rate.messages <= 0:
-            self.judge_from_below(limiter, "bytes")
+@check("throttling.dispatch-byte-rate-holds", where=throttles_all)
+def dispatch_byte_rate_holds(timeline: Timeline) -> Says:
+    """throttling.dispatch-byte-rate-holds: a rate in bytes only, those of entries as they are stored, is neither
+    exceeded nor denied."""
+    limited = [one for one in plain_limiters(timeline) if one.rate.bytes > 0 and one.rate.messages <= 0]
+    yield from each(limited, lambda limiter: is_kept(timeline, limiter, "bytes"))
+    yield from each(limited, lambda limiter: is_fed(timeline, limiter, "bytes"))

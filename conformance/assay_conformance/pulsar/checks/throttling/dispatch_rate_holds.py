@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._windows import MessageWindows
+from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._supply import is_fed
+from assay_conformance.pulsar.checks.throttling._windows import is_kept
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
-class DispatchRateHolds(MessageWindows):
-    """Rates of one level, with a period of a second. The lower bound of partitions, and of batches that count as one,
-    is judged by other checks."""
-
-    requirement = RequirementId("throttling.dispatch-rate-holds")
-
-    def judges_lower_bound(self, limiter: Dispatches) -> bool:
-        return not self.settings.rate_counts_entries and not limiter.is_partition
+@check("throttling.dispatch-rate-holds", where=throttles_all)
+def dispatch_rate_holds(timeline: Timeline) -> Says:
+    """throttling.dispatch-rate-holds: a rate in messages, of one level and with a period of a second, is neither
+    exceeded nor denied. The lower bound of partitions, and of batches that count as one, is judged by other checks."""
+    limited = [one for one in plain_limiters(timeline) if one.rate.messages > 0 and one.rate.bytes <= 0]
+    yield from each(limited, is_kept, timeline)
+    if not timeline.view.case.topology.settings.rate_counts_entries:
+        yield from each((one for one in limited if not one.is_partition), is_fed, timeline)

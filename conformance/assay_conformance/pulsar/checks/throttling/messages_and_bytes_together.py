@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
+from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._windows import is_kept
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
-class MessagesAndBytesTogether(DispatchWindows):
-    """Rates in messages and in bytes: each holds as if it were alone."""
-
-    requirement = RequirementId("throttling.messages-and-bytes-together")
-
-    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
-        if limiter.rate.messages > 0 and limiter.rate.bytes > 0:
-            yield "messages", limiter.rate.messages, limiter.messages
-            yield "bytes", limiter.rate.bytes, limiter.sizes
+@check("throttling.messages-and-bytes-together", where=throttles_all)
+def messages_and_bytes_together(timeline: Timeline) -> Says:
+    """throttling.messages-and-bytes-together: of rates in messages and in bytes each holds as if it were alone."""
+    limited = [one for one in plain_limiters(timeline) if one.rate.messages > 0 and one.rate.bytes > 0]
+    for unit in ("messages", "bytes"):
+        yield from each(limited, lambda limiter, unit=unit: is_kept(timeline, limiter, unit))

@@ -12,7 +12,7 @@ from assay_conformance.model.event import Closed, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.throttling._dispatches import unchanged_topics
+from assay_conformance.pulsar.timeline import unchanged_topics
 from assay_conformance.pulsar.timeline.permits import charged
 
 _SLACK = TOLERANCES["answer"]

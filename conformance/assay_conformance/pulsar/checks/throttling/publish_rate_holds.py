@@ -17,8 +17,8 @@ from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.policy import Rate
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.throttling._dispatches import NS_PER_S, unchanged_topics
 from assay_conformance.pulsar.checks.throttling._read_ahead import READ_AHEAD_BYTES
+from assay_conformance.pulsar.timeline.limiters import NS_PER_S, unchanged_topics
 
 RATE_ERROR = 1.1
 LEAST_SHARE = 0.9

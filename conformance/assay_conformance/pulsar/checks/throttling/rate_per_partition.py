@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._supply import SupplyCheck
+from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._supply import gets_its_share
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
-class RatePerPartition(SupplyCheck):
-    """The lower bound for each partition of a topic. (For the upper bound each is a topic like any other.)"""
-
-    requirement = RequirementId("throttling.rate-per-partition")
-
-    def judges(self, limiter: Dispatches) -> bool:
-        return super().judges(limiter) and limiter.is_partition and limiter.rate.bytes <= 0
-
-    def judge(self, limiter: Dispatches) -> None:
-        if self.judge_from_below(limiter):
-            self.exercise(limiter.frames[-1])
+@check("throttling.rate-per-partition", where=throttles_all)
+def rate_per_partition(timeline: Timeline) -> Says:
+    """throttling.rate-per-partition: each partition of a topic gets what the rate allows. (For the upper bound each is
+    a topic like any other.)"""
+    partitions = [one for one in plain_limiters(timeline) if one.is_partition and one.rate.bytes <= 0]
+    yield from each(partitions, gets_its_share, timeline)

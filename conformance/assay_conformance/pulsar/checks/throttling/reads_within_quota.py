@@ -4,39 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.base import ms
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck, Dispatches
+from assay_conformance.pulsar.checks.throttling._rates import check_measured, plain_limiters, throttles_all
+from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, breach, check, ms
 
 
-class ReadsWithinQuota(DispatchCheck):
-    """A read takes no more entries than there are tokens. Two reads within a tenth of a period, one at the end of a
-    period and one in the next, have the tokens of both."""
-
-    requirement = RequirementId("throttling.reads-within-quota")
-
-    def judge(self, limiter: Dispatches) -> None:
-        rate = limiter.rate.messages
-        if rate <= 0 or sum(limiter.messages) <= rate:
+@check("throttling.reads-within-quota", of=plain_limiters, where=throttles_all)
+def reads_within_quota(timeline: Timeline, limiter: Limiter) -> Says:
+    """throttling.reads-within-quota: a read takes no more entries than there are tokens. Two reads within a tenth of a
+    period, one at the end of a period and one in the next, have the tokens of both."""
+    rate = limiter.rate.messages
+    most = 2 * rate * limiter.concurrent_reads
+    for began, last, entries in _bursts(limiter) if 0 < rate < sum(limiter.messages) else ():
+        yield Exercised(began)
+        if entries > most:
+            check_measured(timeline, began, last)
+            yield breach(
+                "read-too-large",
+                f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected reads of at "
+                f"most {most} entries within a tenth of a period; {entries} were sent from {ms(began.t_ns)} to "
+                f"{ms(last.t_ns)}",
+                *(began, last),
+            )
             return
-        for began, last, entries in _bursts(limiter):
-            self.exercise(began)
-            most = 2 * rate * limiter.concurrent_reads
-            if entries > most:
-                self.report(
-                    "read-too-large",
-                    f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected reads of at "
-                    f"most {most} entries within a tenth of a period; {entries} were sent from {ms(began.t_ns)} to "
-                    f"{ms(last.t_ns)}",
-                    began,
-                    last,
-                )
-                return
 
 
-def _bursts(limiter: Dispatches) -> Iterator[tuple[Frame, Frame, int]]:
-    """Yield what left within a tenth of a period: the first and last frame, and the number of entries."""
+def _bursts(limiter: Limiter) -> Iterator[tuple[Frame, Frame, int]]:
+    """What left within a tenth of a period: the first and last frame, and the number of entries."""
     began = last = limiter.frames[0]
     count = 0
     for frame in limiter.frames:

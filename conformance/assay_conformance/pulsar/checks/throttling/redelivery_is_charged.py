@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
-from assay_conformance.model.event import Event
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
+from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._windows import is_not_exceeded
+from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, check, each
 
 
-class RedeliveryIsCharged(DispatchWindows):
-    """Judged where something was dispatched a second time."""
+@check("throttling.redelivery-is-charged", where=throttles_all)
+def redelivery_is_charged(timeline: Timeline) -> Says:
+    """throttling.redelivery-is-charged: what is dispatched a second time is charged like the first."""
+    repeated = [one for one in plain_limiters(timeline) if one.rate.messages > 0 and one.again]
+    yield from each(repeated, _is_charged, timeline)
 
-    requirement = RequirementId("throttling.redelivery-is-charged")
 
-    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
-        if limiter.rate.messages > 0 and limiter.again:
-            yield "messages", limiter.rate.messages, limiter.messages
-
-    def exercised_by(self, limiter: Dispatches, _rate: int, _charges: Sequence[int]) -> Iterator[Event]:
-        yield from limiter.again
+def _is_charged(timeline: Timeline, limiter: Limiter) -> Says:
+    yield from (Exercised(frame) for frame in limiter.again)
+    yield from is_not_exceeded(timeline, limiter)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.base import ms
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import DispatchCheck, Dispatches
+from assay_conformance.pulsar.checks.throttling._rates import check_measured, plain_limiters, throttles_all
+from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, breach, check, ms
 
 
-class RepaysOvershoot(DispatchCheck):
-    """After a read that took more than its tokens, nothing is sent until later periods have paid for it.
+@check("throttling.repays-overshoot", of=plain_limiters, where=throttles_all)
+def repays_overshoot(timeline: Timeline, limiter: Limiter) -> Says:
+    """throttling.repays-overshoot: after a read that took more than its tokens, nothing is sent until later periods
+    have paid for it.
 
     A read is what is sent within a tenth of a period. When it begins, the tokens of an earlier read (at most the rate)
     plus those added since then must exceed what was sent since that earlier read. A read may have got its tokens as
@@ -19,38 +20,33 @@ class RepaysOvershoot(DispatchCheck):
     may have been added after it (AsyncTokenBucket adds all at once, once a period at most). Several subscriptions with
     one limiter may read at the same time, and are not judged.
     """
-
-    requirement = RequirementId("throttling.repays-overshoot")
-
-    def judge(self, limiter: Dispatches) -> None:
-        if len(limiter.subscriptions) > 1 or limiter.redelivered or limiter.rate.messages <= 0:
-            return
-        rate = limiter.rate.messages
-        reads = list(_reads(limiter))
-        for place, (began, _) in enumerate(reads):
-            since = 0
-            if place and reads[place - 1][1] > rate:
-                self.exercise(began)
-            for number, (earlier, count) in reversed(list(enumerate(reads[:place]))):
-                since += count
-                granted_ns = reads[number - 1][0].t_ns if number else limiter.began_ns
-                flows_ns = began.t_ns - granted_ns + limiter.period_ns + limiter.period_ns // 8
-                allowed = rate + rate * flows_ns // limiter.period_ns
-                if since >= allowed:
-                    self.report(
-                        "not-repaid",
-                        f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected at most "
-                        f"{allowed} between {ms(earlier.t_ns)} and {ms(began.t_ns)}; {since} were sent, and the next "
-                        "one at the end of that time",
-                        earlier,
-                        began,
-                    )
-                    return
+    rate = limiter.rate.messages
+    if len(limiter.subscriptions) > 1 or limiter.redelivered or rate <= 0:
+        return
+    reads = list(_reads(limiter))
+    for place, (began, _) in enumerate(reads):
+        if place and reads[place - 1][1] > rate:
+            yield Exercised(began)
+        since = 0
+        for number, (earlier, count) in reversed(list(enumerate(reads[:place]))):
+            since += count
+            granted_ns = reads[number - 1][0].t_ns if number else limiter.began_ns
+            flows_ns = began.t_ns - granted_ns + limiter.period_ns + limiter.period_ns // 8
+            allowed = rate + rate * flows_ns // limiter.period_ns
+            if since >= allowed:
+                check_measured(timeline, earlier, began)
+                yield breach(
+                    "not-repaid",
+                    f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected at most "
+                    f"{allowed} between {ms(earlier.t_ns)} and {ms(began.t_ns)}; {since} were sent, and the next one "
+                    "at the end of that time",
+                    *(earlier, began),
+                )
+                return
 
 
-def _reads(limiter: Dispatches) -> Iterator[tuple[Frame, int]]:
-    """Yield reads as far as they can be distinguished: what was sent within a tenth of a period, as first frame and
-    count."""
+def _reads(limiter: Limiter) -> Iterator[tuple[Frame, int]]:
+    """Reads as far as they can be distinguished: what was sent within a tenth of a period, as first frame and count."""
     began, count = limiter.frames[0], 0
     for frame, messages in zip(limiter.frames, limiter.messages, strict=True):
         if frame.t_ns - began.t_ns > limiter.period_ns // 10:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from assay_conformance.model.event import Event
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._dispatches import Dispatches
-from assay_conformance.pulsar.checks.throttling._windows import DispatchWindows
+from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._windows import is_not_exceeded
+from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, check, each
 
 
-class ReplayOvershootsOnce(DispatchWindows):
-    """Where redelivered and new entries are sent together, one read may exceed the rate, and is repaid."""
+@check("throttling.replay-overshoots-once", where=throttles_all)
+def replay_overshoots_once(timeline: Timeline) -> Says:
+    """throttling.replay-overshoots-once: where redelivered and new entries are sent together, one read may exceed
+    the rate, and is repaid."""
+    mixed = [one for one in plain_limiters(timeline) if 0 < len(one.again) < len(one.frames)]
+    yield from each((one for one in mixed if one.rate.messages > 0), _is_repaid, timeline)
 
-    requirement = RequirementId("throttling.replay-overshoots-once")
 
-    def judges(self, limiter: Dispatches) -> bool:
-        return super().judges(limiter) and 0 < len(limiter.again) < len(limiter.frames)
-
-    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
-        if limiter.rate.messages > 0:
-            yield "messages", limiter.rate.messages, limiter.messages
-
-    def exercised_by(self, limiter: Dispatches, _rate: int, _charges: Sequence[int]) -> Iterator[Event]:
-        """Yield new entries that are sent within a period of a redelivered one."""
-        again = {frame.seq for frame in limiter.again}
-        for earlier, frame in pairwise(limiter.frames):
-            mixed = (earlier.seq in again) != (frame.seq in again)
-            if mixed and frame.t_ns - earlier.t_ns < limiter.period_ns:
-                yield frame
+def _is_repaid(timeline: Timeline, limiter: Limiter) -> Says:
+    again = {frame.seq for frame in limiter.again}
+    for earlier, frame in pairwise(limiter.frames):
+        is_other = (earlier.seq in again) != (frame.seq in again)
+        if is_other and frame.t_ns - earlier.t_ns < limiter.period_ns:
+            yield Exercised(frame)
+    yield from is_not_exceeded(timeline, limiter)

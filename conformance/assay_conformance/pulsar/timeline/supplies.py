@@ -1,0 +1,49 @@
+"""What subscriptions could have been sent: a backlog, and permits for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import View
+from assay_conformance.model.event import Frame, Stored
+from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
+from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.limiters import counted
+from assay_conformance.pulsar.timeline.permits import charged
+
+
+@dataclass(slots=True, eq=False)
+class Supply:
+    """What one subscription could be sent. `session`: its first; `exhausted_ns`: when it first had no backlog or no
+    permits; `is_unclear`: another consumer was sent something as well, or something was redelivered."""
+
+    session: ConsumerSession
+    permits: int = 0
+    sent: int = 0
+    exhausted_ns: int | None = None
+    is_unclear: bool = False
+
+
+def supplies(view: View, events: Events, sessions: ConsumerSessions) -> dict[tuple[str, str], Supply]:
+    """By topic and subscription."""
+    found: dict[tuple[str, str], Supply] = {}
+    stored: Counter[str] = Counter()
+    seen: list[Stored | Frame] = [*events.of(Stored), *events.frames("FLOW", "MESSAGE")]
+    for event in sorted(seen, key=lambda event: event.seq):
+        if isinstance(event, Stored):
+            stored[event.topic] += counted(view, event.meta.messages)
+            continue
+        session = sessions.of(event)
+        if session is None or not (event.at_broker if event.command == "FLOW" else event.from_sender):
+            continue
+        supply = found.setdefault((session.topic, session.subscription), Supply(session))
+        if event.command == "FLOW":
+            supply.permits += event.permits or 0
+            continue
+        supply.is_unclear = supply.is_unclear or supply.session is not session or bool(event.redelivery_count)
+        supply.sent += counted(view, event.messages)
+        supply.permits -= charged(event)
+        if supply.exhausted_ns is None and (supply.permits <= 0 or supply.sent >= stored[session.topic]):
+            supply.exhausted_ns = event.t_ns
+    return found
