@@ -11,7 +11,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.fault import Action, Delay, Direction, Fault, Inject
 from assay_conformance.model.outside import Pause, Role, Target
-from assay_conformance.pulsar.checks.throttling.non_persistent_drops_excess import NonPersistentDropsExcess
+from assay_conformance.pulsar.checks.throttling.non_persistent_drops_excess import non_persistent_drops_excess
 
 SLOW = msgspec.structs.replace(
     ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=1)),))
@@ -32,7 +32,7 @@ def _two_sent(permits: int) -> Script:
 
 
 def _dropped(story: Script) -> tuple[list[str], int]:
-    said = trial(NonPersistentDropsExcess, story.done(), SLOW)
+    said = trial(non_persistent_drops_excess, story.done(), SLOW)
     return [finding.code for finding in said.findings], said.exercised
 
 
@@ -52,7 +52,7 @@ def _later_under(action: Action) -> list[str]:
     story.after(1_000)
     story.message(1, conn=1)
     harmed = msgspec.structs.replace(SLOW, faults=(Fault(trigger=up("SEND"), action=action),))
-    return [found.code for found in trial(NonPersistentDropsExcess, story.done(), harmed).findings]
+    return [found.code for found in trial(non_persistent_drops_excess, story.done(), harmed).findings]
 
 
 def test_message_that_comes_later_is_found_whatever_happens_on_the_way() -> None:

@@ -11,7 +11,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.case import Step, Topology, Who
 from assay_conformance.model.event import Fate, Sides
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.pulsar.checks.throttling.pending_publishes_pause_reads import PendingPublishesPauseReads
+from assay_conformance.pulsar.checks.throttling.pending_publishes_pause_reads import pending_publishes_pause_reads
 
 HELD = case_of(Topology(settings=BrokerSettings(max_pending_sends=3)), Step(Who.BROKER, "hold_store", {"topic": "t"}))
 
@@ -25,12 +25,12 @@ def _sent(count: int, size: int = 256 * 1024) -> Script:
 
 
 def test_sends_up_to_the_limit_and_what_is_read_ahead_are_accepted() -> None:
-    check = trial(PendingPublishesPauseReads, _sent(6).done(), HELD)
+    check = trial(pending_publishes_pause_reads, _sent(6).done(), HELD)
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_sends_that_are_read_on_are_found() -> None:
-    assert codes_of(trial(PendingPublishesPauseReads, _sent(7).done(), HELD)) == ["reads-on"]
+    assert codes_of(trial(pending_publishes_pause_reads, _sent(7).done(), HELD)) == ["reads-on"]
 
 
 @pytest.mark.parametrize("fate", [Fate.RELEASED, Fate.ALTERED])
@@ -38,7 +38,7 @@ def test_sends_that_a_fault_let_go_all_at_once_are_not_counted(fate: Fate) -> No
     story = _sent(1)
     for number in range(1, 6):
         story.send_frame(number, size=256 * 1024, fate=fate, sides=Sides.RECEIVER)
-    assert codes_of(trial(PendingPublishesPauseReads, story.done(), HELD)) == []
+    assert codes_of(trial(pending_publishes_pause_reads, story.done(), HELD)) == []
 
 
 def test_answered_sends_do_not_count() -> None:
@@ -47,4 +47,4 @@ def test_answered_sends_do_not_count() -> None:
         story.receipt(number)
     for number in range(3, 6):
         story.send_frame(number, size=256 * 1024)
-    assert codes_of(trial(PendingPublishesPauseReads, story.done(), HELD)) == []
+    assert codes_of(trial(pending_publishes_pause_reads, story.done(), HELD)) == []

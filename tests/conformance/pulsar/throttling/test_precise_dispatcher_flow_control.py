@@ -8,7 +8,7 @@ from tests.conformance.pulsar.throttling._levels import topic_of
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.pulsar.checks.throttling.precise_dispatcher_flow_control import PreciseDispatcherFlowControl
+from assay_conformance.pulsar.checks.throttling.precise_dispatcher_flow_control import precise_dispatcher_flow_control
 
 PRECISE = topic_of(BrokerSettings(precise_flow_control=True))
 
@@ -28,19 +28,19 @@ def _batches(*steps: int) -> Script:
 
 
 def test_first_read_of_precise_flow_control_knows_no_average() -> None:
-    assert codes_of(trial(PreciseDispatcherFlowControl, _batches(12, -12).done(), PRECISE)) == []
+    assert codes_of(trial(precise_dispatcher_flow_control, _batches(12, -12).done(), PRECISE)) == []
 
 
 def test_read_that_fits_its_permits_is_accepted() -> None:
-    check = trial(PreciseDispatcherFlowControl, _batches(1, -1, 5 + 12, -2).done(), PRECISE)
+    check = trial(precise_dispatcher_flow_control, _batches(1, -1, 5 + 12, -2).done(), PRECISE)
     assert (codes_of(check), check.exercised) == ([], 2)
 
 
 def test_read_of_an_entry_for_each_permit_is_found() -> None:
     assert "read-too-large" in codes_of(
-        trial(PreciseDispatcherFlowControl, _batches(1, -1, 5 + 12, -12).done(), PRECISE)
+        trial(precise_dispatcher_flow_control, _batches(1, -1, 5 + 12, -12).done(), PRECISE)
     )
 
 
 def test_coarse_flow_control_is_not_judged() -> None:
-    assert codes_of(trial(PreciseDispatcherFlowControl, _batches(1, -1, 5 + 12, -12).done(), topic_of())) == []
+    assert codes_of(trial(precise_dispatcher_flow_control, _batches(1, -1, 5 + 12, -12).done(), topic_of())) == []

@@ -10,7 +10,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.case import Step, Topology, Who
 from assay_conformance.model.event import Sides
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.pulsar.checks.throttling.publish_buffer_pauses_reads import PublishBufferPausesReads
+from assay_conformance.pulsar.checks.throttling.publish_buffer_pauses_reads import publish_buffer_pauses_reads
 
 FULL = case_of(Topology(settings=BrokerSettings(max_pending_mb=1)), Step(Who.BROKER, "hold_store", {"topic": "t"}))
 
@@ -30,16 +30,16 @@ def _on_two_connections(*counts: int, answered: int = 0) -> Script:
 
 
 def test_bytes_of_two_connections_up_to_the_limit_and_what_is_read_ahead_are_accepted() -> None:
-    check = trial(PublishBufferPausesReads, _on_two_connections(5, 5).done(), FULL)
+    check = trial(publish_buffer_pauses_reads, _on_two_connections(5, 5).done(), FULL)
     assert (codes_of(check), check.exercised) == ([], 6)
 
 
 def test_bytes_of_two_connections_that_are_read_on_are_found() -> None:
-    assert codes_of(trial(PublishBufferPausesReads, _on_two_connections(6, 5).done(), FULL)) == ["reads-on"]
+    assert codes_of(trial(publish_buffer_pauses_reads, _on_two_connections(6, 5).done(), FULL)) == ["reads-on"]
 
 
 def test_bytes_that_are_answered_do_not_count() -> None:
-    assert codes_of(trial(PublishBufferPausesReads, _on_two_connections(6, 5, answered=2).done(), FULL)) == []
+    assert codes_of(trial(publish_buffer_pauses_reads, _on_two_connections(6, 5, answered=2).done(), FULL)) == []
 
 
 def test_who_connects_when_nobody_knows_how_full_it_is_is_not_counted() -> None:
@@ -49,7 +49,7 @@ def test_who_connects_when_nobody_knows_how_full_it_is_is_not_counted() -> None:
     story.producer(conn=1)
     for number in range(8):
         story.send_frame(100 + number, conn=1, sequence_id=number, size=256 * 1024)
-    assert codes_of(trial(PublishBufferPausesReads, story.done(), FULL)) == []
+    assert codes_of(trial(publish_buffer_pauses_reads, story.done(), FULL)) == []
 
 
 def test_who_connects_to_a_full_broker_is_not_counted() -> None:
@@ -57,4 +57,4 @@ def test_who_connects_to_a_full_broker_is_not_counted() -> None:
     story.producer(conn=2)
     for number in range(8):
         story.send_frame(200 + number, conn=2, sequence_id=number, size=256 * 1024)
-    assert codes_of(trial(PublishBufferPausesReads, story.done(), FULL)) == []
+    assert codes_of(trial(publish_buffer_pauses_reads, story.done(), FULL)) == []

@@ -1,126 +1,129 @@
-"""A dispatch rate on a non-persistent topic drops messages."""
+"""throttling.non-persistent-drops-excess"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.case import Who
+from assay_conformance.checks.base import View
 from assay_conformance.model.event import Closed, Frame
-from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import unchanged_topics
-from assay_conformance.pulsar.timeline.permits import charged
+from assay_conformance.pulsar.checks.throttling._read_ahead import holds_store
+from assay_conformance.pulsar.timeline import (
+    ConsumerSession,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    charged,
+    check,
+    ms,
+    unchanged_topics,
+)
 
-_SLACK = TOLERANCES["answer"]
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Consumer:
-    """A consumer, and its permits as seen on the broker's side of the wire."""
+    """A consumer, and its permits as its broker keeps them."""
 
     session: ConsumerSession
     permits: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Sent:
-    """The last SEND of these bytes. `due_to`: subscriptions whose only consumer had permits and has not got it yet."""
+    """The last SEND of these bytes. `due_to`: subscriptions whose only consumer had permits; `got`: its MESSAGE to
+    each that got it."""
 
     send: Frame
-    due_to: set[str] = field(default_factory=set)
+    topic: str
+    due_to: set[str]
+    got: dict[str, Frame] = field(default_factory=dict)
 
 
-class NonPersistentDropsExcess(Check):
-    """A message is delivered at once or never. Permits are counted, since without any it is not the rate that drops it.
+def _limited(view: View) -> set[str]:
+    """Non-persistent topics with a rate, in Cases that do not hold the store and whose faults are all between client
+    and broker, so that nothing else delays a message."""
+    topics = (topic for topic in unchanged_topics(view) if not topic.persistent)
+    names = {topic.name for topic in topics if not view.is_dispatched_at_once(topic.name)}
+    if holds_store(view) or not view.spares_brokers:
+        return set()
+    return {name for name in names if view.is_read_at_once(name)}
 
-    Judged in Cases that do not hold the store and whose faults are all between client and broker, so that nothing else
-    delays a message.
-    """
 
-    requirement = RequirementId("throttling.non-persistent-drops-excess")
+class _Brokers:
+    """Who is attached to these topics, with the permits that are left, and what was sent there."""
 
-    def start(self) -> None:
-        held = any(step.who is Who.BROKER and step.verb == "hold_store" for step in self.view.case.steps)
-        self._topics = {
-            topic.name
-            for topic in unchanged_topics(self.view)
-            if not held
-            and self.view.spares_brokers
-            and not topic.persistent
-            and not self.view.is_dispatched_at_once(topic.name)
-            and self.view.is_read_at_once(topic.name)
-        }
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline, self._topics = timeline, _limited(timeline.view)
         self._consumers: dict[tuple[int, int], _Consumer] = {}
-        self._sent: dict[tuple[str, int], _Sent] = {}
+        self._last: dict[tuple[str, int], _Sent] = {}
+        self.sent: list[_Sent] = []
 
-    def concerned(self) -> bool:
-        return bool(self._topics)
+    def see(self, frame: Frame) -> None:
+        """Every frame of a producer or consumer, in order."""
+        place = (frame.conn, frame.consumer_id or 0)
+        consumer = self._consumers.get(place)
+        if frame.command == "SUBSCRIBE":
+            session = self._timeline.consumer_sessions.of(frame)
+            if frame.at_broker and session is not None and base_topic(session.topic) in self._topics:
+                self._consumers[place] = _Consumer(session)
+        elif frame.command == "CLOSE_CONSUMER":
+            self._consumers.pop(place, None)
+        elif frame.command == "SEND" and frame.to_receiver and frame.unit is not None:
+            self._comes_in(frame, frame.unit)
+        elif consumer is not None and frame.command == "FLOW" and frame.at_broker:
+            consumer.permits += frame.permits or 0
+        elif consumer is not None and frame.command == "MESSAGE" and frame.from_sender and frame.unit is not None:
+            consumer.permits -= charged(frame)
+            sent = self._last.get((consumer.session.topic, frame.unit))
+            if sent is not None and consumer.session.subscription in sent.due_to:
+                sent.got.setdefault(consumer.session.subscription, frame)
 
-    @on(Frame, "SUBSCRIBE")
-    def subscribed(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if event.at_broker and session is not None and base_topic(session.topic) in self._topics:
-            self._consumers[event.conn, event.consumer_id or 0] = _Consumer(session)
+    def loses(self, conn: int) -> None:
+        """A connection has ended."""
+        self._consumers = {place: one for place, one in self._consumers.items() if place[0] != conn}
 
-    @on(Frame, "CLOSE_CONSUMER")
-    def left(self, event: Frame) -> None:
-        self._consumers.pop((event.conn, event.consumer_id or 0), None)
-
-    @on(Closed)
-    def closed(self, event: Closed) -> None:
-        self._consumers = {place: consumer for place, consumer in self._consumers.items() if place[0] != event.conn}
-
-    @on(Frame, "FLOW")
-    def flow(self, event: Frame) -> None:
-        consumer = self._consumers.get((event.conn, event.consumer_id or 0))
-        if consumer is not None and event.at_broker:
-            consumer.permits += event.permits or 0
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if not event.to_receiver or session is None or event.unit is None:
+    def _comes_in(self, send: Frame, unit: int) -> None:
+        """Without any permits it is not the rate that drops it."""
+        producer = self._timeline.session_of(send)
+        if producer is None or base_topic(producer.topic) not in self._topics:
             return
-        attached = [consumer for consumer in self._consumers.values() if consumer.session.topic == session.topic]
-        alone = [consumer for consumer in attached if sum(_shares(consumer, other) for other in attached) == 1]
-        due_to = {consumer.session.subscription for consumer in alone if consumer.permits > 0}
-        self._sent[session.topic, event.unit] = _Sent(event, due_to)
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        consumer = self._consumers.get((event.conn, event.consumer_id or 0))
-        if consumer is None or not event.from_sender or event.dir is not Direction.TO_CLIENT or event.unit is None:
-            return
-        consumer.permits -= charged(event)
-        sent = self._sent.get((consumer.session.topic, event.unit))
-        if sent is None or consumer.session.subscription not in sent.due_to:
-            return
-        sent.due_to.discard(consumer.session.subscription)
-        if event.t_ns - sent.send.t_ns > _SLACK.slack_ns:
-            self._late(consumer.session, sent.send, event)
-
-    def _late(self, session: ConsumerSession, send: Frame, event: Frame) -> None:
-        if not self.tracker.load.quiet(send.t_ns, event.t_ns, _SLACK):
-            self.undecided("the machine was too busy to decide whether a message was kept or only slow")
-            return
-        self.breach(
-            "kept",
-            f"subscription {session.subscription} of the non-persistent topic {session.topic} had permits when a "
-            f"message arrived at {ms(send.t_ns)}; expected it to be sent at once, or never; it was sent at "
-            f"{ms(event.t_ns)}",
-            send,
-            event,
-        )
-
-    def finish(self) -> None:
-        for sent in self._sent.values():
-            if sent.due_to:
-                self.exercise(sent.send)
+        attached = [one for one in self._consumers.values() if one.session.topic == producer.topic]
+        members = Counter(one.session.subscription for one in attached)
+        ready = {one.session.subscription for one in attached if one.permits > 0}
+        due_to = {subscription for subscription in ready if members[subscription] == 1}
+        sent = self._last[producer.topic, unit] = _Sent(send, producer.topic, due_to)
+        self.sent.append(sent)
 
 
-def _shares(consumer: _Consumer, other: _Consumer) -> bool:
-    return consumer.session.subscription == other.session.subscription
+def _sent(timeline: Timeline) -> list[_Sent]:
+    brokers = _Brokers(timeline)
+    frames = timeline.events.frames("SUBSCRIBE", "CLOSE_CONSUMER", "FLOW", "SEND", "MESSAGE")
+    events: list[Closed | Frame] = [*frames, *timeline.events.of(Closed)]
+    for event in sorted(events, key=lambda event: event.seq):
+        if isinstance(event, Frame):
+            brokers.see(event)
+        else:
+            brokers.loses(event.conn)
+    return brokers.sent
+
+
+@check("throttling.non-persistent-drops-excess", of=_sent, where=lambda view: bool(_limited(view)))
+def non_persistent_drops_excess(timeline: Timeline, sent: _Sent) -> Says:
+    """throttling.non-persistent-drops-excess: a dispatch rate on a non-persistent topic drops messages: each is
+    delivered at once or never."""
+    send = sent.send
+    if sent.due_to - set(sent.got):
+        yield Exercised(send)
+    for subscription, message in sent.got.items():
+        if timeline.bounds.is_past("answer", send.t_ns, message.t_ns):
+            what = "whether a message was kept or only slow"
+            timeline.bounds.check_quiet("answer", send.t_ns, message.t_ns, what=what)
+            yield breach(
+                "kept",
+                f"subscription {subscription} of the non-persistent topic {sent.topic} had permits when a message "
+                f"arrived at {ms(send.t_ns)}; expected it to be sent at once, or never; it was sent at "
+                f"{ms(message.t_ns)}",
+                *(send, message),
+            )

@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.model.case import Who
+from collections import defaultdict
+
 from assay_conformance.model.event import Frame, Sides
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._read_ahead import SEEN_AHEAD_BYTES
+from assay_conformance.pulsar.checks.throttling._read_ahead import SEEN_AHEAD_BYTES, holds_store
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class PendingPublishesPauseReads(Check):
-    """Where a step holds the store, a connection has no more unanswered SENDs than the broker's limit, plus what may
-    have been read ahead."""
+@check("throttling.pending-publishes-pause-reads", where=holds_store)
+def pending_publishes_pause_reads(timeline: Timeline) -> Says:
+    """throttling.pending-publishes-pause-reads: where a step holds the store, a connection has no more unanswered SENDs
+    than the broker's limit, plus what may have been read ahead.
 
-    requirement = RequirementId("throttling.pending-publishes-pause-reads")
-
-    def start(self) -> None:
-        self._most = self.view.case.topology.settings.max_pending_sends
-        steps = self.view.case.steps
-        self._holds = any(step.who is Who.BROKER and step.verb == "hold_store" for step in steps)
-        self._unanswered: dict[int, list[Frame]] = {}
-        self._not_judged: set[int] = set()
-        """Connections on which a fault held back or injected SENDs, which then arrive whether the broker reads or
-        not."""
-
-    def concerned(self) -> bool:
-        return self._holds
-
-    @on(Frame, "SEND")
-    def sent(self, event: Frame) -> None:
-        if not self._holds or not event.at_broker:
-            return
-        if event.sides is Sides.RECEIVER:
-            self._not_judged.add(event.conn)
-        if event.conn in self._not_judged:
-            return
-        waiting = self._unanswered.setdefault(event.conn, [])
-        waiting.append(event)
-        if len(waiting) == self._most:
-            self.exercise(event)
-        ahead = SEEN_AHEAD_BYTES // max(1, min(frame.size for frame in waiting)) + 1
-        if len(waiting) == self._most + ahead + 1:
-            self.breach(
+    Not judged are connections on which a fault held back or injected SENDs, which then arrive whether the broker reads
+    or not.
+    """
+    most = timeline.view.case.topology.settings.max_pending_sends
+    unanswered: dict[int, list[Frame]] = defaultdict(list)
+    not_judged: set[int] = set()
+    for frame in timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR"):
+        waiting = unanswered[frame.conn]
+        if frame.command != "SEND":
+            del waiting[: 1 if frame.from_sender else 0]
+            continue
+        if frame.at_broker and frame.sides is Sides.RECEIVER:
+            not_judged.add(frame.conn)
+        if not frame.at_broker or frame.conn in not_judged:
+            continue
+        waiting.append(frame)
+        if len(waiting) == most:
+            yield Exercised(frame)
+        if len(waiting) > most and len(waiting) == most + _ahead(waiting) + 1:
+            yield breach(
                 "reads-on",
-                f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)}, when "
-                f"{len(waiting) - 1} others were unanswered; expected it to stop reading at {self._most}",
-                waiting[0],
-                event,
+                f"the broker read SEND {frame.sequence_id} from connection {frame.conn} at {ms(frame.t_ns)}, when "
+                f"{len(waiting) - 1} others were unanswered; expected it to stop reading at {most}",
+                *(waiting[0], frame),
             )
 
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answered(self, event: Frame) -> None:
-        waiting = self._unanswered.get(event.conn)
-        if waiting and event.from_sender:
-            waiting.pop(0)
+
+def _ahead(waiting: list[Frame]) -> int:
+    """How many more of them the bench may have seen."""
+    return SEEN_AHEAD_BYTES // max(1, min(frame.size for frame in waiting)) + 1

@@ -2,68 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.timeline.permits import charged
+from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, charged, check, ms
 
 
-@dataclass(slots=True)
-class _Reader:
-    """`entries`: how many a read begun by now may still bring; `fewest`: messages of the smallest entry, 0 for none
-    yet."""
-
-    permits: int = 0
-    entries: int = 0
-    fewest: int = 0
+@check(
+    "throttling.precise-dispatcher-flow-control",
+    of=lambda timeline: timeline.consumer_sessions.all,
+    where=lambda view: view.case.topology.settings.precise_flow_control,
+)
+def precise_dispatcher_flow_control(timeline: Timeline, session: ConsumerSession) -> Says:
+    """throttling.precise-dispatcher-flow-control: with precise flow control a read takes no more entries than its
+    permits allow, by what the broker has seen of the consumer's entries. Here the smallest entry that the consumer was
+    sent is used."""
+    permits = entries = fewest = 0
     granted: Frame | None = None
-
-
-class PreciseDispatcherFlowControl(Check):
-    """With precise flow control a read takes no more entries than its permits allow, by what the broker has seen of the
-    consumer's entries. Here the smallest entry that the consumer was sent is used."""
-
-    requirement = RequirementId("throttling.precise-dispatcher-flow-control")
-
-    def start(self) -> None:
-        self._is_precise = self.view.case.topology.settings.precise_flow_control
-        self._readers: dict[tuple[int, int], _Reader] = {}
-
-    def concerned(self) -> bool:
-        return self._is_precise
-
-    @on(Frame, "SUBSCRIBE")
-    def subscribed(self, event: Frame) -> None:
-        if self._is_precise and event.at_broker and event.consumer_id is not None:
-            self._readers[event.conn, event.consumer_id] = _Reader()
-
-    @on(Frame, "FLOW")
-    def flow(self, event: Frame) -> None:
-        reader = self._readers.get((event.conn, event.consumer_id or 0))
-        if reader is not None and event.at_broker:
-            reader.permits += event.permits or 0
-            reader.granted = event
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        reader = self._readers.get((event.conn, event.consumer_id or 0))
-        if reader is None or not event.from_sender:
-            return
-        reader.entries = max(reader.entries, -(-max(reader.permits, 0) // max(1, reader.fewest)))
-        if reader.entries <= 0:
-            self.breach(
-                "read-too-large",
-                f"consumer id {event.consumer_id} on connection {event.conn} had {reader.permits} permits left, and "
-                f"its entries hold {reader.fewest} messages or more; expected no read to take {event.ids[0].name} as "
-                f"well; it was sent at {ms(event.t_ns)}",
-                *([reader.granted] if reader.granted else []),
-                event,
-            )
-        elif reader.fewest > 1:
-            self.exercise(event)
-        cost = charged(event)
-        reader.entries -= 1
-        reader.permits -= cost
-        reader.fewest = min(reader.fewest or cost, cost)
+    for frame in timeline.consumer_sessions.frames(session, "FLOW", "MESSAGE") if session.request.at_broker else ():
+        if frame.command == "FLOW":
+            if frame.at_broker:
+                permits, granted = permits + (frame.permits or 0), frame
+        elif frame.from_sender:
+            # How many a read begun by now may still bring.
+            entries = max(entries, -(-max(permits, 0) // max(1, fewest)))
+            if entries <= 0:
+                yield breach(
+                    "read-too-large",
+                    f"consumer id {frame.consumer_id} on connection {frame.conn} had {permits} permits left, and its "
+                    f"entries hold {fewest} messages or more; expected no read to take {frame.ids[0].name} as well; it "
+                    f"was sent at {ms(frame.t_ns)}",
+                    *(granted, frame),
+                )
+            elif fewest > 1:
+                yield Exercised(frame)
+            cost = charged(frame)
+            entries, permits, fewest = entries - 1, permits - cost, min(fewest or cost, cost)

@@ -2,74 +2,82 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.model.case import Who
+from collections import defaultdict
+
+from assay_conformance.checks.base import View
 from assay_conformance.model.event import Closed, Frame, Opened, Sides
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.throttling._read_ahead import SEEN_AHEAD_BYTES
+from assay_conformance.pulsar.checks.throttling._read_ahead import SEEN_AHEAD_BYTES, holds_store
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-class PublishBufferPausesReads(Check):
-    """Where a step holds the store, the unanswered SENDs on all connections of a broker together have no more bytes
-    than its limit, plus what may have been read ahead on each.
+def _limits_bytes(view: View) -> bool:
+    topology = view.case.topology
+    return holds_store(view) and topology.brokers == 1 and topology.settings.max_pending_mb > 0
+
+
+class _Buffer:
+    """Unanswered SENDs of all connections. `not_judged`: connections on which a fault delays SENDs, or that opened
+    while the buffer was, or may have been, full."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.bytes = 0
+        self.unanswered: dict[int, list[Frame]] = defaultdict(list)
+        self.not_judged: set[int] = set()
+
+    def see(self, event: Opened | Closed | Frame) -> bool:
+        """Whether a SEND came in."""
+        if isinstance(event, Opened):
+            if self.not_judged or self.bytes > self.most_bytes:
+                self.not_judged.add(event.conn)
+        elif isinstance(event, Closed):
+            # What it left unwritten may count or not.
+            self.bytes -= sum(frame.size for frame in self.unanswered.pop(event.conn, ()))
+        elif event.command != "SEND":
+            answered = self.unanswered[event.conn][:1] if event.from_sender and event.conn in self.unanswered else []
+            self.bytes -= sum(frame.size for frame in answered)
+            del self.unanswered[event.conn][: len(answered)]
+        elif event.at_broker:
+            return self._comes_in(event)
+        return False
+
+    def _comes_in(self, send: Frame) -> bool:
+        if send.sides is Sides.RECEIVER:
+            self.not_judged.add(send.conn)
+        if send.conn in self.not_judged:
+            return False
+        self.unanswered[send.conn].append(send)
+        self.bytes += send.size
+        return True
+
+    def is_overfull(self) -> bool:
+        """Whether it holds more than its limit, and what may have been read ahead."""
+        waiting = [frames for frames in self.unanswered.values() if frames]
+        largest = max(frame.size for frames in waiting for frame in frames)
+        return self.bytes > self.most_bytes + len(self.unanswered) * (SEEN_AHEAD_BYTES + largest)
+
+
+@check("throttling.publish-buffer-pauses-reads", where=_limits_bytes)
+def publish_buffer_pauses_reads(timeline: Timeline) -> Says:
+    """throttling.publish-buffer-pauses-reads: where a step holds the store, the unanswered SENDs on all connections of
+    a broker together have no more bytes than its limit, plus what may have been read ahead on each.
 
     Judged where one broker owns all topics. Connections that open while the buffer is full are left out.
     """
-
-    requirement = RequirementId("throttling.publish-buffer-pauses-reads")
-
-    def start(self) -> None:
-        topology = self.view.case.topology
-        self._most_bytes = topology.settings.max_pending_mb << 20
-        steps = self.view.case.steps
-        held = any(step.who is Who.BROKER and step.verb == "hold_store" for step in steps)
-        self._judged = held and topology.brokers == 1 and self._most_bytes > 0
-        self._unanswered: dict[int, list[Frame]] = {}
-        self._bytes = 0
-        self._not_judged: set[int] = set()
-        """Connections on which a fault delays SENDs, or that opened while the buffer was, or may have been, full."""
-        self._reported = False
-
-    def concerned(self) -> bool:
-        return self._judged
-
-    @on(Opened)
-    def opened(self, event: Opened) -> None:
-        if self._not_judged or self._bytes > self._most_bytes:
-            self._not_judged.add(event.conn)
-
-    @on(Closed)
-    def closed(self, event: Closed) -> None:
-        """What it left unwritten may count or not."""
-        self._bytes -= sum(frame.size for frame in self._unanswered.pop(event.conn, ()))
-
-    @on(Frame, "SEND")
-    def sent(self, event: Frame) -> None:
-        if not self._judged or not event.at_broker:
-            return
-        if event.sides is Sides.RECEIVER:
-            self._not_judged.add(event.conn)
-        if event.conn in self._not_judged:
-            return
-        self._unanswered.setdefault(event.conn, []).append(event)
-        self._bytes += event.size
-        if self._bytes <= self._most_bytes:
-            return
-        self.exercise(event)
-        largest = max(frame.size for waiting in self._unanswered.values() for frame in waiting)
-        if self._bytes > self._most_bytes + len(self._unanswered) * (SEEN_AHEAD_BYTES + largest) and not self._reported:
-            self._reported = True
-            self.breach(
+    buffer = _Buffer(timeline.view.case.topology.settings.max_pending_mb << 20)
+    is_reported = False
+    events: list[Opened | Closed | Frame] = [*timeline.events.of(Opened), *timeline.events.of(Closed)]
+    events += timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR")
+    for event in sorted(events, key=lambda event: event.seq):
+        if not buffer.see(event) or not isinstance(event, Frame) or buffer.bytes <= buffer.most_bytes:
+            continue
+        yield Exercised(event)
+        if not is_reported and buffer.is_overfull():
+            is_reported = True
+            yield breach(
                 "reads-on",
                 f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)}, which "
-                f"made {self._bytes} unanswered bytes on {len(self._unanswered)} connections; expected it to stop "
-                f"reading all of them at {self._most_bytes}",
-                next(waiting[0] for waiting in self._unanswered.values() if waiting),
-                event,
+                f"made {buffer.bytes} unanswered bytes on {len(buffer.unanswered)} connections; expected it to stop "
+                f"reading all of them at {buffer.most_bytes}",
+                *(next(frames[0] for frames in buffer.unanswered.values() if frames), event),
             )
-
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answered(self, event: Frame) -> None:
-        waiting = self._unanswered.get(event.conn)
-        if waiting and event.from_sender:
-            self._bytes -= waiting.pop(0).size
