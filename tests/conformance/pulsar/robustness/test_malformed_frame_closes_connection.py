@@ -9,7 +9,9 @@ from tests.conformance.pulsar.robustness._malformed import NO_FRAME, consuming, 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.event import Fate, Fired, Sides
-from assay_conformance.pulsar.checks.robustness.malformed_frame_closes_connection import MalformedFrameClosesConnection
+from assay_conformance.pulsar.checks.robustness.malformed_frame_closes_connection import (
+    malformed_frame_closes_connection,
+)
 
 PONG = b"\x00\x00\x00\x09\x00\x00\x00\x05\x08\x13\x9a\x01\x00"
 
@@ -24,13 +26,13 @@ def test_connection_that_is_left_over_no_frame() -> None:
     story = _after_injection()
     story.closed()
     story.connected(1)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME)) == ([], 1)
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME)) == ([], 1)
 
 
 def test_connection_that_is_kept_over_no_frame_is_found() -> None:
     story = _after_injection()
     story.after(600)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == ["kept-open"]
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == ["kept-open"]
 
 
 def test_no_frame_that_waits_with_what_a_fault_holds_ends_the_connection_when_that_comes() -> None:
@@ -39,7 +41,7 @@ def test_no_frame_that_waits_with_what_a_fault_holds_ends_the_connection_when_th
     story.after(600)
     story.message(0, fate=Fate.RELEASED, sides=Sides.RECEIVER)
     story.closed()
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME)) == ([], 1)
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME)) == ([], 1)
 
 
 def test_broker_that_is_kept_from_reading_sees_late_that_a_client_left() -> None:
@@ -48,12 +50,8 @@ def test_broker_that_is_kept_from_reading_sees_late_that_a_client_left() -> None
     story.after(600)
     story.closed()
     throttled = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=5)),))
-    assert (
-        judged(MalformedFrameClosesConnection, story, msgspec.structs.replace(injecting(NO_FRAME), topology=throttled))[
-            0
-        ]
-        == []
-    )
+    case = msgspec.structs.replace(injecting(NO_FRAME), topology=throttled)
+    assert judged(malformed_frame_closes_connection, story, case)[0] == []
 
 
 def test_client_that_leaves_late_is_found() -> None:
@@ -61,14 +59,14 @@ def test_client_that_leaves_late_is_found() -> None:
     story.connected(1)
     story.after(600)
     story.closed()
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == ["kept-open"]
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == ["kept-open"]
 
 
 def test_client_that_does_not_come_back_is_found() -> None:
     story = _after_injection()
     story.closed()
     story.after(1_100)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == ["not-back"]
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == ["not-back"]
 
 
 def test_client_may_be_back_before_its_peer_has_heard_that_it_left() -> None:
@@ -76,7 +74,7 @@ def test_client_may_be_back_before_its_peer_has_heard_that_it_left() -> None:
     story.connected(1)
     story.closed()
     story.after(1_100)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == []
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == []
 
 
 def test_client_may_have_gone_to_another_broker_meanwhile() -> None:
@@ -86,7 +84,7 @@ def test_client_may_have_gone_to_another_broker_meanwhile() -> None:
     story.closed()
     story.subscribed(1)
     story.after(1_100)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == []
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == []
 
 
 def test_client_that_has_nothing_open_need_not_come_back() -> None:
@@ -95,7 +93,7 @@ def test_client_that_has_nothing_open_need_not_come_back() -> None:
     story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
     story.closed()
     story.after(1_100)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == []
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == []
 
 
 def test_client_that_was_told_to_leave_need_not_come_back() -> None:
@@ -103,10 +101,10 @@ def test_client_that_was_told_to_leave_need_not_come_back() -> None:
     story.closed()
     story.invoke("close", CONSUMER)
     story.after(1_100)
-    assert judged(MalformedFrameClosesConnection, story, injecting(NO_FRAME))[0] == []
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == []
 
 
 def test_frame_that_is_one_ends_nothing() -> None:
     story = _after_injection()
     story.after(600)
-    assert judged(MalformedFrameClosesConnection, story, injecting(PONG)) == ([], 0)
+    assert judged(malformed_frame_closes_connection, story, injecting(PONG)) == ([], 0)

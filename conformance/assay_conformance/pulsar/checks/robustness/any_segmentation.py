@@ -2,112 +2,101 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import to_client
-from assay_conformance.checks.handover import HandoverCheck, Offer
-from assay_conformance.checks.leaving import LeavingCheck
+from collections.abc import Iterator
+
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import AgentEnded, Closed, Completion, Fired, Frame, Healed, Opened, Received
+from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Healed
+from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms, offers
 
 
-class AnySegmentation(HandoverCheck, LeavingCheck):
-    """On a connection whose bytes come in unusual pieces, every message is received unchanged, and nothing is closed.
+@check("robustness.any-segmentation", sees_plain=[Trait.IN_PIECES])
+def any_segmentation(timeline: Timeline) -> Says:
+    """robustness.any-segmentation: on a connection whose bytes come in unusual pieces, every message is received
+    unchanged, and nothing is closed.
 
     That requests and sends complete is judged by the operations that wait for them.
     """
+    since = _since(timeline)
+    yield from each(offers(timeline, _messages(timeline, since)), _is_received, timeline, since)
+    yield from each(since.items(), _stays, timeline)
 
-    requirement = RequirementId("robustness.any-segmentation")
-    needs = (Trait.IN_PIECES,)
 
-    def start(self) -> None:
-        super().start()
-        self._since: dict[int, Fired] = {}
-        self._sliced: Fired | None = None
-        self._ended: list[tuple[Fired, Closed]] = []
+def _since(timeline: Timeline) -> dict[int, Fired]:
+    """Connection -> what first made its bytes come in pieces: a fault of its own, or one of all that are open."""
+    found: dict[int, Fired] = {}
+    for fired in timeline.events.of(Fired):
+        if fired.action == "resegment" and fired.conn is not None:
+            found.setdefault(fired.conn, fired)
+        elif fired.action == "slicer":
+            for conn in _sliced(timeline, fired):
+                found.setdefault(conn, fired)
+    return found
 
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        if event.action == "slicer":
-            self._sliced = event
-            for conn in self.tracker.opened.keys() - self.tracker.closed.keys():
-                self._since.setdefault(conn, event)
-        elif event.action in TAGS:
-            # Faults of bytes, processes and packets may end every connection.
-            self.leaving = True
-        elif event.conn is None:
-            return
-        elif event.action == "resegment":
-            self._since.setdefault(event.conn, event)
-        else:
-            self.reasons_to_leave.add(event.conn)
 
-    @on(Opened)
-    def connection_opened(self, event: Opened) -> None:
-        if self._sliced is not None:
-            self._since[event.conn] = self._sliced
+def _sliced(timeline: Timeline, fired: Fired) -> Iterator[int]:
+    healed = (one.seq for one in timeline.events.of(Healed) if one.fault == fired.fault and one.seq > fired.seq)
+    until = next(healed, None)
+    for conn, connection in timeline.connections.items():
+        opened, closed = connection.opened, connection.closed
+        is_over = closed is not None and closed.seq < fired.seq
+        if opened is not None and not is_over and (until is None or opened.seq < until):
+            yield conn
 
-    @on(Healed)
-    def healed(self, event: Healed) -> None:
-        if self._sliced is not None and self._sliced.fault == event.fault:
-            self._sliced = None
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        if event.conn not in self._since or not to_client(event) or event.intact is False or not event.members:
-            return
-        session = self.tracker.consumer_of(event)
-        # Whether a last chunk completes its message is judged by the chunking checks.
-        if session is not None and (event.meta is None or event.meta.chunk_id is None):
-            self.handover.offer(session, event)
+def _messages(timeline: Timeline, since: dict[int, Fired]) -> Iterator[Frame]:
+    """Whether a last chunk completes its message is judged by the chunking checks."""
+    for frame in timeline.events.frames("MESSAGE") if since else ():
+        is_whole = frame.intact is not False and frame.members and (frame.meta is None or frame.meta.chunk_id is None)
+        came = frame.dir is Direction.TO_CLIENT and frame.to_receiver and frame.conn in since
+        if came and is_whole and since[frame.conn].seq < frame.seq:
+            yield frame
 
-    def handed(self, offer: Offer, event: Received) -> None:
-        member = offer.frame.members[max(offer.index, 0)]
-        if event.payload == member.payload:
-            self.exercise(event)
-        else:
-            self.breach(
-                "message-changed",
-                f"{offer.entry} came in pieces to consumer {event.handle}; expected {member.size} bytes of digest "
-                f"{member.digest:08x}; it received {event.size} bytes of digest {event.digest:08x}",
-                offer.frame,
-                event,
-            )
 
-    def withheld(self, offer: Offer, event: Completion) -> None:
-        if offer.frame.conn not in self.reasons_to_leave:
-            self.suspect(
-                "answer",
-                offer.frame.t_ns,
-                event.t_ns,
+def _is_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> Says:
+    taken, member, came = offer.taken, offer.member, f"{offer.entry} came in pieces to consumer {offer.consumer.handle}"
+    if taken is not None and taken.payload == member.payload:
+        yield Exercised(taken)
+    elif taken is not None:
+        yield breach(
+            "message-changed",
+            f"{came}; expected {member.size} bytes of digest {member.digest:08x}; it received {taken.size} bytes of "
+            f"digest {taken.digest:08x}",
+            *(offer.frame, taken),
+        )
+    for end in offer.missed:
+        if not _is_harmed(timeline, offer.frame.conn, end):
+            timeline.bounds.check_fair("answer", offer.frame.t_ns, end.t_ns, what="whether a message only came late")
+            yield breach(
                 "message-lost",
-                f"{offer.entry} came in pieces to consumer {event.handle} at {ms(offer.frame.t_ns)}; expected it to be "
-                f"received; a receive ended without it at {ms(event.t_ns)}",
-                self._since[offer.frame.conn],
-                offer.frame,
-                event,
+                f"{came} at {ms(offer.frame.t_ns)}; expected it to be received; a receive ended without it at "
+                f"{ms(end.t_ns)}",
+                *(since[offer.frame.conn], offer.frame, end),
             )
 
-    @on(Closed)
-    def connection_closed(self, event: Closed) -> None:
-        fired = self._since.pop(event.conn, None)
-        if fired is not None and self.was_left(event):
-            self._ended.append((fired, event))
 
-    @on(AgentEnded)
-    def process_ended(self, event: AgentEnded) -> None:
-        """It ended its connections, too: why it ended is judged elsewhere."""
-        del event
-        self._ended.clear()
+def _is_harmed(timeline: Timeline, conn: int, before: Event) -> bool:
+    """Something else had happened there that a client may make something of."""
+    fired = (one for one in timeline.events.of(Fired) if one.conn == conn and one.seq < before.seq)
+    reasons = timeline.connection(conn).reasons_but()
+    return any(one.action != "resegment" for one in fired) or any(one.event.seq < before.seq for one in reasons)
 
-    def finish(self) -> None:
-        super().finish()
-        for fired, closed in self._ended:
-            self.breach(
-                "connection-closed",
-                f"from {ms(fired.t_ns)} on the bytes of connection {closed.conn} came in unusual pieces; expected them "
-                f"to be read as usual; the client closed the connection at {ms(closed.t_ns)}",
-                fired,
-                closed,
-            )
+
+def _stays(timeline: Timeline, in_pieces: tuple[int, Fired]) -> Says:
+    """Faults of bytes, processes and packets may end every connection, and a process that ends its own: why it ended is
+    judged elsewhere."""
+    conn, fired = in_pieces
+    left = timeline.connection(conn).left_by_client
+    if left is None or _is_harmed(timeline, conn, left):
+        return
+    outside = (one for one in timeline.events.of(Fired) if one.action in TAGS and one.action != "slicer")
+    ended = (one.seq > left.seq for one in timeline.events.of(AgentEnded))
+    if any(one.seq < left.seq for one in outside) or any(ended) or timeline.left_without_reason(conn) is None:
+        return
+    yield breach(
+        "connection-closed",
+        f"from {ms(fired.t_ns)} on the bytes of connection {conn} came in unusual pieces; expected them to be read as "
+        f"usual; the client closed the connection at {ms(left.t_ns)}",
+        *(fired, left),
+    )

@@ -2,122 +2,104 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.leaving import LEAVING, is_frame
-from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
+from collections.abc import Iterator
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.leaving import LEAVING, ends_reading
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fate, Fired, Opened
 from assay_conformance.model.fault import Direction, Inject
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 
-class MalformedFrameClosesConnection(TimedCheck):
-    """After bytes that are no frame nothing can be read: the client closes the connection and makes a new one.
+def _puts_in_bytes(view: View) -> bool:
+    return any(isinstance(fault.action, Inject) and fault.action.raw for fault in view.case.faults)
+
+
+@check("robustness.malformed-frame-closes-connection", where=_puts_in_bytes)
+def malformed_frame_closes_connection(timeline: Timeline) -> Says:
+    """robustness.malformed-frame-closes-connection: after bytes that are no frame nothing can be read: the client
+    closes the connection and makes a new one.
 
     Where a fault holds frames of that connection, such bytes are held, too. A broker that does not read at once does
-    not notice a close at once either: then it is unknown how long the connection stayed open."""
+    not notice a close at once either: then it is unknown how long the connection stayed open.
+    """
+    first = {fired.conn: fired for fired in reversed(list(_bad_bytes(timeline)))}
+    yield from each(first.values(), _is_closed, timeline)
+    yield from each(first.values(), _is_back, timeline)
 
-    requirement = RequirementId("robustness.malformed-frame-closes-connection")
 
-    def start(self) -> None:
-        self._bad: dict[int, Fired] = {}
-        self._closed: list[tuple[Fired, Closed]] = []
-        self._opened_ns: list[int] = []
-        self._left_ns: int | None = None
-        self._in_use: set[int] = set()
-        """Connections on which a producer or a consumer was registered: without one, no new connection is needed."""
-        self._held: set[int] = set()
-        """Connections with frames that a fault holds at the moment."""
-        self._released_ns: dict[int, int] = {}
+def _bad_bytes(timeline: Timeline) -> Iterator[Fired]:
+    """Faults that put bytes in that are no frame, on their way to the client."""
+    faults = timeline.view.case.faults
+    for fired in timeline.events.of(Fired):
+        action = faults[fired.fault].action if fired.fault < len(faults) else None
+        to_client = isinstance(action, Inject) and action.direction is Direction.TO_CLIENT
+        if fired.conn is not None and to_client and ends_reading(timeline.view, fired):
+            yield fired
 
-    def concerned(self) -> bool:
-        return any(isinstance(fault.action, Inject) and fault.action.raw for fault in self.view.case.faults)
 
-    @on(Invoke, *LEAVING)
-    def leaving(self, event: Invoke) -> None:
-        self._left_ns = event.t_ns if self._left_ns is None else self._left_ns
+def _came_ns(timeline: Timeline, fired: Fired) -> int:
+    moved = (one for one in timeline.moved if one.conn == fired.conn and one.dir is Direction.TO_CLIENT)
+    return max([fired.t_ns, *(one.t_ns for one in moved if one.fate is Fate.RELEASED)])
 
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        faults = self.view.case.faults
-        action = faults[event.fault].action if event.fault < len(faults) else None
-        if event.conn is None or not isinstance(action, Inject) or action.direction is not Direction.TO_CLIENT:
-            return
-        if action.raw and not is_frame(action.raw):
-            self._bad.setdefault(event.conn, event)
 
-    @on(Frame)
-    def held_or_released(self, event: Frame) -> None:
-        if event.dir is not Direction.TO_CLIENT or event.fate not in (Fate.HELD, Fate.RELEASED):
-            return
-        if event.fate is Fate.HELD:
-            self._held.add(event.conn)
-        else:
-            self._held.discard(event.conn)
-            self._released_ns[event.conn] = event.t_ns
+def _is_held(timeline: Timeline, fired: Fired) -> bool:
+    """The last that a fault did to frames there was to hold one."""
+    moved = [one for one in timeline.moved if one.conn == fired.conn and one.dir is Direction.TO_CLIENT]
+    return bool(moved) and moved[-1].fate is Fate.HELD
 
-    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
-    def admitted(self, event: Frame) -> None:
-        if to_client(event):
-            self._in_use.add(event.conn)
 
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def registers(self, event: Frame) -> None:
-        """A client that finds its topic at another broker may use an existing connection to that one."""
-        if from_client(event):
-            self._opened_ns.append(event.t_ns)
+def _end(timeline: Timeline, fired: Fired) -> Closed | None:
+    return timeline.closed(-1 if fired.conn is None else fired.conn)
 
-    @on(Opened)
-    def opened(self, event: Opened) -> None:
-        self._opened_ns.append(event.t_ns)
 
-    @on(Closed)
-    def closed(self, event: Closed) -> None:
-        fired = self._bad.pop(event.conn, None)
-        if fired is None or event.by is not ClosedBy.CLIENT:
-            return
-        if self._is_late(event.conn, fired, event.t_ns):
-            self._kept(event.conn, fired, event)
-        else:
-            self.exercise(event)
-            if event.conn in self._in_use:
-                self._closed.append((fired, event))
+def _until_ns(timeline: Timeline) -> int:
+    """When the application began to end what it has, or the Case ended."""
+    return timeline.bounds.until(*(call for verb in LEAVING for call in timeline.events.invokes(verb)[:1]))
 
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        until_ns = event.t_ns if self._left_ns is None else self._left_ns
-        for conn, fired in self._bad.items():
-            if self._is_late(conn, fired, until_ns):
-                self._kept(conn, fired, event)
-        for fired, closed in self._closed:
-            # A client may have closed the connection before its peer noticed.
-            back = any(opened_ns >= self._came_ns(closed.conn, fired) for opened_ns in self._opened_ns)
-            if not back and late("reconnect", closed.t_ns, until_ns):
-                self.overdue(
-                    "reconnect",
-                    closed.t_ns,
-                    until_ns,
-                    "not-back",
-                    f"the client closed connection {closed.conn} at {ms(closed.t_ns)} after bytes that are no frame "
-                    f"({ms(fired.t_ns)}); expected a new connection; there was none by {ms(until_ns)}",
-                    fired,
-                    closed,
-                )
 
-    def _came_ns(self, conn: int, fired: Fired) -> int:
-        return max(fired.t_ns, self._released_ns.get(conn, 0))
+def _is_kept(timeline: Timeline, fired: Fired, seen_ns: int) -> bool:
+    if _is_held(timeline, fired) or not timeline.view.is_read_at_once():
+        return False
+    return timeline.bounds.is_missing("answer", _came_ns(timeline, fired), seen_ns, what="the end of a connection")
 
-    def _is_late(self, conn: int, fired: Fired, seen_ns: int) -> bool:
-        waits = conn in self._held or not self.view.is_read_at_once()
-        return not waits and late("answer", self._came_ns(conn, fired), seen_ns)
 
-    def _kept(self, conn: int, fired: Fired, event: Event) -> None:
-        self.overdue(
-            "answer",
-            self._came_ns(conn, fired),
-            event.t_ns,
+def _is_closed(timeline: Timeline, fired: Fired) -> Says:
+    closed, came_ns = _end(timeline, fired), _came_ns(timeline, fired)
+    if closed is not None and closed.by is not ClosedBy.CLIENT:
+        return
+    seen: Event = closed or timeline.ended
+    if _is_kept(timeline, fired, _until_ns(timeline) if closed is None else closed.t_ns):
+        yield breach(
             "kept-open",
-            f"bytes that are no frame came over connection {conn} at {ms(self._came_ns(conn, fired))}; expected the "
-            f"client to close it, since nothing after them can be read; it was still open at {ms(event.t_ns)}",
-            fired,
-            event,
+            f"bytes that are no frame came over connection {fired.conn} at {ms(came_ns)}; expected the client to close "
+            f"it, since nothing after them can be read; it was still open at {ms(seen.t_ns)}",
+            *(fired, seen),
         )
+    elif closed is not None:
+        yield Exercised(closed)
+
+
+def _is_back(timeline: Timeline, fired: Fired) -> Says:
+    """Where a producer or a consumer was registered there: without one, no new connection is needed. A client that
+    finds its topic at another broker may use an existing connection to that one. It may have closed this one before its
+    peer noticed."""
+    closed, came_ns, until_ns = _end(timeline, fired), _came_ns(timeline, fired), _until_ns(timeline)
+    answers = (one for one in timeline.events.frames("PRODUCER_SUCCESS", "SUCCESS") if one.conn == fired.conn)
+    if closed is None or closed.by is not ClosedBy.CLIENT or not any(one.to_receiver for one in answers):
+        return
+    attempts: list[Event] = [*timeline.events.of(Opened), *(one.frame for one in timeline.registered)]
+    if any(one.t_ns >= came_ns for one in attempts) or _is_late(timeline, fired, closed):
+        return
+    if timeline.bounds.is_missing("reconnect", closed.t_ns, until_ns, what="a new connection"):
+        yield breach(
+            "not-back",
+            f"the client closed connection {closed.conn} at {ms(closed.t_ns)} after bytes that are no frame "
+            f"({ms(fired.t_ns)}); expected a new connection; there was none by {ms(until_ns)}",
+            *(fired, closed),
+        )
+
+
+def _is_late(timeline: Timeline, fired: Fired, closed: Closed) -> bool:
+    """It was kept open for too long: that is a finding of its own."""
+    return timeline.bounds.is_past("answer", _came_ns(timeline, fired), closed.t_ns)
