@@ -13,7 +13,7 @@ from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Sides, Stepped
-from assay_conformance.pulsar.checks.topics.finds_added_partitions import FindsAddedPartitions
+from assay_conformance.pulsar.checks.topics.finds_added_partitions import finds_added_partitions
 
 
 def _grown(*found_ms: int) -> Check:
@@ -34,7 +34,7 @@ def _of_growth(story: Script, **topic: Any) -> Check:
     topology = Topology(topics=(Topic(name="t", partitions=1, **topic),))
     case = msgspec.structs.replace(ANY_CASE, steps=(grow,), topology=topology)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"partitions_update_ms"}))
-    return trial(FindsAddedPartitions, story.at(9_000).done(), case, facts)
+    return trial(finds_added_partitions, story.at(9_000).done(), case, facts)
 
 
 @pytest.mark.parametrize("found_ms", [(1_200, 1_250), (900, 1_250), (900, 950)], ids=str)

@@ -9,13 +9,13 @@ from tests.conformance.pulsar._transient import NOWHERE
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Topic, Topology
-from assay_conformance.pulsar.checks.topics.non_persistent_not_stored import NonPersistentNotStored
+from assay_conformance.pulsar.checks.topics.non_persistent_not_stored import non_persistent_not_stored
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False),)))
 
 
 def judged(story: Script) -> tuple[list[str], int]:
-    said = trial(NonPersistentNotStored, story.done(), CASE)
+    said = trial(non_persistent_not_stored, story.done(), CASE)
     return [finding.code for finding in said.findings], said.exercised
 
 

@@ -17,7 +17,7 @@ def precise_dispatcher_flow_control(timeline: Timeline, session: ConsumerSession
     sent is used."""
     permits = entries = fewest = 0
     granted: Frame | None = None
-    for frame in timeline.consumer_sessions.frames(session, "FLOW", "MESSAGE") if session.request.at_broker else ():
+    for frame in timeline.consumer_sessions.frames(session, "FLOW", "MESSAGE"):
         if frame.command == "FLOW":
             if frame.at_broker:
                 permits, granted = permits + (frame.permits or 0), frame

@@ -1,179 +1,126 @@
-"""Added partitions are found by every producer and consumer of the topic within one update interval."""
+"""topics.finds-added-partitions"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, late, to_client
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.case import ConfigValue, Who
-from assay_conformance.model.event import (
-    AgentEnded,
-    Closed,
-    Completion,
-    Ended,
-    Event,
-    Fired,
-    Frame,
-    Invoke,
-    Outcome,
-    Stepped,
-)
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.case import Who
+from assay_conformance.model.event import AgentEnded, Closed, Event, Fired, Frame, Invoke, Outcome, Stepped
 from assay_conformance.model.topic_names import named_topics, partition_name
-from assay_conformance.pulsar.checks.topics._shut_out import ShutOutCheck
+from assay_conformance.pulsar.checks.topics._shut_out import shut_out
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
 
 _KEEPS_BACK = frozenset({"delay", "drop", "hold"})
 """Faults that make a request or its answer late, or keep it back for good."""
 
-_ROLES = {"open_producer": "producer", "open_consumer": "consumer"}
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Opened:
-    """A producer or consumer that was open when partitions were added. It has not registered with `missing` yet."""
+    """The only producer or consumer that was open on a topic when partitions were added to it, and their names."""
 
-    role: str
+    kind: str
+    opening: Invoke
     grown: Stepped
-    due_ns: int
-    missing: dict[str, int] = field(default_factory=dict)
+    added: frozenset[str]
 
 
-class FindsAddedPartitions(TimedCheck, ShutOutCheck):
-    """Every added partition is registered with within one update interval.
+def _opened(timeline: Timeline) -> Iterator[_Opened]:
+    """None where a broker may stop reading because of a publish rate: it reads the request for the partition count
+    late."""
+    for event in timeline.events.of(Stepped) if timeline.view.is_read_at_once() else ():
+        step = timeline.view.case.step(event.step)
+        if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
+            continue
+        topic, partitions = str(step.args["topic"]), int(step.args["partitions"])
+        grown = timeline.view.case.topology.named(topic)
+        before = 0 if grown is None else grown.partitions
+        added = frozenset(partition_name(topic, number) for number in range(before, partitions))
+        for kind in ("producer", "consumer") if before else ():
+            on_it = list(_open_on(timeline, kind, topic, event))
+            if len(on_it) == 1:
+                yield _Opened(kind, on_it[0], event, added)
+
+
+def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[Invoke]:
+    """Open calls whose producer or consumer was open on a topic at an event."""
+    for call in timeline.events.invokes(f"open_{kind}"):
+        end, over = timeline.end_of(call.op), _over(timeline, call)
+        is_open = end is not None and end.outcome is Outcome.OK and end.seq < at.seq
+        names = [timeline.local_name(str(name)) for name in named_topics(call.args)]
+        if is_open and topic in names and (over is None or at.seq < over.seq):
+            yield call
+
+
+def _over(timeline: Timeline, opening: Invoke) -> Event | None:
+    """What ended it: the call that closes it or its client, or the end of the process."""
+    closes = (one for one in timeline.events.invokes("close") if one.seq > opening.seq)
+    died = (one for one in timeline.events.of(AgentEnded) if one.seq > opening.seq)
+    ends: list[Event] = [*died, *(one for one in closes if one.handle in (opening.handle, opening.args.get("client")))]
+    return min(ends, key=lambda event: event.seq, default=None)
+
+
+@check("topics.finds-added-partitions", of=_opened)
+def finds_added_partitions(timeline: Timeline, opened: _Opened) -> Says:
+    """topics.finds-added-partitions: every added partition is registered with within one update interval.
 
     Judged for a topic with one producer or one consumer, so that it is certain which of them registered. Not judged
-    after a lost connection (the client has to reconnect first) or a fault that delays or drops frames.
+    after a lost connection (the client has to reconnect first), a fault that delays or drops frames, or a refusal: then
+    it does not have to try again.
     """
-
-    requirement = RequirementId("topics.finds-added-partitions")
-    skips_plain = True
-
-    def concerned(self) -> bool:
-        """A broker that stops reading because of a publish rate reads the request for the partition count late."""
-        return self.view.is_read_at_once()
-
-    def start(self) -> None:
-        self._open: dict[int, Invoke] = {}
-        self._grown: dict[int, _Opened] = {}
-        self._registering: dict[tuple[int, int], tuple[str, str]] = {}
-        self._registered: set[tuple[str, str]] = set()
-
-    @on(Completion, "open_producer", "open_consumer")
-    def opened(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is not None and event.outcome is Outcome.OK and event.handle is not None:
-            self._open[event.handle] = operation.invoke
-
-    @on(Invoke, "close")
-    def closes(self, event: Invoke) -> None:
-        for handle, opening in list(self._open.items()):
-            if event.handle in (handle, opening.args.get("client")):
-                self._ends(handle, event)
-
-    @on(AgentEnded)
-    def agent_ended(self, event: AgentEnded) -> None:
-        del event
-        self._open.clear()
-        self._grown.clear()
-
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        del event
-        self._grown.clear()
-
-    @on(Fired)
-    def frames_delayed(self, event: Fired) -> None:
-        if event.action in _KEEPS_BACK:
-            self._grown.clear()
-
-    @on(Stepped)
-    def stepped(self, event: Stepped) -> None:
-        step = self.view.case.step(event.step)
-        if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
-            return
-        topic, partitions = str(step.args["topic"]), int(step.args["partitions"])
-        grown = self.view.case.topology.named(topic)
-        before = 0 if grown is None else grown.partitions
-        for role in _ROLES.values():
-            on_it = [handle for handle, opening in self._open.items() if self._uses(opening, role, topic)]
-            if len(on_it) == 1 and before:
-                self._expect(on_it[0], role, event, {partition_name(topic, n): n for n in range(before, partitions)})
-
-    def _expect(self, handle: int, role: str, event: Stepped, missing: dict[str, int]) -> None:
-        own: dict[str, ConfigValue] | None = self._open[handle].args.get("config")
-        interval_ms = self.view.setting(role, "partitions_update_ms", own)
-        if not interval_ms:
-            return
-        # The broker may have finished long before the bench records the end of the step.
-        still = {name: number for name, number in missing.items() if (role, name) not in self._registered}
-        if still:
-            self._grown[handle] = _Opened(role, event, event.t_ns + int(interval_ms) * MS, still)
-        else:
-            self.exercise(event)
-
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def registers(self, event: Frame) -> None:
-        role = "producer" if event.command == "PRODUCER" else "consumer"
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        if event.request_id is not None and event.from_sender:
-            self._registering[event.conn, event.request_id] = (role, topic)
-
-    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
-    def registered(self, event: Frame) -> None:
-        # A frame that a fault holds is seen twice: when it is written, and when it arrives.
-        if not to_client(event):
-            return
-        role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
-        if not role:
-            return
-        self._registered.add((role, topic))
-        for handle, opened in list(self._grown.items()):
-            if opened.role == role and opened.missing.pop(topic, None) is not None and not opened.missing:
-                del self._grown[handle]
-                if late("answer", opened.due_ns, event.t_ns):
-                    self._late(
-                        handle, opened, event, f"it had registered with the last of them only at {ms(event.t_ns)}"
-                    )
-                else:
-                    self.exercise(event)
-
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        """A consumer or producer that is refused does not have to try again."""
-        if not to_client(event):
-            return
-        role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
-        for handle, opened in list(self._grown.items()):
-            if opened.role == role and topic in opened.missing:
-                del self._grown[handle]
-
-    @on(Ended)
-    def case_ended(self, event: Ended) -> None:
-        for handle in list(self._grown):
-            self._ends(handle, event)
-
-    def _ends(self, handle: int, event: Event) -> None:
-        self._open.pop(handle, None)
-        opened = self._grown.pop(handle, None)
-        if opened is not None and not self.shut_out.keys().isdisjoint(opened.missing):
-            return
-        if opened is not None and late("answer", opened.due_ns, event.t_ns):
-            self._late(handle, opened, event, f"it had not registered with all of them by {ms(event.t_ns)}")
-
-    def _late(self, handle: int, opened: _Opened, event: Event, came: str) -> None:
-        self.overdue(
-            "answer",
-            opened.due_ns,
-            event.t_ns,
+    interval_ms = timeline.view.setting(opened.kind, "partitions_update_ms", opened.opening.args.get("config"))
+    grown, registered = opened.grown, _answered(timeline, opened)
+    # The broker may have finished long before the bench records the end of the step.
+    missing = [topic for topic in opened.added if topic not in registered or registered[topic].seq > grown.seq]
+    if not interval_ms:
+        return
+    if not missing:
+        yield Exercised(grown)
+        return
+    found = [registered[topic] for topic in missing if topic in registered]
+    done = max(found, key=lambda answer: answer.seq) if len(found) == len(missing) else None
+    over = _over(timeline, opened.opening) or timeline.ended
+    seen = over if done is None or over.seq < done.seq else done
+    if _is_void(timeline, opened, missing, seen) or (
+        seen is over and _is_shut_out(timeline, missing, registered, over)
+    ):
+        return
+    due_ns = grown.t_ns + int(interval_ms) * MS
+    if timeline.bounds.is_missing("answer", due_ns, seen.t_ns, what="a registration"):
+        came = f"it had registered with the last of them only at {ms(seen.t_ns)}"
+        never = f"it had not registered with all of them by {ms(seen.t_ns)}"
+        yield breach(
             "not-found",
-            f"partitions were added to the topic of {opened.role} {handle} at {ms(opened.grown.t_ns)}; expected it to "
-            f"register with all of them by {ms(opened.due_ns)}, one update interval later; {came}",
-            opened.grown,
-            event,
+            f"partitions were added to the topic of {opened.kind} {opened.opening.handle} at {ms(grown.t_ns)}; "
+            f"expected it to register with all of them by {ms(due_ns)}, one update interval later; "
+            f"{came if seen is done else never}",
+            *(grown, seen),
         )
+    elif seen is done:
+        yield Exercised(seen)
 
-    def _uses(self, opening: Invoke, role: str, topic: str) -> bool:
-        names = named_topics(opening.args)
-        return _ROLES.get(opening.verb) == role and topic in [self.tracker.local_topic(str(name)) for name in names]
+
+def _answered(timeline: Timeline, opened: _Opened) -> dict[str, Frame]:
+    """Added partition -> the first answer to a registration of this kind that lets somebody in."""
+    return {topic: answer for topic, answer in _answers(timeline, opened) if answer.command != "ERROR"}
+
+
+def _answers(timeline: Timeline, opened: _Opened) -> list[tuple[str, Frame]]:
+    """The latest first."""
+    asked = (one for one in timeline.registered if one.kind == opened.kind and one.session.topic in opened.added)
+    answers = [(one.session.topic, answer) for one in asked for answer in timeline.answers_to(one.frame)[:1]]
+    return sorted(answers, key=lambda one: -one[1].seq)
+
+
+def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Event) -> bool:
+    """Something happened until then after which it need not register in time, or at all."""
+    grown = opened.grown
+    keeping = (one for one in timeline.events.of(Fired) if one.action in _KEEPS_BACK)
+    refusals = (one for topic, one in _answers(timeline, opened) if one.command == "ERROR" and topic in missing)
+    void: list[Event] = [*timeline.events.of(Closed), *timeline.events.of(AgentEnded), *keeping, *refusals]
+    return any(grown.seq < one.seq <= seen.seq for one in void)
+
+
+def _is_shut_out(timeline: Timeline, missing: list[str], registered: dict[str, Frame], over: Event) -> bool:
+    left = [topic for topic in missing if topic not in registered or registered[topic].seq > over.seq]
+    return not shut_out(timeline, over).keys().isdisjoint(left)

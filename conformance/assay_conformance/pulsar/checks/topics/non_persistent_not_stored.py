@@ -1,102 +1,100 @@
-"""Non-persistent topics: a message reaches the consumers that are connected at the time, and no other."""
+"""topics.non-persistent-not-stored"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.checks.base import View
 from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, ReadBack, Stored
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, check, each, ms
 
 
-@dataclass(slots=True)
-class _Sent:
-    """SENDs of the same bytes to one topic: the last one, their number, and the deliveries per subscription."""
+class _Delivered(NamedTuple):
+    """A MESSAGE as its broker wrote it, the SUBSCRIBE of its consumer as that came, the last SEND of its bytes before,
+    and whether that many SENDs had been delivered to its subscription already."""
 
-    last: Frame
-    count: int
-    delivered: dict[str, int]
+    frame: Frame
+    session: ConsumerSession
+    subscribed: Frame
+    send: Frame
+    is_repeated: bool
 
 
-class NonPersistentNotStored(Check):
-    """A consumer may get a SEND only if its SUBSCRIBE reached the broker first, and each SEND allows one delivery per
-    subscription."""
+def _not_stored(view: View) -> set[str]:
+    return {topic.name for topic in view.case.topology.topics if not topic.persistent}
 
-    requirement = RequirementId("topics.non-persistent-not-stored")
 
-    def start(self) -> None:
-        self._topics = {topic.name for topic in self.view.case.topology.topics if not topic.persistent}
-        self._sent: dict[tuple[str, int], _Sent] = {}
-        self._receipted: set[str] = set()
-        self._subscribed_seq: dict[tuple[int, int], int] = {}
+@check("topics.non-persistent-not-stored", where=lambda view: bool(_not_stored(view)))
+def non_persistent_not_stored(timeline: Timeline) -> Says:
+    """topics.non-persistent-not-stored: a message reaches the consumers that are connected at the time, and no other:
+    nothing is stored, a consumer gets a SEND only if its SUBSCRIBE reached the broker first, and each SEND allows one
+    delivery per subscription."""
+    topics = _not_stored(timeline.view)
+    yield from _is_empty(timeline, topics)
+    yield from _late_subscribers(timeline, topics)
+    yield from each(_delivered(timeline, topics), _is_at_once)
 
-    def concerned(self) -> bool:
-        return bool(self._topics)
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if not event.to_receiver or session is None or event.unit is None or not self._is_judged(session.topic):
-            return
-        sent = self._sent.setdefault((session.topic, event.unit), _Sent(event, 0, {}))
-        sent.last = event
-        sent.count += 1
+def _is_empty(timeline: Timeline, topics: set[str]) -> Says:
+    for entry in timeline.events.of(Stored):
+        if base_topic(entry.topic) in topics:
+            text = f"an entry of the non-persistent topic {entry.topic} was stored at {ms(entry.t_ns)}; expected none"
+            yield breach("stored", text, entry)
+    for read in timeline.events.of(ReadBack):
+        if base_topic(read.topic) in topics and read.entries:
+            text = f"the non-persistent topic {read.topic} holds {len(read.entries)} stored entries; expected none"
+            yield breach("stored", text, read)
 
-    @on(Frame, "SEND_RECEIPT")
-    def receipt(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if event.from_sender and session is not None and self._is_judged(session.topic):
-            self._receipted.add(session.topic)
 
-    @on(Frame, "SUBSCRIBE")
-    def subscribe(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if not event.to_receiver or session is None or not self._is_judged(session.topic):
-            return
-        self._subscribed_seq[event.conn, event.consumer_id or 0] = event.seq
-        if session.topic in self._receipted:
-            self.exercise(event)
+def _late_subscribers(timeline: Timeline, topics: set[str]) -> Says:
+    """Those that came when a message of their topic had been receipted."""
+    receipted: dict[str, int] = {}
+    for receipt in timeline.events.frames("SEND_RECEIPT"):
+        producer = timeline.session_of(receipt) if receipt.from_sender else None
+        if producer is not None and base_topic(producer.topic) in topics:
+            receipted.setdefault(producer.topic, receipt.seq)
+    for frame in timeline.events.frames("SUBSCRIBE"):
+        session = timeline.consumer_sessions.of(frame) if frame.to_receiver else None
+        if session is not None and receipted.get(session.topic, frame.seq) < frame.seq:
+            yield Exercised(frame)
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        since = self._subscribed_seq.get((event.conn, event.consumer_id or 0))
-        if since is None or session is None or event.unit is None:
-            return
-        if not event.from_sender or event.fate in FORGED_OR_DOUBLED:
-            return
-        sent = self._sent.get((session.topic, event.unit))
-        if sent is None:
-            return
-        count = sent.delivered[session.subscription] = sent.delivered.get(session.subscription, 0) + 1
-        if sent.last.seq < since:
-            self._breach("kept", session, sent, event, "before that consumer subscribed; expected it to be dropped")
-        elif count > sent.count:
-            text = "and had been delivered to that subscription before; expected one delivery for each SEND"
-            self._breach("delivered-again", session, sent, event, text)
 
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if self._is_judged(event.topic):
-            text = f"an entry of the non-persistent topic {event.topic} was stored at {ms(event.t_ns)}; expected none"
-            self.breach("stored", text, event)
+def _delivered(timeline: Timeline, topics: set[str]) -> Iterator[_Delivered]:
+    sent: dict[tuple[str, int], list[Frame]] = {}
+    delivered: Counter[tuple[str, str, int]] = Counter()
+    subscribed: dict[tuple[int, int | None], Frame] = {}
+    for frame in timeline.events.frames("SUBSCRIBE", "SEND", "MESSAGE"):
+        if frame.command == "SUBSCRIBE" and frame.to_receiver:
+            subscribed[frame.conn, frame.consumer_id] = frame
+        if frame.unit is None:
+            continue
+        if frame.command == "SEND":
+            producer = timeline.session_of(frame) if frame.to_receiver else None
+            if producer is not None and base_topic(producer.topic) in topics:
+                sent.setdefault((producer.topic, frame.unit), []).append(frame)
+            continue
+        session = timeline.consumer_sessions.of(frame)
+        is_own = frame.from_sender and frame.fate not in FORGED_OR_DOUBLED
+        sends = () if session is None or not is_own else sent.get((session.topic, frame.unit), ())
+        came = subscribed.get((frame.conn, frame.consumer_id))
+        if session is not None and came is not None and sends:
+            place = (session.topic, session.subscription, frame.unit)
+            delivered[place] += 1
+            yield _Delivered(frame, session, came, sends[-1], is_repeated=delivered[place] > len(sends))
 
-    @on(ReadBack)
-    def read_back(self, event: ReadBack) -> None:
-        if self._is_judged(event.topic) and event.entries:
-            text = f"the non-persistent topic {event.topic} holds {len(event.entries)} stored entries; expected none"
-            self.breach("stored", text, event)
 
-    def _is_judged(self, topic: str) -> bool:
-        return base_topic(topic) in self._topics
-
-    def _breach(self, code: str, session: ConsumerSession, sent: _Sent, event: Frame, when: str) -> None:
-        self.breach(
-            code,
-            f"subscription {session.subscription} of the non-persistent topic {session.topic} was sent a message at "
-            f"{ms(event.t_ns)} that had reached the broker at {ms(sent.last.t_ns)}, {when}",
-            sent.last,
-            event,
-        )
+def _is_at_once(delivered: _Delivered) -> Says:
+    frame, session, subscribed, send, is_repeated = delivered
+    came = (
+        f"subscription {session.subscription} of the non-persistent topic {session.topic} was sent a message at "
+        f"{ms(frame.t_ns)} that had reached the broker at {ms(send.t_ns)}"
+    )
+    if send.seq < subscribed.seq:
+        when = "before that consumer subscribed; expected it to be dropped"
+        yield breach("kept", f"{came}, {when}", *(send, frame))
+    elif is_repeated:
+        when = "and had been delivered to that subscription before; expected one delivery for each SEND"
+        yield breach("delivered-again", f"{came}, {when}", *(send, frame))
