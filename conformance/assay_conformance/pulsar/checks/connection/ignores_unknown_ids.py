@@ -14,11 +14,11 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 def ignores_unknown_ids(timeline: Timeline) -> Says:
     """connection.ignores-unknown-ids: an answer to no request, or a command about a producer or consumer that does not
     exist, has no effect."""
-    strangers = list(_strangers(timeline)) if put_in(timeline) else []
-    yield from are_ignored(timeline, strangers, "with an id that the client has never used")
+    unknown = list(_of_unknown_ids(timeline)) if put_in(timeline) else []
+    yield from are_ignored(timeline, unknown, "with an id that the client has never used")
 
 
-def _strangers(timeline: Timeline) -> Iterator[Frame]:
+def _of_unknown_ids(timeline: Timeline) -> Iterator[Frame]:
     """Made-up frames none of whose ids the client had used on that connection."""
     known: set[tuple[int, str, int]] = set()
     for frame in timeline.events.frames():

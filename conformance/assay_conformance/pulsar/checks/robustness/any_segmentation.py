@@ -66,7 +66,7 @@ def _is_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> S
             *(offer.frame, taken),
         )
     for end in offer.missed:
-        if not _is_harmed(timeline, offer.frame.conn, end):
+        if not _is_disturbed(timeline, offer.frame.conn, end):
             timeline.bounds.check_fair("answer", offer.frame.t_ns, end.t_ns, what="whether a message only came late")
             yield breach(
                 "message-lost",
@@ -76,7 +76,7 @@ def _is_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> S
             )
 
 
-def _is_harmed(timeline: Timeline, conn: int, before: Event) -> bool:
+def _is_disturbed(timeline: Timeline, conn: int, before: Event) -> bool:
     """Something else had happened there that a client may make something of."""
     fired = (one for one in timeline.events.of(Fired) if one.conn == conn and one.seq < before.seq)
     reasons = timeline.connection(conn).reasons_but()
@@ -88,7 +88,7 @@ def _stays(timeline: Timeline, in_pieces: tuple[int, Fired]) -> Says:
     judged elsewhere."""
     conn, fired = in_pieces
     left = timeline.connection(conn).left_by_client
-    if left is None or _is_harmed(timeline, conn, left):
+    if left is None or _is_disturbed(timeline, conn, left):
         return
     outside = (one for one in timeline.events.of(Fired) if one.action in TAGS and one.action != "slicer")
     ended = (one.seq > left.seq for one in timeline.events.of(AgentEnded))

@@ -12,7 +12,7 @@ Place = tuple[int, int]
 """Connection and producer id."""
 
 
-def _strays(timeline: Timeline) -> Iterator[Frame]:
+def _of_unregistered(timeline: Timeline) -> Iterator[Frame]:
     """SENDs that reached the broker where their producer was never registered, or was closed or refused before."""
     registered: set[Place] = set()
     requests: dict[tuple[int, int], Place] = {}
@@ -34,13 +34,13 @@ def _strays(timeline: Timeline) -> Iterator[Frame]:
 def send_without_producer_not_stored(timeline: Timeline) -> Says:
     """robustness.send-without-producer-not-stored: a SEND for a producer that is not registered on its connection is
     not stored. A registered producer may have sent the same bytes: as many entries are its own."""
-    strays = list(_strays(timeline))
-    yield from (Exercised(stray) for stray in strays)
-    by_unit, ours = {stray.unit: stray for stray in strays}, {stray.seq for stray in strays}
-    sends = timeline.events.frames("SEND") if strays else ()
+    unregistered = list(_of_unregistered(timeline))
+    yield from (Exercised(send) for send in unregistered)
+    by_unit, ours = {send.unit: send for send in unregistered}, {send.seq for send in unregistered}
+    sends = timeline.events.frames("SEND") if unregistered else ()
     regular = Counter(one.unit for one in sends if one.to_receiver and one.seq not in ours)
     stored: dict[int | None, list[Stored]] = defaultdict(list)
-    for entry in timeline.events.of(Stored) if strays else ():
+    for entry in timeline.events.of(Stored) if unregistered else ():
         stored[entry.unit].append(entry)
     yield from each(by_unit.values(), _is_not_stored, stored, regular)
 
