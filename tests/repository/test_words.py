@@ -24,7 +24,6 @@ STILL = frozenset(
         "_harmed",
         "_is_told_by_a_torn_chunk",
         "_kind_told",
-        "_receipted_by_nobody",
         "_sent_anew",
         "_told",
         "_told_apart",
@@ -40,9 +39,7 @@ STILL = frozenset(
         "occasions",
         "stray",
         "tell",
-        "tell_each",
         "telling",
-        "told",
         "told_at",
         "unnamed_told",
     }

@@ -50,11 +50,11 @@ class View:
     facts: ClientFacts
     tracker: Tracker
     _producers: dict[tuple[int, str], tuple[Invoke | None, ConfigValue | None]] = field(default_factory=dict)
-    """(handle, key) -> the value in force, and the opening that it was told with."""
+    """(handle, key) -> the value in force, and the opening that set it."""
 
     def setting(self, part: str, key: str, own: Mapping[str, ConfigValue] | None = None) -> ConfigValue | None:
-        """A configuration value as it was in force in this Case. What the client does not let us set was never told to
-        it, whatever a Case says."""
+        """Return a configuration value as it was in force in this Case. A value that the client has no option for was
+        not set, whatever a Case says."""
         return self.facts.in_force(self.case.config, part, key, own)
 
     def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
@@ -81,7 +81,7 @@ class View:
 
     @property
     def spares_brokers(self) -> bool:
-        """Whether whatever goes wrong goes wrong on the way, frame by frame: what a broker is told of it, and does
+        """Whether whatever goes wrong goes wrong on the way, frame by frame: what a broker receives of it, and does
         then, the wire shows on its side."""
         return all(
             isinstance(one, LinkAction)
@@ -91,8 +91,8 @@ class View:
 
     def is_read_at_once(self, topic: str | None = None) -> bool:
         """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate, or a
-        small number of sends that may wait to be stored, stops them now and then, and what is behind it on its
-        connection may only be seen late."""
+        small number of sends that may wait to be stored, stops them now and then, and later frames on its connection
+        may only be seen late."""
         settings = self.case.topology.settings
         few = settings.max_pending_sends < BrokerSettings().max_pending_sends or settings.max_pending_mb
         if few or settings.publish_rate.is_set:
@@ -124,7 +124,7 @@ class Said:
         self.crashed: Exception | None = None
 
     def add(self, other: Said) -> None:
-        """What concerns everybody is found in every part, and told once."""
+        """Add another part's result. What concerns all is found in every part, and reported once."""
         self.not_judged.update(other.not_judged)
         if not (other.exercised or other.findings or other.examples or other.undecided_because or other.crashed):
             return
@@ -207,21 +207,21 @@ def listening(checks: Iterable[Check], hook: Callable[..., None]) -> list[Callab
     return [getattr(check, name) for check in checks if getattr(type(check), name) is not hook]
 
 
-def tell(hooks: Iterable[Callable[..., None]], *told: object) -> None:
+def call_hooks(hooks: Iterable[Callable[..., None]], *given: object) -> None:
     """Call these methods of checks."""
     for hook in hooks:
         try:
-            hook(*told)
+            hook(*given)
         except Exception as error:
             blame(hook, error)
 
 
-def tell_each(hooks: Iterable[Callable[[Any], None]], told: Iterable[object]) -> None:
+def call_hooks_each(hooks: Iterable[Callable[[Any], None]], given: Iterable[object]) -> None:
     """Call these methods of checks, each with one after the other."""
-    told = tuple(told)
+    given = tuple(given)
     for hook in hooks:
         try:
-            for each in told:
+            for each in given:
                 hook(each)
         except Exception as error:
             blame(hook, error)

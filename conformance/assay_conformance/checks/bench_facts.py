@@ -42,7 +42,7 @@ class BenchFacts:
     @on(Stored)
     def entry_stored(self, event: Stored) -> None:
         if event.described is None and not self.unread:
-            self.unread = f"{event.undecoded}: nobody can say which messages it holds"
+            self.unread = f"{event.undecoded}: which messages it holds is unknown"
 
     def unfired(self, case: Case) -> list[int]:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]

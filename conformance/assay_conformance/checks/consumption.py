@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_conformance.checks.base import Check, View, listening, on, tell, tell_each
+from assay_conformance.checks.base import Check, View, call_hooks, call_hooks_each, listening, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
@@ -166,7 +166,7 @@ def late(tolerance: str, due_ns: int, seen_ns: int) -> bool:
 class ConsumerCheck(TimedCheck):
     """A check about consumers: tells calls from operations, and when a session, or a consumer's life, is over.
 
-    `over`: nothing more can be expected on that session; its connection is gone, or the consumer on it is, or a seek
+    `over`: nothing more can be expected on that session; its connection has ended, or the consumer on it has, or a seek
     moved it elsewhere.
     `closing`: the application ended the consumer; the client may stop its timers from here on.
 
@@ -174,10 +174,10 @@ class ConsumerCheck(TimedCheck):
     """
 
     def called(self, call: Call) -> None:
-        """An ack or nack completed well: the client had been told by then."""
+        """An ack or nack completed well: the client had been called by then."""
 
     def asked(self, call: Call) -> None:
-        """An ack or nack left for the agent, and was not refused: the client had not been told before.
+        """An ack or nack left for the agent, and was not refused: the client had not been called before.
 
         A call of several messages that failed may have been taken for some of them, and is asked, too.
         """
@@ -195,7 +195,7 @@ class ConsumerCheck(TimedCheck):
 
 
 class ConsumerLife:
-    """Finds out once what every ConsumerCheck is told, and tells those that listen."""
+    """Derives the events of a ConsumerCheck once, and calls those that handle them."""
 
     def __init__(self, tracker: Tracker, checks: Iterable[Check]) -> None:
         self._tracker = tracker
@@ -213,45 +213,45 @@ class ConsumerLife:
     def call_invoked(self, event: Invoke) -> None:
         calls = self._tracker.calls.get(event.op, ())
         if len(calls) > 1 or self._tracker.foresight.outcomes.get(event.op) not in REFUSED:
-            tell_each(self._asked, calls)
+            call_hooks_each(self._asked, calls)
 
     @on(Invoke, "close")
     def close_invoked(self, event: Invoke) -> None:
         for consumer in self._tracker.opened_consumers.values():
             if consumer.closing is event:
-                tell(self._closing, consumer, event)
+                call_hooks(self._closing, consumer, event)
 
     @on(Completion, "ack", "nack")
     def call_completed(self, event: Completion) -> None:
         if event.outcome is Outcome.OK:
             operation = self._tracker.operations.get(event.op)
             if operation is not None and operation.completion is event:
-                tell_each(self._called, self._tracker.calls.get(event.op, ()))
+                call_hooks_each(self._called, self._tracker.calls.get(event.op, ()))
 
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
         for session in self._tracker.consumers.values():
             if session.ended is event:
-                tell(self._over, session, event)
+                call_hooks(self._over, session, event)
 
     @on(Frame, "CLOSE_CONSUMER", "UNSUBSCRIBE")
     def consumer_closed(self, event: Frame) -> None:
         session = self._tracker.consumer_of(event)
         if session is not None and session.ended is event:
-            tell(self._over, session, event)
+            call_hooks(self._over, session, event)
 
     @on(Frame, "SEEK")
     def sought(self, event: Frame) -> None:
         session = self._tracker.consumer_of(event)
         if session is not None:
-            tell(self._over, session, event)
+            call_hooks(self._over, session, event)
 
     @on(AgentEnded)
     @on(Ended)
     def all_over(self, event: AgentEnded | Ended) -> None:
         for session in self._tracker.consumers.values():
             if session.ended is None:
-                tell(self._over, session, event)
+                call_hooks(self._over, session, event)
 
 
 def plain_acks(event: Frame) -> bool:
@@ -275,7 +275,7 @@ def to_client(event: Frame) -> bool:
 
 def of_earlier_epoch(message: Frame, request: Frame) -> bool:
     """Whether a MESSAGE was sent before this request for everything was heard (PIP-84): a client drops it. Where one of
-    them tells no epoch, nobody knows."""
+    them names no epoch, is unknown."""
     came, asked = message.fields.get("consumer_epoch"), request.fields.get("consumer_epoch")
     return came is not None and asked is not None and int(came) < int(asked)
 

@@ -82,7 +82,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
         if session is None or session.consumer is None or not to_client(event):
             return
         if session.ready is None:
-            return  # Held back from an earlier session: nobody is there yet who could take it.
+            return  # Held back from an earlier session: no consumer is attached yet that could take it.
         entry = entry_on(session, event.ids[0])
         permits = self._permits.setdefault(session.request.seq, _Permits())
         # How many messages a damaged entry holds, its own metadata says: a client that returns one permit is right.

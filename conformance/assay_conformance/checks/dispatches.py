@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import Check, View, listening, on, tell
+from assay_conformance.checks.base import Check, View, call_hooks, listening, on
 from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Tracker
@@ -39,8 +39,8 @@ def name_of(position: Position) -> str:
 @dataclass(slots=True, eq=False)
 class Member:
     """A consumer the broker let in. `out`: what it was sent and has not acknowledged or asked for again. `able_ns`:
-    since when it has permits, if it has any. `left`: what told the broker that it is gone, which in a black hole is
-    later than the end that its client sees."""
+    since when it has permits, if it has any. `left`: the event by which the broker knew that it left, which in a black
+    hole is later than the end that its client sees."""
 
     session: ConsumerSession
     joined: Frame
@@ -72,7 +72,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """One subscription on one topic. `unacked`: every entry sent to anybody and acknowledged by nobody."""
+    """One subscription on one topic. `unacked`: every entry that was sent and not acknowledged."""
 
     topic: str
     name: str
@@ -113,8 +113,8 @@ def shrinking_topics(case: Case) -> frozenset[object]:
 
 
 class DispatchLedger(Check):
-    """A check of what a broker does for its groups. They are kept, and it is told of them, by the attempt's
-    `GroupLife`, ahead of its own handlers."""
+    """A check of what a broker does for its groups. The attempt's `GroupLife` keeps them, and calls the check about
+    them, ahead of its own handlers."""
 
     kept: Groups
 
@@ -133,7 +133,7 @@ class DispatchLedger(Check):
 
     def orphan(self, group: Group) -> Position | None:
         """The first chunk that lacks its acknowledgement when the first one of its message has it, or is not stored
-        ahead of it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
+        ahead of it. A Shared subscription does not send it, and reads nothing after it (SharedConsumerAssignor)."""
         stored_first, begun = set[str | None](), set[str | None]()
         for stored in self.tracker.stored.get(group.topic, ()):
             position, meta = stored.id.position, stored.described
@@ -226,11 +226,11 @@ class GroupLife:
         if event.command != "ERROR":
             member = Member(session, event)
             group.members.append(member)
-            tell(self._joined, group, member)
+            call_hooks(self._joined, group, member)
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
-        """One that crosses the broker's CLOSE_CONSUMER comes to nobody."""
+        """Count the permits. A FLOW that crosses the broker's CLOSE_CONSUMER has no effect."""
         member = self.member(event)[1]
         if event.at_broker and member is not None and member.lives:
             if member.permits <= 0:
@@ -244,7 +244,7 @@ class GroupLife:
             return
         position = event.ids[0].position
         if self._sent:
-            tell(self._sent, group, member, event, position)
+            call_hooks(self._sent, group, member, event, position)
         member.served = True
         member.out[position] = event
         member.permits -= event.messages
@@ -253,9 +253,9 @@ class GroupLife:
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
-        """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
-        cumulative one that names several entries, or comes from one of several consumers. Whether one settles anything
-        that comes ahead of the answer to its consumer's SUBSCRIBE, nobody can say."""
+        """Settle entries. An ACK that crosses the broker's CLOSE_CONSUMER names a closed consumer, and settles nothing;
+        as does a cumulative one that names several entries, or comes from one of several consumers. Whether one settles
+        anything that comes ahead of the answer to its consumer's SUBSCRIBE, is unknown."""
         group, member = self.member(event)
         if not event.at_broker or group is None:
             return
@@ -270,7 +270,7 @@ class GroupLife:
                 out = {} if member is None else member.out
                 for position in [known for known in {**group.unacked, **out} if known < id.position]:
                     self._settle(group, position, event, whole=lives)
-            # One that crosses the broker's CLOSE_CONSUMER comes to nobody.
+            # One that crosses the broker's CLOSE_CONSUMER has no effect.
             whole = lives and not (number < len(sets) and sets[number])
             self._settle(group, id.position, event, whole=whole)
 

@@ -2,14 +2,14 @@
 
 Checks see events in order, and some things would come too late for them: load samples, which speak of the window before
 them, and receipts of faults outside the frames, which stood by then; how a call ended that was only just made, since a
-client that refused it was told nothing; whether an application chooses sequence ids itself; what a producer was called,
+refused call never reached the client; whether an application chooses sequence ids itself; what a producer was called,
 which its opening's completion says; and whose a producer session is.
 
 A session is a PRODUCER frame and what follows it. It belongs to the producer whose payloads it carries. One that
 carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
 yet, on that topic and under that name; where two can have, to the one whose other sessions have that name, if a broker
-made it up. Else, as when one is closed and another opened under its name at the same moment, the session is nobody's,
-and what either of them did not do cannot be told. The name of a session that was lost before an opening ended is
+made it up. Else, as when one is closed and another opened under its name at the same moment, the session belongs to
+neither, and what either of them did not do is unknown. The name of a session that was lost before an opening ended is
 perhaps none that its client ever read: that opening may have gone by another one.
 """
 
@@ -70,7 +70,7 @@ class Foresight:
     owners: dict[int, int] = field(default_factory=dict)
     """Number (`seq`) of a PRODUCER -> handle of the producer it is for, where that is certain."""
     unsure: set[int] = field(default_factory=set)
-    """Producer handles that may have written a session which is nobody's: not all they sent and were told is known."""
+    """Producer handles that may have written a session of unknown owner: not all they sent and received is known."""
     explicit: set[int] = field(default_factory=set)
     """Producer handles whose application chose a sequence id: those may come twice, and in any order."""
     clients: dict[int, Invoke] = field(default_factory=dict)
@@ -121,11 +121,11 @@ class Foresight:
         ]
 
     def _lost_while_opening(self, session: _Session, handle: int) -> bool:
-        """It asked for no name, and whether it was read which one it was given, nobody knows."""
+        """Return whether it asked for no name, and it is unknown whether the client read the one it was given."""
         return session.is_unnamed and session.lost is not None and session.lost < self._opened.get(handle, 0)
 
     def may_be_called(self, handle: int, name: str, topic: str) -> bool:
-        """Whether this name can be that producer's on `topic`: it is, or nobody said what it is called there.
+        """Whether this name can be that producer's on `topic`: it is, or its name there is unknown.
 
         A broker gives each partition's producer a name of its own, and a client tells one of them.
         """

@@ -37,7 +37,8 @@ class Offer:
 
     @property
     def is_unsure(self) -> bool:
-        """Since it came, another consumer may have written a SUBSCRIBE of this topic: deliveries are nobody's."""
+        """Since it came, another consumer may have written a SUBSCRIBE of this topic: deliveries have no known
+        consumer."""
         consumer = self.session.consumer
         return consumer is None or self.session.topic in consumer.unsure
 
@@ -62,9 +63,9 @@ class Handover:
         self._burying: dict[int, bool] = {}
         """Consumer handle -> whether it does."""
         self._limits: dict[int, int] = {}
-        """Connection -> the largest message, as its broker told."""
+        """Connection -> the largest message, as its broker named it."""
 
-    def told(self, connected: Frame) -> None:
+    def connected(self, connected: Frame) -> None:
         """A CONNECTED as it arrived."""
         limit = connected.fields.get("max_message_size")
         if connected.to_receiver and limit:
@@ -72,7 +73,7 @@ class Handover:
 
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
-        # A non-persistent topic numbers its entries anew whenever it is loaded: an id says nothing there.
+        # A non-persistent topic numbers its entries from the start whenever it is loaded: an id says nothing there.
         if session.consumer is None or base_topic(session.topic) in self._transient or session.is_left_over(frame):
             return
         entry = entry_on(session, frame.ids[0])
@@ -82,7 +83,7 @@ class Handover:
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:
-            # Larger than its broker takes, as the client was told: it may not believe that.
+            # Larger than the max_message_size that its broker named: the client may doubt it.
             return
         for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
             compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
@@ -149,7 +150,7 @@ def _size_of(frame: Frame) -> int:
 
 
 class HandoverCheck(TimedCheck):
-    """Offers messages, and is told what became of them; one that is withheld is a breach."""
+    """A check of what became of each offered message; one that is withheld is a breach."""
 
     def start(self) -> None:
         self.handover = Handover(self.view)
@@ -176,7 +177,7 @@ class HandoverCheck(TimedCheck):
 
     @on(Frame, "CONNECTED")
     def _connected(self, event: Frame) -> None:
-        self.handover.told(event)
+        self.handover.connected(event)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def _everything_again(self, event: Frame) -> None:

@@ -132,7 +132,7 @@ class HoldingsCheck(Check):
             return not holding.torn and not holding.unclaimed
         forged = self.tracker.lines.forged_receipts
         if kind is not Kind.LOST:
-            # A made-up error may have told the client that what is stored is not.
+            # By a made-up error the client may take what is stored for not stored.
             return kind is not Kind.PHANTOM or send is None or not forged
         found = send is not None and (send.invoke.digest, send.invoke.size) in holding.unclaimed
         return holding.topic.name in self._read_back and not forged and not holding.torn and not found

@@ -73,9 +73,9 @@ def judge_parts(
     found: dict[RequirementId, Said] = {check.requirement: Said() for check in applicable}
     unread = ""
     for events in parts:
-        told, attempt_end = judge_part(events, case, facts, applicable)
+        results, attempt_end = judge_part(events, case, facts, applicable)
         attempt_end.unread = unread = unread or attempt_end.unread
-        for requirement, said in told.items():
+        for requirement, said in results.items():
             found[requirement].add(said)
     if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence

@@ -67,8 +67,8 @@ class LeavingCheck(Check):
         return True
 
     def came_beside(self, frame: Frame, fate: Fate) -> None:
-        """A frame that the check is not about; where its fate is that of those it is about, nobody knows over which of
-        them a connection was left."""
+        """A frame that the check is not about; where its fate is that of those it is about, it is unknown which of them
+        a connection was left for."""
         if frame.fate is fate:
             self.reasons_to_leave.add(frame.conn)
 
@@ -80,7 +80,7 @@ class LeavingCheck(Check):
     @on(Fired)
     def _harmed(self, event: Fired) -> None:
         """Frames that are lost or late make receipts come ahead of their turn, and behind bytes that are no frame
-        nothing can be read. One that is spoilt, comes in pieces, or that nobody asked for, is no reason."""
+        nothing can be read. One that is spoilt, comes in pieces, or that answers no request, is no reason."""
         harmless = event.action in BORNE or (event.action == "inject" and not ends_reading(self.view, event))
         if event.conn is not None and not harmless:
             self.reasons_to_leave.add(event.conn)
@@ -97,7 +97,7 @@ class LeavingCheck(Check):
 
     @on(Frame, "SEND_RECEIPT")
     def _receipted(self, event: Frame) -> None:
-        """A receipt ahead of its turn, as of ids that were used anew, says that one was lost."""
+        """A receipt ahead of its turn, as of ids that were used again, says that one was lost."""
         if event.to_receiver and self.tracker.lines.is_out_of_turn:
             self.reasons_to_leave.add(event.conn)
 

@@ -1,10 +1,10 @@
 """What a producer has sent, over all its connections: its units in order, which came again, which were receipted.
 
 A *line* is one producer as the application knows it: one handle on one topic (or one partition of it). On the wire it
-appears as a session per PRODUCER frame; `foresight` says which sessions are whose, and one that may be somebody else's
-is a line of its own. A *unit* is what travels as one SEND: a message, a batch or a chunk. It is known again by the
-messages inside; a chunk (whose message nobody knows before the last one) and payloads too small for an identity by
-sequence id and chunk number.
+appears as a session per PRODUCER frame; `foresight` says which sessions are whose, and one that may be another
+producer's is a line of its own. A *unit* is what travels as one SEND: a message, a batch or a chunk. It is known again
+by the messages inside; a chunk (whose message is unknown before the last one) and payloads too small for an identity
+by sequence id and chunk number.
 
 Everything here is the client's side of the wire: SENDs as the client wrote them, answers as they were written to it.
 """
@@ -176,14 +176,14 @@ class Lines:
     by deduplication, against it."""
     reuses_ids: set[int] = field(default_factory=set)
     """Handles that gave one sequence id to two messages, or chosen ids that do not rise: what becomes of the one may be
-    told of the other."""
+    reported of the other."""
     reused_since: dict[int, int] = field(default_factory=dict)
     """The same -> number (`seq`) of the SEND that showed it."""
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, int | None], tuple[Unit, ...]] = field(default_factory=dict)
-    """More than one where an id was used anew."""
+    """More than one where an id was used again."""
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
     """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
 
@@ -307,7 +307,7 @@ class Lines:
         return self.stale or self.unit is not self.head
 
     def forged(self, session: ProducerSession | None, event: Frame) -> None:
-        """A SEND that a fault altered or made up: what it says, nobody meant."""
+        """A SEND that a fault altered or made up: the client did not write its fields."""
         self.forged_sends.update(member.identity.handle for member in event.members if member.identity)
         if session is not None and session.line is not None and session.line.handle is not None:
             self.forged_sends.add(session.line.handle)
@@ -338,7 +338,7 @@ class Lines:
 
     def handle_of(self, member: Member, topic: str) -> int | None:
         """The producer that wrote this message to `topic`. A consumer's copy of it for a retry or dead letter topic
-        has its identity, too, and is nobody's."""
+        has its identity, too, and has no owner."""
         identity = member.identity
         opening = None if identity is None else self.openings.get(identity.handle)
         if identity is None or opening is None or identity.case != self.case_number:
@@ -379,19 +379,19 @@ class Lines:
         if same is not None or not there:
             return same
         # Other bytes under an id that has its receipt, or whose message may have failed, or that has left on this
-        # session: the id is used anew. What has none of that would have been cut again.
+        # session: the id is used again. What has none of that would have been cut again.
         last = there[-1]
         over = bool(last.receipts) or last.sent_on(session) is not None or self._may_have_failed(line.handle, event)
-        return None if over or self._receipted_by_nobody(last) else last
+        return None if over or self._receipted_on_unknown_session(last) else last
 
-    def _receipted_by_nobody(self, unit: Unit) -> bool:
-        """The same bytes have a receipt on a session of which nobody knows whose it is: it may be this one's."""
+    def _receipted_on_unknown_session(self, unit: Unit) -> bool:
+        """Return whether the same bytes have a receipt on a session of unknown owner: it may be this one's."""
         others = (line for line in self.all if line.handle is None and line.topic == unit.line.topic)
         same = (sent for line in others for sent in line.units if sent.first.unit == unit.first.unit is not None)
         return any(sent.receipts for sent in same)
 
     def _may_have_failed(self, handle: int | None, event: Frame) -> bool:
-        """A send that nothing says the unit of; or any, where its agent told that behind this frame."""
+        """A send that nothing says the unit of; or any, where its agent reported that after this frame."""
         if handle is None or handle in self._failed:
             return handle is not None
         late = (end for end in self.foresight.failed_sends.get(handle, ()) if end.seq > event.seq)
@@ -428,8 +428,8 @@ class Lines:
                 self._reuses(handle, unit)
             line.ids_used.add(unit.sequence_id)
             return
-        told = [member.sequence_id for member in unit.first.members]
-        for id in [unit.sequence_id if id is None else id for id in told or (None,)]:
+        chosen = [member.sequence_id for member in unit.first.members]
+        for id in [unit.sequence_id if id is None else id for id in chosen or (None,)]:
             if id <= line.highest_id:
                 self._reuses(handle, unit)
             line.highest_id = max(line.highest_id, id)
@@ -452,12 +452,12 @@ class Lines:
                 self.unclaimed.setdefault(event.topic, []).append(entry)
 
     def _sender_of(self, event: Stored) -> int | None:
-        """Whose SEND was the same bytes; None where that is nobody's, or may be two producers'."""
+        """Return whose SEND was the same bytes; None where that is unknown, or may be two producers'."""
         handles = {line.handle for line in self._small.get((event.topic, event.unit), ())}
         return handles.pop() if len(handles) == 1 else None
 
     def possibly_of(self, handle: int, topic: str) -> frozenset[Content]:
-        """Stored messages of a topic, all its partitions included, that may be this producer's or somebody else's."""
+        """Stored messages of a topic, all its partitions included, that may be this producer's or another one's."""
         return frozenset(
             content
             for name, entries in self.unclaimed.items()
@@ -468,7 +468,8 @@ class Lines:
 
     @property
     def unpaired(self) -> set[int]:
-        """Handles of which nobody knows which receipt is which SEND's: what came twice has two, and so has an id."""
+        """Return handles whose receipts cannot be paired with their SENDs: what came twice has two, and so has an
+        id."""
         return self.torn_sends | self.reuses_ids
 
     def of_handle(self, handle: int) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""When topics are loaded anew: what a broker keeps in memory only is lost then."""
+"""When topics are loaded again: what a broker keeps in memory only is lost then."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _ends_broker(fault: Fault) -> bool:
 class Loads:
     """Counts the loads of every topic, as steps and faults of a Case bring them about.
 
-    `see` is told the events; one that may have loaded a topic counts for it.
+    `see` gets the events; one that may have loaded a topic counts for it.
     """
 
     def __init__(self, case: Case) -> None:

@@ -31,12 +31,13 @@ from assay_conformance.model.fault import Direction
 
 
 class Trait(StrEnum):
-    """What a frame or a stored entry is, or holds; what somebody was opened as, asked for, or was told."""
+    """What a frame or a stored entry is, or holds; what a producer or consumer was opened as, asked for, or
+    received."""
 
     CHUNK = "a part of a message"
     COMPRESSED = "a compressed body"
     DELAYED = "a time before which it is not delivered"
-    UNREADABLE = "metadata or a batch that nobody can take apart, under a checksum that fits"
+    UNREADABLE = "metadata or a batch that cannot be parsed, under a checksum that fits"
     HARMED = "a frame that a fault touched, or whose checksum does not fit"
     IN_PIECES = "a connection whose bytes come in odd pieces"
     NO_QUEUE = "a consumer without a receiver queue"
@@ -46,11 +47,11 @@ class Trait(StrEnum):
     READER = "a subscription that is not durable"
     FOR_LATER = "a send that asks to be delivered at a time or after a delay"
     OVERSIZE = "a message or frame larger than some broker takes, or refused as that"
-    LET_GO = "a broker that ended, sent somebody away or closed a connection"
+    LET_GO = "a broker that ended, closed a producer, consumer or connection"
 
 
 class Setting(NamedTuple):
-    """A configuration value that is in force for somebody, and neither off nor zero."""
+    """A configuration value that is in force for a producer or consumer, and neither off nor zero."""
 
     part: str
     key: str
@@ -97,7 +98,7 @@ class _Search:
         self._commands: set[str] = set()
         self._verbs: set[tuple[type, str]] = set()
         self._topics: set[object] = set()
-        """That somebody subscribed to."""
+        """Topics with a subscription."""
         self._largest_bytes = 0
         self._least_limit_bytes = case.topology.max_message_bytes
 
@@ -196,8 +197,8 @@ class _Search:
             self._met.add(Trait.CHUNK)
 
     def _connected(self, events: Sequence[Frame]) -> None:
-        told = [int(event.fields.get("max_message_size") or self._least_limit_bytes) for event in events]
-        self._least_limit_bytes = min(self._least_limit_bytes, *told)
+        limits = [int(event.fields.get("max_message_size") or self._least_limit_bytes) for event in events]
+        self._least_limit_bytes = min(self._least_limit_bytes, *limits)
 
     def _subscribed(self, events: Sequence[Frame]) -> None:
         self._topics = {event.fields.get("topic") for event in events}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay_conformance.checks.base import Check, Said, View, blame, tell
+from assay_conformance.checks.base import Check, Said, View, blame, call_hooks
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.dispatches import all_groups
@@ -25,7 +25,7 @@ from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.timeline import Timeline, TimelineCheck
 
-Told = Mapping[RequirementId, Said]
+Results = Mapping[RequirementId, Said]
 """What the checks that fit said."""
 
 
@@ -36,11 +36,11 @@ def judge_part(
     checks: Sequence[type[Check]],
     long: int = LONG,
     least: int = LEAST,
-) -> tuple[Told, BenchFacts]:
+) -> tuple[Results, BenchFacts]:
     """What was said, and what the bench's own events are. Nothing else that was made for this part is left of it.
     `long`, `least`: as of `plain.shortened`."""
 
-    def without_plain(history: History) -> tuple[Told, BenchFacts] | None:
+    def without_plain(history: History) -> tuple[Results, BenchFacts] | None:
         shorter = shortened(history, case, facts, long, least)
         return None if shorter is None else _judge_shorter(history, shorter, case, facts, checks)
 
@@ -56,35 +56,35 @@ def _judge_shorter(
     case: Case,
     facts: ClientFacts,
     checks: Sequence[type[Check]],
-) -> tuple[Told, BenchFacts] | None:
+) -> tuple[Results, BenchFacts] | None:
     """None where that is not enough: there is something to look into, or a check has to see all, which is not held."""
     # What a plain stretch is an occasion for, the stretches that are left are, too.
     suited = fitting(checks, shorter, case, facts)
-    told, attempt_end = _judge(shorter, case, facts, [check for check in suited if check.skips_plain])
+    results, attempt_end = _judge(shorter, case, facts, [check for check in suited if check.skips_plain])
     view = View(case, facts, Tracker(history=shorter))
     others = [check for check in suited if not check.skips_plain and check(view).concerned()]
     if others and isinstance(history, Held):
-        told, others = {**told, **_judge(history.events, case, facts, others)[0]}, []
-    return None if others or not _is_clear(told, case) else (told, attempt_end)
+        results, others = {**results, **_judge(history.events, case, facts, others)[0]}, []
+    return None if others or not _is_clear(results, case) else (results, attempt_end)
 
 
-def _is_clear(told: Told, case: Case) -> bool:
+def _is_clear(results: Results, case: Case) -> bool:
     """No finding, no doubt, and each requirement of the Case was exercised."""
-    doubted = any(said.findings or said.undecided_because or said.crashed for said in told.values())
-    return not doubted and all(said.exercised for one, said in told.items() if one in case.requirements)
+    doubted = any(said.findings or said.undecided_because or said.crashed for said in results.values())
+    return not doubted and all(said.exercised for one, said in results.items() if one in case.requirements)
 
 
 def _judge(
     events: Sequence[Event], case: Case, facts: ClientFacts, checks: Iterable[type[Check]]
-) -> tuple[Told, BenchFacts]:
-    view, told = View(case, facts, Tracker()), dict[RequirementId, Said]()
+) -> tuple[Results, BenchFacts]:
+    view, results = View(case, facts, Tracker()), dict[RequirementId, Said]()
     judging = [check(view) for check in checks]
     attempt_end = run(events, view, judging)
     for check in judging:
-        said = told[check.requirement] = Said()
+        said = results[check.requirement] = Said()
         said.add(check)
     view.tracker.let_go()
-    return told, attempt_end
+    return results, attempt_end
 
 
 def fitting(
@@ -104,10 +104,10 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     attempt = BenchFacts(tracker.load)
     checks = [check for check in checks if check.concerned()]
     lives = (ConsumerLife(tracker, checks), *all_groups(view, checks))
-    see, told = tracker.see, Table([attempt, *lives, *checks]).of
+    see, handlers = tracker.see, Table([attempt, *lives, *checks]).of
     for event in events:
         see(event)
-        for handler in told(event):
+        for handler in handlers(event):
             try:
                 handler(event)
             except Exception as error:
@@ -116,6 +116,6 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     for check in checks:
         if isinstance(check, TimelineCheck):
             check.timeline = timeline
-        tell((check.finish,))
+        call_hooks((check.finish,))
     timeline.let_go()
     return attempt

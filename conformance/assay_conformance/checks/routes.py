@@ -46,8 +46,8 @@ def on(kind: type, *words: str, seen: Seen = Seen.ANYWHERE) -> Callable[[Marked]
     and Completions of these verbs; and Frames that were `seen` there only."""
 
     def mark(method: Marked) -> Marked:
-        told: list[tuple[type, tuple[str, ...], Seen]] = getattr(method, "_routes", [])
-        method._routes = [*told, (kind, words, seen)]  # type: ignore[attr-defined]
+        routes: list[tuple[type, tuple[str, ...], Seen]] = getattr(method, "_routes", [])
+        method._routes = [*routes, (kind, words, seen)]  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -110,7 +110,7 @@ class Table:
         self._plain = {kind: others for kind, (named, others) in worded.items() if not named}
 
     def of(self, event: Event) -> Sequence[Handler]:
-        """Who is told of it."""
+        """Return the handlers of an event."""
         kind = type(event)
         if kind is Frame:
             # Hardly any frame is carried by one side only.

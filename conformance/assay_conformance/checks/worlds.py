@@ -1,10 +1,10 @@
-"""Possible worlds: what a producer's sends allow a topic to hold, when nobody knows whether some of them happened.
+"""Possible worlds: what a producer's sends allow a topic to hold, when it is unknown whether some of them happened.
 
 A send that was acknowledged is in every world, one that surely failed is in none, and one of unknown outcome is in some
 worlds and not in others. A topic's log contradicts the sends when no world can have produced it:
 
 * lost: an acknowledged message is not there;
-* phantom: a message is there that nobody sent, or whose send surely failed;
+* phantom: a message is there that was not sent, or whose send surely failed;
 * twice: a message is there more often than it was sent (only where each must be stored once);
 * disorder: first copies are not in send order.
 

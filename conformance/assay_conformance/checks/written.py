@@ -22,7 +22,7 @@ class Written(NamedTuple):
 
 
 class AckCheck(ConsumerCheck):
-    """Is told of every ACK of messages that a client wrote for a consumer that is known."""
+    """A check of every ACK of messages that a client wrote for a known consumer."""
 
     def acked(self, ack: Written) -> None: ...
 

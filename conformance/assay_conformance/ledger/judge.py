@@ -13,7 +13,7 @@ from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rules import RULES, Breach, Rule
 from assay_conformance.ledger.tables import NONE
-from assay_conformance.ledger.telling import tell
+from assay_conformance.ledger.telling import describe_life
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import Finding, Grade, RequirementVerdict, Verdict, broken
 
@@ -95,6 +95,6 @@ def _finding(requirement: RequirementId, breach: Breach, evidence: Evidence) -> 
         sentence=breach.sentence,
         events=(),
         grade=Grade.A if life is not None and life.stored else Grade.B,
-        life=tell(life, evidence) if life is not None else (),
+        life=describe_life(life, evidence) if life is not None else (),
         rows=f"stream = {breach.stream} and seq = {breach.seq}" if breach.stream != NONE else "",
     )

@@ -15,7 +15,7 @@ _RESULTS = {Result.OK: "ok", Result.FAIL: "failed", Result.UNKNOWN: "unknown"}
 _WORDS = {AckKind.ACK: "acknowledged", AckKind.NACK: "refused", AckKind.COVERED: "acknowledged with those before it"}
 
 
-def tell(life: Life, evidence: Evidence) -> tuple[str, ...]:
+def describe_life(life: Life, evidence: Evidence) -> tuple[str, ...]:
     """What the rows say of a message, by time; what is stored of it; its neighbours; the faults of that time."""
     lines = [line for _, line in sorted(_events(life, evidence))]
     lines += [

@@ -88,7 +88,7 @@ def shortened(
 
 
 def _may_be_plain(case: Case) -> bool:
-    """No policy and no limit bears on what goes by, and nobody was told to change any, or to move something."""
+    """No policy and no limit bears on what goes by, and no step changes any, or moves a topic."""
     topology = case.topology
     apart = topology.settings == Topology().settings and topology.namespace == Topology().namespace
     left_alone = all(step.who is not Who.BROKER for step in case.steps)

@@ -34,8 +34,8 @@ _NOWHERE: Final = (-1, -1)
 
 
 class Loosely:
-    """`is_unfit`: somebody is in this history of whom no stretch is plain: a second consumer of a topic, or one who is
-    sent batches. Or an entry is told behind one that it lies before in its log."""
+    """`is_unfit`: the history has a consumer of which no stretch is plain: a second one of a topic, or one that is sent
+    batches. Or an entry is named after one that it lies before in its log."""
 
     def __init__(self, standing: Standing, case: Case, facts: ClientFacts) -> None:
         self._standing = standing
@@ -201,8 +201,8 @@ class Loosely:
 
     def _connected(self, event: Frame) -> None:
         self._connects(event)
-        if (told := event.fields.get("max_message_size")) is not None:
-            self._standing.largest = min(self._standing.largest, int(told) // 2)
+        if (limit := event.fields.get("max_message_size")) is not None:
+            self._standing.largest = min(self._standing.largest, int(limit) // 2)
 
     def _producer(self, event: Frame) -> None:
         self._standing.writings[event.conn, event.producer_id or 0] = Writing()

@@ -85,7 +85,7 @@ class Writing:
 
 @dataclass(slots=True, eq=False)
 class Consumer:
-    """By its handle, of one topic that is nobody else's. Its messages: sent to it, handed over and not to be
+    """By its handle, of one topic that no other consumer has. Its messages: sent to it, handed over and not to be
     acknowledged yet (by delivery), and those whose ACK has not left."""
 
     log: Log

@@ -186,8 +186,8 @@ class Strictly:
 
 
 def _is_prompt(event: Completion, messages: Sequence[Message], consumer: Consumer) -> bool:
-    """Of one message it is told when the client was called: no earlier than it was asked to, and no ACK has left since
-    without that message."""
+    """Whether it came in time. For one message the call's own time is recorded: no earlier than it was asked to, and no
+    ACK has left since without that message."""
     called_ns = event.called_ns
     if len(messages) != 1 or called_ns is None:
         return True

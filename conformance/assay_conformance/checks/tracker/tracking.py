@@ -67,7 +67,7 @@ class Tracker:
     stored: dict[str, list[Stored]] = field(default_factory=dict)
     """Local topic -> entries in order of storage."""
     stored_at: dict[tuple[str, int, int], Stored] = field(default_factory=dict)
-    """The same by `Entry`; of two that are told of, the first."""
+    """The same by `Entry`; of two that were named, the first."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
     producer_sessions: list[ProducerSession] = field(default_factory=list)
     """All of them, in order."""
@@ -113,7 +113,7 @@ class Tracker:
         return self.foresight.load
 
     def let_go(self) -> None:
-        """Nobody asks any more. What refers to each other, and all that hangs on it, would stay until a collection of
+        """Release all references. What refers to each other, and all that hangs on it, would stay until a collection of
         garbage, which has to walk through every event for that."""
         self.lines.let_go()
         self.subscribers.let_go()

@@ -49,7 +49,7 @@ class ProducerSession:
     line: Line | None = None
     """Whose it is, as soon as that is known."""
     sent_away: Frame | None = None
-    """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
+    """The broker's CLOSE_PRODUCER: what comes after it is for a producer that is no longer there."""
     waiting: Turns[int, Unit] = field(default_factory=lambda: Turns())
     """Sequence id -> units sent here that have no answer yet."""
     queue: SendQueue = field(default_factory=SendQueue)
@@ -116,9 +116,9 @@ class OpenedConsumer:
     latest: dict[str, ConsumerSession] = field(default_factory=dict)
     """Topic -> the last of them there."""
     last_seek: Invoke | None = None
-    """What was settled before it says nothing about what comes behind it."""
+    """What was settled before it says nothing about what comes after it."""
     sought: set[tuple[int, int]] = field(default_factory=set)
-    """Positions it was told to seek behind: the broker starts with them, and the client passes them over."""
+    """Positions of exclusive seeks: the broker starts with them, and the client passes them over."""
     settings: dict[str, ConfigValue | None] = field(default_factory=dict)
     """What is in force for it, as far as it was asked."""
     unsure: set[str] = field(default_factory=set)
@@ -146,7 +146,7 @@ class Entry(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One message of an ack or nack operation. The client was told after `invoke`, and before `completion`."""
+    """One message of an ack or nack operation. The client was called after `invoke`, and before `completion`."""
 
     operation: Operation
     invoke: Invoke
@@ -161,7 +161,7 @@ class Call(NamedTuple):
 
     @property
     def called_ns(self) -> int:
-        """When the client had certainly been told; only once the operation has completed."""
+        """When the client had certainly been called; only once the operation has completed."""
         completion = self.operation.completion
         assert completion is not None
         alone = len(self.invoke.args.get("messages", ())) == 1

@@ -8,7 +8,7 @@ from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Direction
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send, lost_before_cut, lost_receipts
 
 CLOSES_NOTICED_MS = 700
-"""Silence that shows that a broker is not told of a close, and that a producer does not come back after its backoff."""
+"""Silence that shows that no close reaches a broker, and that a producer does not come back after its backoff."""
 
 
 def closed_by_broker() -> Case:

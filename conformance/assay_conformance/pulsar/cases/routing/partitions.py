@@ -35,7 +35,7 @@ def one_slow_partition() -> Case:
 
 
 def no_receipts(partition: str, until: int) -> Fault:
-    """What is stored in one partition is not told until a step has ended; all else passes it."""
+    """The receipts of one partition are held until a step has ended; all else passes them."""
     scope = Scope(topic=partition)
     return Fault(
         trigger=down("SEND_RECEIPT", times=0), scope=scope, action=Hold(overtake=True), until=Until(step=until)
