@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script, entry_id
-from assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order import DeliversInMessageIdOrder
+from assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order import delivers_in_message_id_order
 
 
-def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> DeliversInMessageIdOrder:
+def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> Check:
     """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: they are asked for again, and come
     again behind the second."""
     story = Script()
@@ -20,7 +21,7 @@ def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> D
             for number in range(3):
                 story.message(number)
         story.received(entry)
-    return trial(DeliversInMessageIdOrder, story.done())
+    return trial(delivers_in_message_id_order, story.done())
 
 
 def test_messages_handed_over_in_id_order_are_accepted() -> None:
@@ -42,7 +43,7 @@ def test_batch_handed_over_backwards_is_found() -> None:
     story.message(0, 1)
     story.received(1, message_id=entry_id(0, 1, 2))
     story.received(0, message_id=entry_id(0, 0, 2))
-    check = trial(DeliversInMessageIdOrder, story.done())
+    check = trial(delivers_in_message_id_order, story.done())
     assert [finding.code for finding in check.findings] == ["delivered-out-of-order"]
 
 
@@ -62,7 +63,7 @@ def test_a_return_that_nothing_came_again_for_excuses_no_disorder_later() -> Non
         story.message(entry, conn=1)
     for entry in (2, 1):
         story.received(entry)
-    check = trial(DeliversInMessageIdOrder, story.done())
+    check = trial(delivers_in_message_id_order, story.done())
     assert [finding.code for finding in check.findings] == ["delivered-out-of-order"]
 
 

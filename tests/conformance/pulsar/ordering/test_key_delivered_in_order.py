@@ -10,13 +10,13 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import NAME, Script, entry_id
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import MessageId, Meta
-from assay_conformance.pulsar.checks.ordering.key_delivered_in_order import KeyDeliveredInOrder
+from assay_conformance.pulsar.checks.ordering.key_delivered_in_order import key_delivered_in_order
 
 
 def _handed(story: Script, *entries: int) -> tuple[list[str], int]:
     for entry in entries:
         story.received(entry)
-    said = trial(KeyDeliveredInOrder, story.done())
+    said = trial(key_delivered_in_order, story.done())
     return [finding.code for finding in said.findings], said.exercised
 
 
@@ -68,7 +68,7 @@ def test_batch_of_a_key_that_is_handed_over_backwards_is_found() -> None:
 
 def _handed_last(story: Script, number: int, id: MessageId) -> list[str]:
     story.received(number, message_id=id)
-    return [finding.code for finding in trial(KeyDeliveredInOrder, story.done()).findings]
+    return [finding.code for finding in trial(key_delivered_in_order, story.done()).findings]
 
 
 @pytest.mark.parametrize(("persistent", "codes"), [(True, SWAPPED), (False, [])])
@@ -80,7 +80,7 @@ def test_what_is_kept_nowhere_has_one_id_for_all(persistent: bool, codes: list[s
     for number in (0, 1):
         story.received(number, message_id=entry_id(0))
     case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=persistent),)))
-    said = trial(KeyDeliveredInOrder, story.done(), case)
+    said = trial(key_delivered_in_order, story.done(), case)
     assert [finding.code for finding in said.findings] == codes
 
 

@@ -6,11 +6,11 @@ from tests.conformance.pulsar.ordering._key_order import sent
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.pulsar.checks.ordering.key_shared_keeps_order import KeySharedKeepsOrder
+from assay_conformance.pulsar.checks.ordering.key_shared_keeps_order import key_shared_keeps_order
 
 
 def judged(story: Script) -> tuple[list[str], int]:
-    said = trial(KeySharedKeepsOrder, story.done())
+    said = trial(key_shared_keeps_order, story.done())
     return [finding.code for finding in said.findings], said.exercised
 
 

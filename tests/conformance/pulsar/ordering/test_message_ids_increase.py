@@ -7,11 +7,11 @@ from typing import Any
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script, entry_id
 from assay_conformance.model.event import MessageId, Meta, ReadBack
-from assay_conformance.pulsar.checks.ordering.message_ids_increase import MessageIdsIncrease
+from assay_conformance.pulsar.checks.ordering.message_ids_increase import message_ids_increase
 
 
 def judged(story: Script) -> tuple[list[str], int]:
-    said = trial(MessageIdsIncrease, story.done())
+    said = trial(message_ids_increase, story.done())
     return [finding.code for finding in said.findings], said.exercised
 
 

@@ -7,7 +7,7 @@ from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.seek._histories import reading, sought
 
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.pulsar.checks.seek.discards_prefetched import DiscardsPrefetched
+from assay_conformance.pulsar.checks.seek.discards_prefetched import discards_prefetched
 
 
 def test_what_comes_again_may_be_handed_over() -> None:
@@ -15,21 +15,21 @@ def test_what_comes_again_may_be_handed_over() -> None:
     sought(story, 1)
     story.message(2)
     story.received(2)
-    assert judged(DiscardsPrefetched, story) == ([], 1)
+    assert judged(discards_prefetched, story) == ([], 1)
 
 
 def test_what_comes_by_the_retry_letter_topic_is_none_of_the_topic_that_was_sought() -> None:
     story = reading(0, 1)
     sought(story, 3)
     story.received(2, topic="persistent://public/default/t-s-RETRY")
-    assert judged(DiscardsPrefetched, story) == ([], 0)
+    assert judged(discards_prefetched, story) == ([], 0)
 
 
 def test_prefetched_message_behind_a_seek_is_found() -> None:
     story = reading(0, 1)
     sought(story, 3)
     story.received(2)
-    assert judged(DiscardsPrefetched, story)[0] == ["stale-delivery"]
+    assert judged(discards_prefetched, story)[0] == ["stale-delivery"]
 
 
 def _acked(story: Script) -> None:
@@ -41,7 +41,7 @@ def test_acknowledgment_ahead_of_a_seek() -> None:
     _acked(story)
     story.ack_frame(0)
     sought(story, 1)
-    assert judged(DiscardsPrefetched, story)[0] == []
+    assert judged(discards_prefetched, story)[0] == []
 
 
 def test_acknowledgment_behind_a_seek_is_found() -> None:
@@ -49,7 +49,7 @@ def test_acknowledgment_behind_a_seek_is_found() -> None:
     _acked(story)
     sought(story, 1)
     story.ack_frame(0)
-    assert judged(DiscardsPrefetched, story)[0] == ["acked-behind-seek"]
+    assert judged(discards_prefetched, story)[0] == ["acked-behind-seek"]
 
 
 def test_acknowledgment_asked_for_again_behind_a_seek() -> None:
@@ -58,7 +58,7 @@ def test_acknowledgment_asked_for_again_behind_a_seek() -> None:
     sought(story, 1)
     _acked(story)
     story.ack_frame(0)
-    assert judged(DiscardsPrefetched, story)[0] == []
+    assert judged(discards_prefetched, story)[0] == []
 
 
 def test_who_else_may_have_subscribed_again_leaves_deliveries_unjudged() -> None:
@@ -67,7 +67,7 @@ def test_who_else_may_have_subscribed_again_leaves_deliveries_unjudged() -> None
     sought(story, 0)
     story.consumer(CONSUMER + 1, conn=1, kind="Shared")
     story.received(3)
-    assert judged(DiscardsPrefetched, story)[0] == []
+    assert judged(discards_prefetched, story)[0] == []
 
 
 @pytest.mark.parametrize(("beside", "codes"), [(True, []), (False, ["acked-behind-seek"])])
@@ -81,4 +81,4 @@ def test_acknowledgment_between_two_seeks_may_leave_behind_the_first(beside: boo
     story.ack_frame(0)
     if first is not None:
         story.complete(first)
-    assert judged(DiscardsPrefetched, story)[0] == codes
+    assert judged(discards_prefetched, story)[0] == codes

@@ -7,7 +7,7 @@ from tests.conformance.pulsar.seek._histories import reading, sought
 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.checks.seek.starts_at_target import StartsAtTarget
+from assay_conformance.pulsar.checks.seek.starts_at_target import starts_at_target
 
 
 def test_first_message_is_behind_the_one_sought() -> None:
@@ -15,7 +15,7 @@ def test_first_message_is_behind_the_one_sought() -> None:
     sought(story, 0)
     story.message(1)
     story.received(1)
-    assert judged(StartsAtTarget, story) == ([], 1)
+    assert judged(starts_at_target, story) == ([], 1)
 
 
 def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
@@ -30,7 +30,7 @@ def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
     story.subscribed(1, durable=False)
     story.message(0, conn=1)
     story.received(0)
-    assert judged(StartsAtTarget, story) == ([], 0)
+    assert judged(starts_at_target, story) == ([], 0)
 
 
 def test_seek_of_which_nothing_was_seen_is_not_judged() -> None:
@@ -38,7 +38,7 @@ def test_seek_of_which_nothing_was_seen_is_not_judged() -> None:
     story = reading(0, 1, 2)
     story.complete(story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}))
     story.received(3)
-    assert judged(StartsAtTarget, story) == ([], 0)
+    assert judged(starts_at_target, story) == ([], 0)
 
 
 def test_message_sought_itself_is_found() -> None:
@@ -46,7 +46,7 @@ def test_message_sought_itself_is_found() -> None:
     sought(story, 0)
     story.message(0)
     story.received(0)
-    assert judged(StartsAtTarget, story)[0] == ["wrong-start"]
+    assert judged(starts_at_target, story)[0] == ["wrong-start"]
 
 
 def _sought_inclusively(first: int) -> Script:
@@ -62,11 +62,11 @@ def _sought_inclusively(first: int) -> Script:
 
 
 def test_inclusive_seek_begins_with_its_message() -> None:
-    assert judged(StartsAtTarget, _sought_inclusively(1)) == ([], 1)
+    assert judged(starts_at_target, _sought_inclusively(1)) == ([], 1)
 
 
 def test_inclusive_seek_that_begins_behind_its_message_is_found() -> None:
-    assert judged(StartsAtTarget, _sought_inclusively(2))[0] == ["wrong-start"]
+    assert judged(starts_at_target, _sought_inclusively(2))[0] == ["wrong-start"]
 
 
 def test_message_left_out_is_found() -> None:
@@ -74,7 +74,7 @@ def test_message_left_out_is_found() -> None:
     sought(story, 0)
     story.message(2)
     story.received(2)
-    assert judged(StartsAtTarget, story)[0] == ["wrong-start"]
+    assert judged(starts_at_target, story)[0] == ["wrong-start"]
 
 
 def test_first_message_of_the_time_sought() -> None:
@@ -85,7 +85,7 @@ def test_first_message_of_the_time_sought() -> None:
     sought(story, None, 1_500)
     story.message(2)
     story.received(2)
-    assert judged(StartsAtTarget, story) == ([], 1)
+    assert judged(starts_at_target, story) == ([], 1)
 
 
 def test_message_that_came_as_its_connection_ended_may_not_have_been_read() -> None:
@@ -96,7 +96,7 @@ def test_message_that_came_as_its_connection_ended_may_not_have_been_read() -> N
     receive = story.invoke("receive", CONSUMER, args={"count": 1})
     story.after(600)
     story.complete(receive, count=0)
-    assert judged(StartsAtTarget, story)[0] == []
+    assert judged(starts_at_target, story)[0] == []
 
 
 def test_message_that_came_and_is_withheld_is_found() -> None:
@@ -106,7 +106,7 @@ def test_message_that_came_and_is_withheld_is_found() -> None:
     receive = story.invoke("receive", CONSUMER, args={"count": 1})
     story.after(600)
     story.complete(receive, count=0)
-    assert judged(StartsAtTarget, story)[0] == ["nothing-delivered"]
+    assert judged(starts_at_target, story)[0] == ["nothing-delivered"]
 
 
 def test_message_that_did_not_come_is_not_withheld() -> None:
@@ -115,7 +115,7 @@ def test_message_that_did_not_come_is_not_withheld() -> None:
     receive = story.invoke("receive", CONSUMER, args={"count": 1})
     story.after(600)
     story.complete(receive, count=0)
-    assert judged(StartsAtTarget, story)[0] == []
+    assert judged(starts_at_target, story)[0] == []
 
 
 def test_message_acknowledged_behind_a_seek_need_not_come() -> None:
@@ -124,7 +124,7 @@ def test_message_acknowledged_behind_a_seek_need_not_come() -> None:
     story.complete(story.invoke("ack", CONSUMER, args={"messages": [2]}))
     story.message(2)
     story.received(2)
-    assert judged(StartsAtTarget, story) == ([], 0)
+    assert judged(starts_at_target, story) == ([], 0)
 
 
 def test_receive_under_way_makes_a_seek_undecidable() -> None:
@@ -133,7 +133,7 @@ def test_receive_under_way_makes_a_seek_undecidable() -> None:
     sought(story, 0)
     story.message(0)
     story.received(0)
-    assert judged(StartsAtTarget, story) == ([], 0)
+    assert judged(starts_at_target, story) == ([], 0)
 
 
 def test_consumer_that_comes_later_may_get_the_first_message() -> None:
@@ -142,7 +142,7 @@ def test_consumer_that_comes_later_may_get_the_first_message() -> None:
     story.consumer(CONSUMER + 1, conn=1, kind="Shared")
     story.message(2)
     story.received(2)
-    assert judged(StartsAtTarget, story)[0] == []
+    assert judged(starts_at_target, story)[0] == []
 
 
 def test_message_with_a_delay_may_come_behind_others() -> None:
@@ -156,7 +156,7 @@ def test_message_with_a_delay_may_come_behind_others() -> None:
     sought(story, 0)
     story.message(2)
     story.received(2)
-    assert judged(StartsAtTarget, story) == ([], 0)
+    assert judged(starts_at_target, story) == ([], 0)
 
 
 def test_chunked_message_comes_as_its_last_chunk() -> None:
@@ -167,4 +167,4 @@ def test_chunked_message_comes_as_its_last_chunk() -> None:
     story.consumer()
     sought(story, None, 500)
     story.received(1)
-    assert judged(StartsAtTarget, story) == ([], 0)
+    assert judged(starts_at_target, story) == ([], 0)

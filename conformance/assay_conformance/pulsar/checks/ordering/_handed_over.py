@@ -3,29 +3,64 @@ each key."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import MessageId, Received
+from assay_conformance.model.event import Frame, MessageId, Received
+from assay_conformance.pulsar.timeline import REDELIVER, Consumer, ConsumerSession, Timeline, known_owner
 
 ORDERED = ("Exclusive", "Failover")
 
 
-@dataclass(slots=True)
-class Progress:
-    """What a consumer has received from one topic or partition. `returns`: how often it may still go back to earlier
-    ids."""
+class Reading(NamedTuple):
+    """What a consumer received from one topic or partition, in order, and its sessions there."""
 
-    last: Received | None = None
-    place: tuple[int, int, int] = (-1, -1, -1)
-    returns: int = 0
+    consumer: Consumer
+    topic: str
+    messages: list[Received]
+    sessions: list[ConsumerSession]
 
 
-def is_again(session: ConsumerSession) -> bool:
-    """Whether its consumer has subscribed to this topic before."""
-    sessions = session.consumer.sessions if session.consumer is not None else []
-    return sum(one.topic == session.topic for one in sessions) > 1
+def readings(timeline: Timeline, *kinds: str) -> Iterator[Reading]:
+    """Those on subscriptions of these types."""
+    for consumer in timeline.consumers:
+        found: dict[str, list[Received]] = {}
+        for message in timeline.received(consumer):
+            entry = timeline.entry_of(message)
+            if entry is not None:
+                found.setdefault(entry.topic, []).append(message)
+        for topic, messages in found.items():
+            sessions = [one for one in consumer.sessions if one.topic == topic]
+            if sessions and sessions[-1].request.fields.get("subType") in kinds:
+                yield Reading(consumer, topic, messages, sessions)
+
+
+def came(timeline: Timeline, reading: Reading) -> Iterator[tuple[ConsumerSession, Frame]]:
+    """The MESSAGEs that came on these sessions, session by session."""
+    for session, frame in _frames(timeline, reading, "MESSAGE"):
+        if frame.to_receiver and frame.ids:
+            yield session, frame
+
+
+def restarts(timeline: Timeline, reading: Reading) -> Iterator[Frame]:
+    """What makes messages come again: that it subscribes again, a request for redelivery, or a seek."""
+    yield from (one.request for one in reading.sessions[1:] if one.request.from_sender)
+    yield from (frame for _, frame in _frames(timeline, reading, REDELIVER, "SEEK") if frame.from_sender)
+
+
+def _frames(timeline: Timeline, reading: Reading, *commands: str) -> Iterator[tuple[ConsumerSession, Frame]]:
+    for session in reading.sessions:
+        for frame in timeline.consumer_sessions.frames(session, *commands):
+            if known_owner(session, frame) is reading.consumer:
+                yield session, frame
+
+
+def place(message: Received) -> tuple[int, int, int]:
+    """Ledger, entry and index in a batch."""
+    id = message.message_id
+    return id.ledger, id.entry, id.batch_index
 
 
 def describe(id: MessageId) -> str:
+    """How sentences call a message."""
     return id.name + (f" message {id.batch_index}" if id.batch_index >= 0 else "")

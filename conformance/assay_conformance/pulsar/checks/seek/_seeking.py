@@ -1,4 +1,4 @@
-"""Shared by the checks of seeks: each seek from its call to what is received after it.
+"""Each seek from its call to what is received after it.
 
 Judged are consumers that are alone on their subscription of one unpartitioned topic, and seeks during which no receive
 was pending: otherwise it is unknown which consumer moved the subscription, or when a message was received.
@@ -6,170 +6,147 @@ was pending: otherwise it is unknown which consumer moved the subscription, or w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice, takewhile
+from math import inf
 
-from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import ConsumerCheck, from_client
-from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Timeline
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """One seek of one consumer. `command`: its SEEK; `closed`: the CLOSE_CONSUMER that the broker sent because of
-    it."""
+    """One seek of one consumer, up to the next one. `old`: the session it had then; `beside`: another seek of the
+    consumer was pending: then it is unknown to which of them frames belong; `disturbed`: from when on (the number of an
+    event) it is not known which consumer moved the subscription, or what was received behind it; `until`: the number
+    of the next seek's call."""
 
-    consumer: OpenedConsumer
+    consumer: Consumer
     invoke: Invoke
     old: ConsumerSession | None
-    undisturbed: bool
+    until: float
+    command: Frame | None
+    """Its SEEK."""
+    closed: Frame | None
+    """The CLOSE_CONSUMER that the broker sent because of it."""
+    answered: Frame | None
+    completion: Completion | None
     beside: bool = False
-    """Whether another seek of the consumer was pending: then it is unknown to which of them frames belong."""
-    command: Frame | None = None
-    closed: Frame | None = None
-    answered: Frame | None = None
-    completion: Completion | None = None
-    delivered: bool = False
-    """Whether a message was received since."""
-    prefetched: set[Entry] = field(default_factory=set)
-    """Entries that had arrived and were not wholly received."""
-    unsent: set[Entry] = field(default_factory=set)
-    """Entries that the application acknowledged and whose ACK has not left yet."""
+    disturbed: float = inf
 
     @property
-    def done(self) -> bool:
-        return self.completion is not None and self.completion.outcome is Outcome.OK
+    def topic(self) -> str:
+        """That it is about."""
+        return self.consumer.topics[0]
+
+    @property
+    def ended_ns(self) -> int:
+        """When the call ended."""
+        return self.invoke.t_ns if self.completion is None else self.completion.t_ns
+
+    def is_done(self, at: Event) -> bool:
+        """Whether it had ended well, and what came then is known to come behind it."""
+        end = self.completion
+        return end is not None and end.outcome is Outcome.OK and end.seq <= at.seq < min(self.disturbed, self.until)
 
     def sessions(self) -> Iterator[ConsumerSession]:
-        """Yield the sessions in which the consumer subscribed again."""
+        """Sessions in which the consumer subscribed again."""
         for session in self.consumer.sessions:
             if self.command is not None and session.request.seq > self.command.seq:
                 yield session
 
 
-class SeekCheck(ConsumerCheck):
-    """Follows each seek from its call to what is received after it; `current` is the last one of a consumer."""
+def seeks(timeline: Timeline) -> list[Sought]:
+    """All of consumers of one topic, consumer by consumer."""
+    calls: dict[int, list[Invoke]] = {}
+    for call in timeline.events.invokes("seek"):
+        calls.setdefault(-1 if call.handle is None else call.handle, []).append(call)
+    found: list[Sought] = []
+    for handle, its in calls.items():
+        consumer = timeline.consumer(handle)
+        if consumer is not None and len(consumer.topics) == 1:
+            shared, receives = _shared(timeline, consumer), _Receives(timeline, handle)
+            for before, call, after in zip([None, *its], its, [*its[1:], None], strict=False):
+                ended = None if before is None else timeline.end_of(before.op)
+                beside = before is not None and (ended is None or ended.seq > call.seq)
+                sought = _sought(timeline, consumer, call, inf if after is None else after.seq)
+                disturbed = min(shared, receives.disturb(call, sought.completion))
+                found.append(replace(sought, beside=beside, disturbed=disturbed))
+    return found
 
-    needs = ((Invoke, "seek"),)
 
-    def start(self) -> None:
-        self.current: dict[int, Sought] = {}
-        self._receiving: dict[int, set[int]] = {}
+def _sought(timeline: Timeline, consumer: Consumer, call: Invoke, until: float) -> Sought:
+    frames, old = timeline.consumer_sessions.frames, timeline.session_at(consumer, consumer.topics[0], call)
+    command = closed = answered = None
+    if old is not None:
+        command = _first((one for one in frames(old, "SEEK") if from_client(one)), call, until)
+    if old is not None and command is not None:
+        closes = (one for one in frames(old, "CLOSE_CONSUMER") if one.dir is Direction.TO_CLIENT and one.to_receiver)
+        successes = (one for one in timeline.answers_to(command) if one.command == "SUCCESS")
+        closed, answered = _first(closes, command, until), _first(successes, command, until)
+    end = timeline.end_of(call.op)
+    return Sought(consumer, call, old, until, command, closed, answered, end if end and end.seq < until else None)
 
-    # --- what subclasses judge ---
 
-    def begun(self, seek: Sought) -> None:
-        """Called when the seek is called."""
+def _first(frames: Iterable[Frame], after: Event, until: float) -> Frame | None:
+    return next((one for one in frames if after.seq < one.seq < until), None)
 
-    def sought(self, seek: Sought, event: Completion) -> None:
-        """Called when it ended successfully."""
 
-    def received_after_seek(self, seek: Sought, event: Received) -> None:
-        """Called for the first message, and later ones (`seek.delivered`), after a seek that ended successfully."""
+def _shared(timeline: Timeline, consumer: Consumer) -> float:
+    """From when on another consumer may get the messages, and either may have written a SUBSCRIBE."""
+    others = (one for one in timeline.consumers if one is not consumer and one.subscription == consumer.subscription)
+    alike = (one.invoke.seq for one in others if set(one.topics) & set(consumer.topics))
+    return min(alike, default=inf)
 
-    # --- following ---
 
-    @on(Invoke, "seek")
-    def seek_called(self, event: Invoke) -> None:
-        consumer = None if event.handle is None else self.tracker.opened_consumers.get(event.handle)
-        if consumer is None or len(consumer.topics) != 1:
-            return
-        quiet = not self._receiving.get(consumer.handle) and self._alone(consumer)
-        before = self.current.get(consumer.handle)
-        beside = before is not None and before.completion is None
-        seek = Sought(consumer, event, consumer.live_on(consumer.topics[0]), quiet, beside)
-        self.current[consumer.handle] = seek
-        self.begun(seek)
+class _Receives:
+    """The receives of one consumer, in order."""
 
-    def _alone(self, consumer: OpenedConsumer) -> bool:
-        others = [
-            other
-            for other in self.tracker.opened_consumers.values()
-            if other is not consumer and other.subscription == consumer.subscription
-        ]
-        return not any(set(other.topics) & set(consumer.topics) for other in others)
+    def __init__(self, timeline: Timeline, handle: int) -> None:
+        calls = [call for call in timeline.events.invokes("receive") if call.handle == handle]
+        ends = (timeline.end_of(call.op) for call in calls)
+        self._called = [call.seq for call in calls]
+        self._pending_until = [*accumulate((inf if end is None else end.seq for end in ends), max)]
+        """When all that were called so far had ended."""
 
-    @on(Invoke, "open_consumer")
-    def other_consumer_opened(self, event: Invoke) -> None:
-        """From now on the other consumer may get the messages, and either may have written a SUBSCRIBE."""
-        del event
-        for seek in self.current.values():
-            seek.undisturbed = seek.undisturbed and self._alone(seek.consumer)
+    def disturb(self, seek: Invoke, end: Completion | None) -> float:
+        """The first that was pending when a seek was called, or was called before that ended."""
+        before = bisect_left(self._called, seek.seq)
+        if before and self._pending_until[before - 1] > seek.seq:
+            return seek.seq
+        after = self._called[before] if before < len(self._called) else inf
+        return after if end is None or after < end.seq else inf
 
-    @on(Invoke, "receive")
-    def receive_called(self, event: Invoke) -> None:
-        if event.handle is None:
-            return
-        self._receiving.setdefault(event.handle, set()).add(event.op)
-        seek = self.current.get(event.handle)
-        if seek is not None and seek.completion is None:
-            seek.undisturbed = False
 
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        self._receiving.get(event.handle or 0, set()).discard(event.op)
+def received_after(timeline: Timeline, sought: Sought) -> Iterator[Received]:
+    """What the application got after a seek that ended well. A consumer seeks its retry letter topic as well: what
+    comes from there is left out."""
+    messages, end = timeline.received(sought.consumer), sought.completion
+    place = len(messages) if end is None else bisect_left(messages, end.seq, key=lambda message: message.seq)
+    for message in takewhile(sought.is_done, islice(messages, place, None)):
+        entry = timeline.entry_of(message)
+        if entry is None or entry.topic == sought.topic:
+            yield message
 
-    @on(Frame, "SEEK")
-    def seek_sent(self, event: Frame) -> None:
-        seek = self._of(event)
-        if seek is not None and from_client(event) and seek.command is None:
-            seek.command = event
 
-    @on(Frame, "CLOSE_CONSUMER")
-    def sent_away(self, event: Frame) -> None:
-        seek = self._of(event)
-        if seek is not None and event.dir is Direction.TO_CLIENT and event.to_receiver and seek.command is not None:
-            seek.closed = seek.closed or event
-
-    def _of(self, event: Frame) -> Sought | None:
-        session = self.tracker.consumer_of(event)
-        consumer = session.consumer if session is not None else None
-        seek = self.current.get(consumer.handle) if consumer is not None else None
-        return seek if seek is not None and seek.old is session else None
-
-    @on(Frame, "SUCCESS")
-    def seek_answered(self, event: Frame) -> None:
-        for seek in self.current.values():
-            command = seek.command
-            if command is None or not event.to_receiver:
-                continue
-            if (command.conn, command.request_id) == (event.conn, event.request_id):
-                seek.answered = seek.answered or event
-
-    @on(Completion, "seek")
-    def seek_ended(self, event: Completion) -> None:
-        seek = self.current.get(event.handle or 0)
-        if seek is not None and seek.invoke.op == event.op:
-            seek.completion = event
-            if seek.done and seek.undisturbed:
-                self.sought(seek, event)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        seek = self.current.get(event.handle)
-        if seek is not None and seek.done and seek.undisturbed and self.is_of_its_topic(seek.consumer, event):
-            self.received_after_seek(seek, event)
-            seek.delivered = True
-
-    def is_of_its_topic(self, consumer: OpenedConsumer, event: Received) -> bool:
-        """Whether it is not from the consumer's retry letter topic, which it seeks as well."""
-        entry = self.tracker.entries.get(event.seq)
-        return entry is None or entry.topic == consumer.topics[0]
-
-    def entry_of(self, consumer: OpenedConsumer, event: Received) -> Entry:
-        return Entry(consumer.topics[0], event.message_id.ledger, event.message_id.entry)
+def entry_named(sought: Sought, message: Received) -> Entry:
+    """Where its id says that a message is from."""
+    return Entry(sought.topic, message.message_id.ledger, message.message_id.entry)
 
 
 def target_of(invoke: Invoke) -> str:
+    """How sentences call where a seek goes."""
     if (time_ms := invoke.args.get("publish_time_ms")) is not None:
         return f"publish time {time_ms} ms"
     id = invoke.args.get("message_id")
     return "a message" if id is None else f"{id[0]}:{id[1]}" + (f" (index {id[3]})" if id[3] >= 0 else "")
 
 
-def lost_position(consumer: OpenedConsumer, at: Invoke | Received, event: Event) -> bool:
+def lost_position(consumer: Consumer, at: Invoke | Received, event: Event) -> bool:
     """Whether the consumer starts over where it began: the broker gets a time only once, so a subscription that is not
     durable loses it with its connection. It then subscribes once more than the seek itself requires."""
     durable = (consumer.invoke.args.get("config") or {}).get("durable", True)

@@ -2,97 +2,137 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import acked_entries, entry_on
-from assay_conformance.checks.tracker import Call, Entry
-from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.event import Frame, Received
-from assay_conformance.model.fault import Direction
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, target_of
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.consumption import acked_entries
+from assay_conformance.model.event import Event, Frame, Invoke, Received
+from assay_conformance.pulsar.checks.seek._seeking import Sought, entry_named, received_after, seeks, target_of
+from assay_conformance.pulsar.timeline import (
+    CUMULATIVE,
+    Breach,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    known_owner,
+    ms,
+)
+from assay_conformance.pulsar.timeline.courses import Asked, Sent
 
 
-class DiscardsPrefetched(SeekCheck, AckCheck):
-    """A message that arrived before a seek is not received after it, unless it arrived again; nor is it
-    acknowledged."""
+def _seeking(timeline: Timeline) -> Iterable[tuple[Consumer, list[Sought]]]:
+    found: dict[int, list[Sought]] = {}
+    for sought in seeks(timeline):
+        found.setdefault(sought.consumer.handle, []).append(sought)
+    return [(its[0].consumer, its) for its in found.values()]
 
-    requirement = RequirementId("seek.discards-prefetched")
 
-    def start(self) -> None:
-        super().start()
-        self._arrived: dict[int, dict[Entry, list[Frame]]] = {}
-        self._received: dict[int, set[Entry]] = {}
-        self._unsent: dict[int, set[Entry]] = {}
+@dataclass(slots=True)
+class _Held:
+    """What a consumer holds. `arrived`: the MESSAGEs of each entry; `unsent`: entries that the application acknowledged
+    and whose ACK has not left yet, and `stale` those of them from before the last seek."""
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT or not event.to_receiver:
-            return
-        entry = entry_on(session, event.ids[0])
-        self._arrived.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
+    arrived: dict[Entry, list[Frame]] = field(default_factory=dict)
+    received: set[Entry] = field(default_factory=set)
+    unsent: set[Entry] = field(default_factory=set)
+    stale: set[Entry] = field(default_factory=set)
+    prefetched: set[Entry] = field(default_factory=set)
 
-    def asked(self, call: Call) -> None:
-        """The calls of one handle reach the client in order: this one before a later seek, and after an earlier one.
-        What it acknowledges was not left from before the earlier seek, even if it is the rest of a batch."""
-        if call.invoke.verb == "ack" and not call.cumulative:
-            self._unsent.setdefault(call.consumer.handle, set()).add(call.entry)
-            if (seek := self.current.get(call.consumer.handle)) is not None:
-                seek.unsent.discard(call.entry)
+    def sought(self) -> None:
+        """From here on all of it is from before the seek."""
+        self.stale = set(self.unsent)
+        self.prefetched = set(self.arrived) - self.received
 
-    def acked(self, ack: Written) -> None:
-        consumer, session, event = ack
-        handle = consumer.handle
-        if event.ack_type == "Cumulative":
-            return
-        named = set(acked_entries(session, event))
-        self._unsent.get(handle, set()).difference_update(named)
-        seek = self.current.get(handle)
-        if seek is None or seek.beside or seek.command is None or event.seq < seek.command.seq:
-            return
-        stale = sorted(entry for entry in named & seek.unsent if not self._arrived_again(seek, entry))
-        if stale:
-            self.breach(
-                "acked-behind-seek",
-                f"the application acknowledged {stale[0]} at consumer {handle} before it sought "
-                f"{target_of(seek.invoke)}; expected no ACK after the SEEK of {ms(seek.command.t_ns)}; it left at "
-                f"{ms(event.t_ns)}",
-                seek.invoke,
-                seek.command,
-                event,
-            )
+    def came_again(self, entry: Entry, command: Frame) -> bool:
+        """Whether an entry arrived after a SEEK."""
+        return any(frame.seq > command.seq for frame in self.arrived.get(entry, ())[-1:])
 
-    def begun(self, seek: Sought) -> None:
-        handle = seek.consumer.handle
-        seek.unsent = set(self._unsent.get(handle, ()))
-        seek.prefetched = set(self._arrived.get(handle, ())) - self._received.get(handle, set())
 
-    @on(Received)
-    def noted_delivery(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        if consumer is not None and len(consumer.topics) == 1 and self.is_of_its_topic(consumer, event):
-            self._received.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
+@check("seek.discards-prefetched", of=_seeking)
+def discards_prefetched(timeline: Timeline, subject: tuple[Consumer, list[Sought]]) -> Says:
+    """seek.discards-prefetched: a message that arrived before a seek is not received after it, unless it arrived again;
+    nor is it acknowledged."""
+    consumer, its = subject
+    held, current = _Held(), None
+    sought_by = {sought.invoke.seq: sought for sought in its}
+    behind = {message.seq: sought for sought in its for message in received_after(timeline, sought)}
+    for event, moment in _in_order(timeline, consumer, its):
+        if isinstance(moment, Sent):
+            held.arrived.setdefault(moment.entry, []).append(moment.event)
+        elif isinstance(moment, Asked):
+            # The calls of one handle reach the client in order: this one before a later seek, and after an earlier
+            # one. What it acknowledges was not left from before the earlier seek, even the rest of a batch.
+            held.unsent.add(moment.entry)
+            held.stale.discard(moment.entry)
+        elif isinstance(event, Invoke):
+            current = sought_by[event.seq]
+            held.sought()
+        elif isinstance(event, Received):
+            if event.seq in behind:
+                yield from _received(held, behind[event.seq], event)
+            entry = timeline.entry_of(event)
+            held.received |= set() if entry is None else {entry}
+        elif isinstance(event, Frame) and isinstance(moment, frozenset):
+            held.unsent -= moment
+            yield from _acked(held, current, event, moment)
 
-    def received_after_seek(self, seek: Sought, event: Received) -> None:
-        entry = self.entry_of(seek.consumer, event)
-        if seek.command is None:
-            return
-        if not self._arrived_again(seek, entry):
-            came = self._arrived.get(seek.consumer.handle, {}).get(entry, [])
-            assert seek.completion is not None
-            self.breach(
-                "stale-delivery",
-                f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, which ended at "
-                f"{ms(seek.completion.t_ns)}; expected only messages that arrived after the SEEK; it received {entry} "
-                f"at {ms(event.t_ns)}, which had not",
-                *came[-1:],
-                seek.command,
-                event,
-            )
-        elif seek.prefetched or seek.unsent:
-            self.exercise(event)
 
-    def _arrived_again(self, seek: Sought, entry: Entry) -> bool:
-        assert seek.command is not None
-        frames = self._arrived.get(seek.consumer.handle, {}).get(entry, [])
-        return any(frame.seq > seek.command.seq for frame in frames)
+Moment = Sent | Asked | frozenset[Entry] | None
+
+
+def _in_order(timeline: Timeline, consumer: Consumer, its: list[Sought]) -> list[tuple[Event, Moment]]:
+    """Its MESSAGEs as they came, what the application acknowledged one by one, what it received, its seeks, and its
+    ACKs with the entries that they settle."""
+    found: list[tuple[Event, Moment]] = [(sought.invoke, None) for sought in its]
+    found += [(message, None) for message in timeline.received(consumer)]
+    for moment in timeline.course(consumer):
+        match moment:
+            case Sent() if moment.event.to_receiver:
+                found.append((moment.event, moment))
+            case Asked() if not moment.is_nack and not moment.call.cumulative:
+                found.append((moment.event, moment))
+    for session in consumer.sessions:
+        for ack in timeline.written_acks(session).frames:
+            if ack.ack_type != CUMULATIVE and known_owner(session, ack) is consumer:
+                found.append((ack, frozenset(acked_entries(session, ack))))
+    return sorted(found, key=lambda one: one[0].seq)
+
+
+def _received(held: _Held, sought: Sought, event: Received) -> Says:
+    entry, command = entry_named(sought, event), sought.command
+    if command is None or held.came_again(entry, command):
+        if command is not None and (held.prefetched or held.stale):
+            yield Exercised(event)
+        return
+    yield breach(
+        "stale-delivery",
+        f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, which ended at {ms(sought.ended_ns)}; "
+        f"expected only messages that arrived after the SEEK; it received {entry} at {ms(event.t_ns)}, which had not",
+        *held.arrived.get(entry, [])[-1:],
+        command,
+        event,
+    )
+
+
+def _acked(held: _Held, sought: Sought | None, ack: Frame, named: frozenset[Entry]) -> Says:
+    command = None if sought is None or sought.beside else sought.command
+    if sought is None or command is None or ack.seq < command.seq:
+        return
+    stale = sorted(entry for entry in named & held.stale if not held.came_again(entry, command))
+    if stale:
+        yield _acked_behind(sought, command, stale[0], ack)
+
+
+def _acked_behind(sought: Sought, command: Frame, entry: Entry, ack: Frame) -> Breach:
+    return breach(
+        "acked-behind-seek",
+        f"the application acknowledged {entry} at consumer {sought.consumer.handle} before it sought "
+        f"{target_of(sought.invoke)}; expected no ACK after the SEEK of {ms(command.t_ns)}; it left at {ms(ack.t_ns)}",
+        sought.invoke,
+        command,
+        ack,
+    )

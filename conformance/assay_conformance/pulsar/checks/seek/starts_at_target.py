@@ -3,131 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import entry_on, in_force, late
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.model.event import Completion, Event, Frame, MessageId, Outcome, Received, Sides, Stored
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.seek._seeking import SeekCheck, Sought, lost_position, target_of
+from assay_conformance.checks.consumption import in_force
+from assay_conformance.model.event import Event, Frame, MessageId, Received, Sides, Stored
+from assay_conformance.pulsar.checks.seek._seeking import (
+    Sought,
+    entry_named,
+    lost_position,
+    received_after,
+    seeks,
+    target_of,
+)
+from assay_conformance.pulsar.timeline import Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Over, Receive, Sent
 
-Message = tuple[Entry, int]
-"""One message: its entry, and its index in a batch, 0 where there is none."""
+
+class Message(NamedTuple):
+    """Its entry, and its index in a batch, 0 where there is none."""
+
+    entry: Entry
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.entry} (index {self.place})"
 
 
-class StartsAtTarget(SeekCheck):
-    """The first message after a seek is the one after its target, or the target itself with `start_inclusive`, or the
-    first one published at the target time or later.
+@check("seek.starts-at-target", of=seeks)
+def starts_at_target(timeline: Timeline, sought: Sought) -> Says:
+    """seek.starts-at-target: the first message after a seek is the one after its target, or the target itself with
+    `start_inclusive`, or the first one published at the target time or later.
 
     Not judged where the application acknowledged something meanwhile, or a fault dropped a MESSAGE or may have: it is
     unknown on which connection a consumer's messages come then.
     """
+    first = next(received_after(timeline, sought), None)
+    arrived: dict[Entry, Frame] = {}
+    for moment in timeline.course(sought.consumer, after=sought.invoke):
+        if moment.event.seq > sought.until or (first is not None and moment.event.seq > first.seq):
+            break
+        match moment:
+            case Asked():
+                return
+            case Sent(event, session, entry) if _is_behind(sought, event) and session in sought.sessions():
+                if event.sides is not Sides.BOTH:
+                    return
+                arrived.setdefault(entry, event)
+            case Over():
+                # Messages that arrived last on a lost connection may not have been read, and come again.
+                gone = (moment.session.conn, moment.session.consumer_id)
+                arrived = {key: one for key, one in arrived.items() if (one.conn, one.consumer_id) != gone}
+            case Receive():
+                yield from _received_nothing(timeline, sought, moment, arrived)
+    if first is not None and sought.command is not None and sought.command.seq < first.seq:
+        yield from _first_received(timeline, sought, first)
 
-    requirement = RequirementId("seek.starts-at-target")
 
-    def start(self) -> None:
-        super().start()
-        self._arrived: dict[tuple[int, Entry], Frame] = {}
+def _is_behind(sought: Sought, event: Frame) -> bool:
+    return sought.command is not None and event.seq > sought.command.seq
 
-    def begun(self, seek: Sought) -> None:
-        self._arrived = {key: frame for key, frame in self._arrived.items() if key[0] != seek.consumer.handle}
 
-    def asked(self, call: Call) -> None:
-        seek = self.current.get(call.consumer.handle)
-        if seek is not None and not seek.delivered:
-            seek.undisturbed = False
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        seek = self.current.get(session.consumer.handle) if session is not None and session.consumer else None
-        if seek is None or session is None or seek.command is None or session.request.seq < seek.command.seq:
-            return
-        if event.sides is not Sides.BOTH and not seek.delivered:
-            seek.undisturbed = False
-        self._arrived.setdefault((seek.consumer.handle, entry_on(session, event.ids[0])), event)
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        """Messages that arrived last on a lost connection may not have been read, and come again."""
-        del event
-        gone = (session.conn, session.consumer_id)
-        self._arrived = {key: frame for key, frame in self._arrived.items() if (frame.conn, frame.consumer_id) != gone}
-
-    def received_after_seek(self, seek: Sought, event: Received) -> None:
-        if seek.delivered or seek.command is None or lost_position(seek.consumer, seek.invoke, event):
-            return
-        expected = self._expected(seek)
-        if expected is None:
-            return
-        entry, index = expected
-        got = (self.entry_of(seek.consumer, event), max(event.message_id.batch_index, 0))
-        if got == (entry, index):
-            self.exercise(event)
-            return
-        assert seek.completion is not None
-        self.breach(
+def _first_received(timeline: Timeline, sought: Sought, event: Received) -> Says:
+    expected = _expected(timeline, sought, event)
+    if expected is None or lost_position(sought.consumer, sought.invoke, event):
+        return
+    got = Message(entry_named(sought, event), max(event.message_id.batch_index, 0))
+    yield Exercised(event)
+    if got != expected:
+        yield breach(
             "wrong-start",
-            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, which ended at "
-            f"{ms(seek.completion.t_ns)}; expected {entry} (index {index}) as the first message after it; it received "
-            f"{got[0]} (index {got[1]})",
-            seek.invoke,
-            seek.command,
+            f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, which ended at "
+            f"{ms(sought.ended_ns)}; expected {expected} as the first message after it; it received {got}",
+            sought.invoke,
+            sought.command,
             event,
         )
 
-    @on(Completion, "receive")
-    def received_nothing(self, event: Completion) -> None:
-        seek = self.current.get(event.handle or 0)
-        operation = self.tracker.operations.get(event.op)
-        if seek is None or operation is None or not seek.done or not seek.undisturbed or seek.delivered:
-            return
-        completion = seek.completion
-        if completion is None or operation.invoke.seq < completion.seq or event.outcome is not Outcome.OK:
-            return
-        expected = self._expected(seek)
-        arrived = None if expected is None else self._arrived.get((seek.consumer.handle, expected[0]))
-        if arrived is None or event.count or not late("answer", arrived.t_ns, event.t_ns):
-            return
-        assert expected is not None
-        self.overdue(
-            "answer",
-            arrived.t_ns,
-            event.t_ns,
+
+def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arrived: dict[Entry, Frame]) -> Says:
+    end, call, completion = receive.event, timeline.call_of(receive.event.op), sought.completion
+    if not receive.is_short or end.count or call is None or completion is None or not sought.is_done(end):
+        return
+    expected = _expected(timeline, sought, end)
+    came = None if expected is None or call.seq < completion.seq else arrived.get(expected.entry)
+    if expected is None or came is None:
+        return
+    if timeline.bounds.is_missing("answer", came.t_ns, end.t_ns, what="a message after a seek"):
+        yield breach(
             "nothing-delivered",
-            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, and {expected[0]} arrived after it at "
-            f"{ms(arrived.t_ns)}; expected a receive to return it; one ended without a message at {ms(event.t_ns)}",
-            seek.invoke,
-            arrived,
-            event,
+            f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, and {expected.entry} arrived after "
+            f"it at {ms(came.t_ns)}; expected a receive to return it; one ended without a message at {ms(end.t_ns)}",
+            sought.invoke,
+            came,
+            end,
         )
 
-    def _expected(self, seek: Sought) -> Message | None:
-        """Return the message that comes first; None where the topic holds none, or does not hold the target.
 
-        None also with chunks, which come as their last one, and with messages that may be delivered later than others.
-        """
-        stored = self.tracker.stored.get(seek.consumer.topics[0], [])
-        time_ms = seek.invoke.args.get("publish_time_ms")
-        id = seek.invoke.args.get("message_id")
-        if any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored):
-            return None
-        if time_ms is not None:
-            return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
-        if id is None:
-            return None
-        offset = 0 if in_force(self.view, seek.consumer, "start_inclusive") else 1
-        target = (MessageId(*id).position, MessageId(*id).batch_index)
-        messages = [message for entry in stored for message in _messages(entry)]
-        for place, (entry, index) in enumerate(messages):
-            if ((entry.ledger, entry.entry), index) == (target[0], max(target[1], 0)):
-                return messages[place + offset] if place + offset < len(messages) else None
+def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
+    """The message that comes first; None where the topic held none by then, or does not hold the target.
+
+    None also with chunks, which come as their last one, and with messages that may be delivered later than others.
+    """
+    stored = [one for one in timeline.events.of(Stored) if one.topic == sought.topic and one.seq < at.seq]
+    time_ms, id = sought.invoke.args.get("publish_time_ms"), sought.invoke.args.get("message_id")
+    if any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored):
         return None
+    if time_ms is not None:
+        return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
+    if id is None:
+        return None
+    offset = 0 if in_force(timeline.view, sought.consumer, "start_inclusive") else 1
+    target = (MessageId(*id).position, max(MessageId(*id).batch_index, 0))
+    messages = [message for entry in stored for message in _messages(entry)]
+    places = (place for place, (entry, index) in enumerate(messages) if ((entry.ledger, entry.entry), index) == target)
+    place = next(places, len(messages)) + offset
+    return messages[place] if place < len(messages) else None
 
 
 def _messages(entry: Stored) -> Iterator[Message]:
     place = Entry(entry.topic, entry.id.ledger, entry.id.entry)
     for index in range(entry.meta.messages):
-        yield place, index
+        yield Message(place, index)
 
 
 def _first(entry: Stored) -> Message:
