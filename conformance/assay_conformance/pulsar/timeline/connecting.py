@@ -20,6 +20,11 @@ class Connecting(Consuming):
         """Of all connections."""
         return Handshakes(self.events)
 
+    def announced_limit(self, frame: Frame) -> int | None:
+        """How large a message may be, as the CONNECTED of a frame's connection said."""
+        handshake = self.handshakes.of(frame)
+        return None if handshake is None else handshake.max_message_bytes
+
     @cached_property
     def migrations(self) -> list[Migration]:
         """Every TOPIC_MIGRATED, in order."""

@@ -79,20 +79,6 @@ class Consuming:
         named = (tuple(call.args.get("message_id", ())[:2]) for call in calls if call.seq < before.seq)
         return (entry.ledger, entry.entry) in named
 
-    def announced_limit(self, frame: Frame) -> int | None:
-        """How large a message may be, as the CONNECTED of a frame's connection said."""
-        said = [(seq, most) for seq, most in self._announced.get(frame.conn, ()) if seq < frame.seq]
-        return said[-1][1] if said else None
-
-    @cached_property
-    def _announced(self) -> dict[int, list[tuple[int, int]]]:
-        found: dict[int, list[tuple[int, int]]] = {}
-        for connected in self.events.frames("CONNECTED"):
-            most = connected.fields.get("max_message_size")
-            if connected.to_receiver and most:
-                found.setdefault(connected.conn, []).append((connected.seq, int(most)))
-        return found
-
     @cached_property
     def starved(self) -> list[Completion]:
         """Receives that ended well with fewer messages than were asked for, in order."""

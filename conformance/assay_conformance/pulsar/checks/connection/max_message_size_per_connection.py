@@ -39,13 +39,8 @@ def _limits(timeline: Timeline, event: Event) -> list[int]:
     return [limit for limit in announced if limit is not None]
 
 
-def _limit_on(timeline: Timeline, conn: int, event: Event) -> int | None:
-    handshake = timeline.handshakes.on(conn)
-    return None if handshake is None or not handshake.is_before(event) else handshake.max_message_bytes
-
-
 def _fits(timeline: Timeline, send: Frame) -> Says:
-    size, limit = send.members[0].size, _limit_on(timeline, send.conn, send)
+    size, limit = send.members[0].size, timeline.announced_limit(send)
     if limit is None or not any(size > other for other in _limits(timeline, send)):
         return
     if size > limit and not _was_measured_before(timeline, send):
@@ -71,7 +66,7 @@ def _was_measured_before(timeline: Timeline, frame: Frame) -> bool:
 
 def _does_not_fit(timeline: Timeline, end: Completion) -> Says:
     call, session = timeline.call(end), _session(timeline, end)
-    limit = None if session is None else _limit_on(timeline, session.conn, end)
+    limit = None if session is None else timeline.announced_limit(session.request)
     if session is None or limit is None or end.handle is None or call.args.get("properties"):
         return
     size = call.size or 0

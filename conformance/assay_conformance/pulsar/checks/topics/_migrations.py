@@ -8,12 +8,6 @@ from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, T
 from assay_conformance.model.event import Frame
 
 
-def migrated_to(frame: Frame) -> frozenset[str]:
-    """The addresses of the cluster that TOPIC_MIGRATED names."""
-    urls = (frame.fields.get("brokerServiceUrl"), frame.fields.get("brokerServiceUrlTls"))
-    return frozenset(str(url) for url in urls if url)
-
-
 def migrating_session(tracker: Tracker, frame: Frame) -> ProducerSession | ConsumerSession | None:
     """Return the session of the producer or consumer that TOPIC_MIGRATED is addressed to."""
     sessions: Mapping[tuple[int, int], ProducerSession | ConsumerSession]
