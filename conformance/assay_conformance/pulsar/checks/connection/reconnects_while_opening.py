@@ -19,9 +19,10 @@ def reconnects_while_opening(timeline: Timeline) -> Says:
 def _goes_on_no_longer(timeline: Timeline, opening: Opening) -> Says:
     """The operation time-out of an open call begins no later than with its first registration."""
     first: dict[str, Frame] = {}
+    limit_ns = limit_of(timeline, opening)
     for asked in opening.asked:
         begun = first.setdefault(asked.topic, asked.frame)
-        until_ns = begun.t_ns + limit_of(timeline, opening)
+        until_ns = begun.t_ns + limit_ns
         what = "opening went on for too long"
         if opening.setbacks[0].seq < asked.frame.seq and timeline.bounds.is_overdue(
             "reconnect", begun.t_ns, asked.frame.t_ns, due_ns=until_ns, what=what
