@@ -174,6 +174,9 @@ def _owed(frame: Frame) -> Iterator[int]:
 
 
 def _size_of(frame: Frame) -> int:
-    """What counts against a broker's limit: the body; that of a batch holds the headers of its messages, too."""
+    """What counts against a broker's limit: the body; that of a batch holds the headers of its messages, too. What
+    chunks join to may be of any size."""
+    if frame.meta is not None and frame.meta.chunk_id is not None:
+        return 0
     is_batch = frame.meta is not None and frame.meta.batch
     return frame.size if is_batch else sum(member.size for member in frame.members)

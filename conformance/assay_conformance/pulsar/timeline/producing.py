@@ -88,6 +88,11 @@ class Producing(Consuming):
         """Units of known producers."""
         return (unit for line in self._tracker.lines.all if line.handle is not None for unit in line.units)
 
+    @property
+    def sent(self) -> Iterator[tuple[Unit, Frame]]:
+        """Every SEND of known producers, with its unit; by units."""
+        return ((unit, frame) for unit in self.units for _, frame in unit.sends)
+
     @cached_property
     def _routed(self) -> list[Routed]:
         return routed(self.view, fixed_topics(self.view))

@@ -292,7 +292,7 @@ class Timeline(Producing, Acknowledging):
         if not self._tracker.lines.unpaired.isdisjoint(handles):
             raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
 
-    def check_receipts(self, handle: int, at: Frame) -> None:
+    def check_receipts(self, handle: int, at: Event) -> None:
         """Raise `UnknownError` where which SENDs of a producer had their receipt is not known at an event."""
         self.check_forged_receipts(at)
         since = (self._tracker.lines.reused_since.get(handle), self._tracker.lines.torn_since.get(handle))
@@ -304,6 +304,12 @@ class Timeline(Producing, Acknowledging):
         forged = self._tracker.lines.forged_receipt
         if forged is not None and forged.seq <= at.seq:
             raise UnknownError("a fault altered or made up an answer to a SEND")
+
+    def check_untorn(self, handle: int, at: Event) -> None:
+        """Raise `UnknownError` where a fault had torn the stream of a producer's SENDs by an event."""
+        since = self._tracker.lines.torn_since.get(handle)
+        if since is not None and since <= at.seq:
+            raise UnknownError("a fault tore the stream of SENDs: what the client holds of it is open")
 
     def check_whole(self, handle: int) -> None:
         """Raise `UnknownError` where a session of this producer may be another's, or a fault tore or changed its
@@ -402,6 +408,11 @@ class Timeline(Producing, Acknowledging):
     def call(self, end: Completion) -> Invoke:
         """What ended so."""
         return self._tracker.operations[end.op].invoke
+
+    def was_overdue(self, end: Completion) -> bool:
+        """Whether an operation had not ended in its time."""
+        overdue = self._tracker.operations[end.op].overdue
+        return overdue is not None and overdue.seq < end.seq
 
     def number(self, end: Completion) -> int:
         """Which of its producer's messages a send was for."""

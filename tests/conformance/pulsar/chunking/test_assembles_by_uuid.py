@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar.chunking._chunked import Story
 
-from assay_conformance.pulsar.checks.chunking.assembles_by_uuid import AssemblesByUuid
+from assay_conformance.pulsar.checks.chunking.assembles_by_uuid import assembles_by_uuid
 
 
 def by_turns() -> Story:
@@ -18,7 +18,7 @@ def test_messages_by_turns_are_handed_over() -> None:
     story = by_turns()
     story.gets(4, 1)
     story.gets(5, 0)
-    assert story.judged(AssemblesByUuid) == ([], 2)
+    assert story.judged(assembles_by_uuid) == ([], 2)
 
 
 def test_message_by_turns_that_is_withheld_is_found() -> None:
@@ -26,13 +26,13 @@ def test_message_by_turns_that_is_withheld_is_found() -> None:
     story.gets(4, 1)
     story.after(600)
     story.receive(1, 0)
-    assert story.judged(AssemblesByUuid)[0] == ["not-delivered"]
+    assert story.judged(assembles_by_uuid)[0] == ["not-delivered"]
 
 
 def test_messages_that_are_mixed_up_are_found() -> None:
     story = by_turns()
     story.gets(4, 1, digest=1)
-    assert story.judged(AssemblesByUuid)[0] == ["wrong-content"]
+    assert story.judged(assembles_by_uuid)[0] == ["wrong-content"]
 
 
 def test_message_alone_shows_nothing_of_turns() -> None:
@@ -40,4 +40,4 @@ def test_message_alone_shows_nothing_of_turns() -> None:
     for chunk in range(3):
         story.arrives(chunk, chunk)
     story.gets(2)
-    assert story.judged(AssemblesByUuid) == ([], 0)
+    assert story.judged(assembles_by_uuid) == ([], 0)

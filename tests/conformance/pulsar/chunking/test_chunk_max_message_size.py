@@ -13,7 +13,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, Script
 from assay_conformance.model.event import Member, Meta
-from assay_conformance.pulsar.checks.chunking.chunk_max_message_size import ChunkMaxMessageSize
+from assay_conformance.pulsar.checks.chunking.chunk_max_message_size import chunk_max_message_size
 
 
 def _kept(total: int, chunks: int | None, **config: Any) -> Check:
@@ -27,7 +27,7 @@ def _kept(total: int, chunks: int | None, **config: Any) -> Check:
     else:
         parts = {"uuid": "u", "chunk_id": 0, "chunks": chunks, "chunk_total_bytes": total}
         story.send_frame(0, meta=msgspec.structs.replace(meta, **parts), members=(), fields={"is_chunk": True})
-    return trial(ChunkMaxMessageSize, story.done(), CASE)
+    return trial(chunk_max_message_size, story.done(), CASE)
 
 
 @pytest.mark.parametrize(("total", "chunks"), [(501, 2), (1_000, 2), (1_500, 4)])

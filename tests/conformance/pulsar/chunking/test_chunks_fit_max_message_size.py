@@ -12,16 +12,16 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks.chunking.chunks_fit_max_message_size import ChunksFitMaxMessageSize
+from assay_conformance.pulsar.checks.chunking.chunks_fit_max_message_size import chunks_fit_max_message_size
 
 
 def test_chunk_within_the_limit_is_accepted() -> None:
-    check = chunk(ChunksFitMaxMessageSize, size=LIMIT + 100)
+    check = chunk(chunks_fit_max_message_size, size=LIMIT + 100)
     assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_chunk_that_forgot_its_metadata_is_found() -> None:
-    assert codes_of(chunk(ChunksFitMaxMessageSize, size=LIMIT + 400)) == ["too-large"]
+    assert codes_of(chunk(chunks_fit_max_message_size, size=LIMIT + 400)) == ["too-large"]
 
 
 def _no_room(error: ErrorClass, **config: Any) -> Check:
@@ -29,7 +29,7 @@ def _no_room(error: ErrorClass, **config: Any) -> Check:
     story.producer(chunking=True, **config)
     story.send(0, properties={"long": "x" * LIMIT})
     story.fail(0, error)
-    return trial(ChunksFitMaxMessageSize, story.done(), CASE)
+    return trial(chunks_fit_max_message_size, story.done(), CASE)
 
 
 def test_metadata_that_leave_no_room_are_refused() -> None:
@@ -52,7 +52,7 @@ def test_metadata_that_leave_no_room_show_nothing_as_their_producer_is_closed() 
     story.send(0, properties={"long": "x" * LIMIT})
     story.invoke("close", PRODUCER)
     story.fail(0, ErrorClass.OTHER)
-    assert codes_of(trial(ChunksFitMaxMessageSize, story.done(), CASE)) == []
+    assert codes_of(trial(chunks_fit_max_message_size, story.done(), CASE)) == []
 
 
 def test_metadata_that_leave_no_room_go_nowhere_if_the_router_says_so() -> None:

@@ -8,7 +8,7 @@ from tests.conformance.pulsar.chunking._size_limits import CASE, chunk
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
-from assay_conformance.pulsar.checks.chunking.excludes_batching import ExcludesBatching
+from assay_conformance.pulsar.checks.chunking.excludes_batching import excludes_batching
 
 
 def test_refusing_both_is_accepted() -> None:
@@ -16,7 +16,7 @@ def test_refusing_both_is_accepted() -> None:
     both = {"topic": "t", "config": {"batching": True, "chunking": True}}
     opening = story.invoke("open_producer", PRODUCER, args=both)
     story.complete(opening, Outcome.FAIL, error=ErrorClass.INVALID_CONFIG)
-    check = trial(ExcludesBatching, story.done(), CASE)
+    check = trial(excludes_batching, story.done(), CASE)
     assert (check.findings, check.exercised) == ([], 1)
 
 
@@ -25,9 +25,9 @@ def test_chunking_dropped_in_silence_is_found() -> None:
     story.producer(batching=True, chunking=True)
     story.send(0, size=2_500)
     story.fail(0, ErrorClass.TOO_LARGE)
-    assert codes_of(trial(ExcludesBatching, story.done(), CASE)) == ["chunking-dropped"]
+    assert codes_of(trial(excludes_batching, story.done(), CASE)) == ["chunking-dropped"]
 
 
 def test_chunking_that_wins_is_accepted() -> None:
-    check = chunk(ExcludesBatching, batching=True, chunking=True)
+    check = chunk(excludes_batching, batching=True, chunking=True)
     assert (check.findings, check.exercised) == ([], 1)

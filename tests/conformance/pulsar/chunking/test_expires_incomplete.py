@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.chunking._chunked import Story
 from tests.conformance.pulsar.chunking._keeping import client
 
-from assay_conformance.pulsar.checks.chunking.expires_incomplete import ExpiresIncomplete
+from assay_conformance.pulsar.checks.chunking.expires_incomplete import expires_incomplete
 
 EXPIRY = client(expire_incomplete_chunked_ms=300)
 
@@ -21,7 +21,7 @@ def test_incomplete_message_is_acknowledged_when_it_expires() -> None:
     story = incomplete()
     story.after(400)
     story.ack_frame(0, 1, conn=9)
-    assert story.judged(ExpiresIncomplete, EXPIRY) == ([], 1)
+    assert story.judged(expires_incomplete, EXPIRY) == ([], 1)
 
 
 def test_chunk_that_comes_when_its_message_is_given_up_is_left_to_the_broker() -> None:
@@ -31,24 +31,24 @@ def test_chunk_that_comes_when_its_message_is_given_up_is_left_to_the_broker() -
     story.ack_frame(0, conn=9)
     story.arrives(1, 1)
     story.after(1_000)
-    assert story.judged(ExpiresIncomplete, EXPIRY) == ([], 1)
+    assert story.judged(expires_incomplete, EXPIRY) == ([], 1)
 
 
 def test_incomplete_message_that_never_expires_is_found() -> None:
     story = incomplete()
     story.after(1_000)
-    assert story.judged(ExpiresIncomplete, EXPIRY)[0] == ["not-expired"]
+    assert story.judged(expires_incomplete, EXPIRY)[0] == ["not-expired"]
 
 
 def test_incomplete_message_that_expires_early_is_found() -> None:
     story = incomplete()
     story.after(100)
     story.ack_frame(0, 1, conn=9)
-    assert "expired-early" in story.judged(ExpiresIncomplete, EXPIRY)[0]
+    assert "expired-early" in story.judged(expires_incomplete, EXPIRY)[0]
 
 
 def test_message_that_is_completed_does_not_expire() -> None:
     story = incomplete()
     story.arrives(2, 2)
     story.after(1_000)
-    assert story.judged(ExpiresIncomplete, EXPIRY) == ([], 0)
+    assert story.judged(expires_incomplete, EXPIRY) == ([], 0)

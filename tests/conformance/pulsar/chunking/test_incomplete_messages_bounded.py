@@ -7,11 +7,11 @@ from tests.conformance.pulsar.chunking._chunked import Story
 from tests.conformance.pulsar.chunking._keeping import client, delivered_before
 
 from assay_conformance.checks.base import Check
-from assay_conformance.pulsar.checks.chunking.expires_incomplete import ExpiresIncomplete
-from assay_conformance.pulsar.checks.chunking.incomplete_messages_bounded import IncompleteMessagesBounded
-from assay_conformance.pulsar.checks.chunking.missing_chunk_discards_message import MissingChunkDiscardsMessage
-from assay_conformance.pulsar.checks.chunking.repeated_chunk_dropped import RepeatedChunkDropped
-from assay_conformance.pulsar.checks.chunking.restarts_at_first_chunk import RestartsAtFirstChunk
+from assay_conformance.pulsar.checks.chunking.expires_incomplete import expires_incomplete
+from assay_conformance.pulsar.checks.chunking.incomplete_messages_bounded import incomplete_messages_bounded
+from assay_conformance.pulsar.checks.chunking.missing_chunk_discards_message import missing_chunk_discards_message
+from assay_conformance.pulsar.checks.chunking.repeated_chunk_dropped import repeated_chunk_dropped
+from assay_conformance.pulsar.checks.chunking.restarts_at_first_chunk import restarts_at_first_chunk
 
 
 def one_too_many() -> Story:
@@ -25,25 +25,25 @@ def one_too_many() -> Story:
 def test_oldest_of_too_many_is_left() -> None:
     story = one_too_many()
     story.after(300)
-    assert story.judged(IncompleteMessagesBounded) == ([], 1)
+    assert story.judged(incomplete_messages_bounded) == ([], 1)
 
 
 def test_oldest_that_is_acknowledged_unasked_is_found() -> None:
     story = one_too_many()
     story.ack_frame(0, conn=9)
-    assert story.judged(IncompleteMessagesBounded)[0] == ["dropped-acked"]
+    assert story.judged(incomplete_messages_bounded)[0] == ["dropped-acked"]
 
 
 def test_oldest_that_is_to_be_acknowledged_and_is_not_is_found() -> None:
     story = one_too_many()
     story.after(300)
-    assert story.judged(IncompleteMessagesBounded, client(auto_ack_oldest_chunked=True))[0] == ["dropped-not-acked"]
+    assert story.judged(incomplete_messages_bounded, client(auto_ack_oldest_chunked=True))[0] == ["dropped-not-acked"]
 
 
 def test_oldest_that_is_to_be_acknowledged() -> None:
     story = one_too_many()
     story.ack_frame(0, conn=9)
-    assert story.judged(IncompleteMessagesBounded, client(auto_ack_oldest_chunked=True)) == ([], 1)
+    assert story.judged(incomplete_messages_bounded, client(auto_ack_oldest_chunked=True)) == ([], 1)
 
 
 def test_message_kept_beyond_the_limit_is_found() -> None:
@@ -51,7 +51,7 @@ def test_message_kept_beyond_the_limit_is_found() -> None:
     story.arrives(1, 3)
     story.arrives(2, 4)
     story.gets(4)
-    assert story.judged(IncompleteMessagesBounded)[0] == ["kept-beyond-limit"]
+    assert story.judged(incomplete_messages_bounded)[0] == ["kept-beyond-limit"]
 
 
 def test_message_that_was_whole_when_there_was_no_room_may_be_handed_over_when_it_comes_again() -> None:
@@ -61,7 +61,7 @@ def test_message_that_was_whole_when_there_was_no_room_may_be_handed_over_when_i
     for chunk, entry in enumerate((0, 3, 4)):
         story.arrives(chunk, entry)
     story.gets(4)
-    assert story.judged(IncompleteMessagesBounded)[0] == []
+    assert story.judged(incomplete_messages_bounded)[0] == []
 
 
 def test_dropped_message_that_comes_again_may_be_handed_over() -> None:
@@ -69,7 +69,7 @@ def test_dropped_message_that_comes_again_may_be_handed_over() -> None:
     for chunk, entry in enumerate((0, 3, 4)):
         story.arrives(chunk, entry)
     story.gets(4)
-    assert story.judged(IncompleteMessagesBounded)[0] == []
+    assert story.judged(incomplete_messages_bounded)[0] == []
 
 
 def first_chunks(story: Story, *numbers: int, conn: int = 9) -> None:
@@ -92,7 +92,7 @@ def test_message_begun_twice_need_not_be_held_beside_older_ones(others: tuple[in
     story = Story()
     first_chunks(story, 0, *others)
     rest_of_the_first(story)
-    assert story.judged(IncompleteMessagesBounded)[0] == codes
+    assert story.judged(incomplete_messages_bounded)[0] == codes
 
 
 def test_message_of_which_a_later_chunk_comes_twice_need_not_be_held_beside_older_ones() -> None:
@@ -102,14 +102,14 @@ def test_message_of_which_a_later_chunk_comes_twice_need_not_be_held_beside_olde
     story.arrives(1, 6, 1)
     first_chunks(story, 2)
     rest_of_the_first(story)
-    assert story.judged(IncompleteMessagesBounded)[0] == []
+    assert story.judged(incomplete_messages_bounded)[0] == []
 
 
 def test_message_begun_twice_is_dropped_itself_for_enough_others() -> None:
     story = Story()
     first_chunks(story, 0, 0, 1, 2)
     rest_of_the_first(story)
-    assert story.judged(IncompleteMessagesBounded)[0] == ["kept-beyond-limit"]
+    assert story.judged(incomplete_messages_bounded)[0] == ["kept-beyond-limit"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_message_begun_on_two_connections_need_not_be_held_beside_older_ones(
     story.flow(1000, conn=10)
     first_chunks(story, 0, 1, 2, conn=10)
     rest_of_the_first(story, conn=10)
-    assert story.judged(IncompleteMessagesBounded)[0] == codes
+    assert story.judged(incomplete_messages_bounded)[0] == codes
 
 
 def test_message_that_was_whole_on_an_earlier_connection_counts_on_the_next() -> None:
@@ -142,17 +142,17 @@ def test_message_that_was_whole_on_an_earlier_connection_counts_on_the_next() ->
     story.flow(1000, conn=10)
     first_chunks(story, 0, 1, 2, conn=10)
     rest_of_the_first(story, conn=10)
-    assert story.judged(IncompleteMessagesBounded)[0] == ["kept-beyond-limit"]
+    assert story.judged(incomplete_messages_bounded)[0] == ["kept-beyond-limit"]
 
 
 @pytest.mark.parametrize(
     "check",
     [
-        IncompleteMessagesBounded,
-        ExpiresIncomplete,
-        MissingChunkDiscardsMessage,
-        RepeatedChunkDropped,
-        RestartsAtFirstChunk,
+        incomplete_messages_bounded,
+        expires_incomplete,
+        missing_chunk_discards_message,
+        repeated_chunk_dropped,
+        restarts_at_first_chunk,
     ],
 )
 @pytest.mark.parametrize("again", [(1, 2), (0,), (0, 0), (0, 1, 1), (0, 1)])

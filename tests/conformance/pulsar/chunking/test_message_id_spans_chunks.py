@@ -7,7 +7,7 @@ import pytest
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, DUPLICATE, NAME, Script, entry_id
 from assay_conformance.model.event import Fate, Meta, Sides
-from assay_conformance.pulsar.checks.chunking.message_id_spans_chunks import MessageIdSpansChunks
+from assay_conformance.pulsar.checks.chunking.message_id_spans_chunks import message_id_spans_chunks
 
 CHUNKS = 3
 
@@ -17,7 +17,7 @@ def _meta(chunk: int, id: int = 0) -> Meta:
 
 
 def _judged(story: Script) -> tuple[list[str], int]:
-    said = trial(MessageIdSpansChunks, story.done())
+    said = trial(message_id_spans_chunks, story.done())
     return [finding.code for finding in said.findings], said.exercised
 
 

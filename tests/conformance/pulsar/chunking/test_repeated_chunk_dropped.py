@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.chunking._chunked import CHUNK, SIZE, Story
 
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.pulsar.checks.chunking.repeated_chunk_dropped import RepeatedChunkDropped
+from assay_conformance.pulsar.checks.chunking.repeated_chunk_dropped import repeated_chunk_dropped
 
 
 def test_chunk_that_came_twice_before_everything_was_asked_for_again_is_forgotten() -> None:
@@ -18,7 +18,7 @@ def test_chunk_that_came_twice_before_everything_was_asked_for_again_is_forgotte
         story.arrives(chunk, chunk)
     story.gets(2)
     story.gets(2)
-    assert story.judged(RepeatedChunkDropped)[0] == []
+    assert story.judged(repeated_chunk_dropped)[0] == []
 
 
 def with_repeat(entry: int) -> Story:
@@ -37,7 +37,7 @@ def test_chunk_sent_twice_is_filtered_and_acked() -> None:
     story.gets(3)
     story.after(300)
     story.close_consumer()
-    assert story.judged(RepeatedChunkDropped) == ([], 1)
+    assert story.judged(repeated_chunk_dropped) == ([], 1)
 
 
 def test_chunk_sent_twice_and_not_acked_is_found() -> None:
@@ -46,7 +46,7 @@ def test_chunk_sent_twice_and_not_acked_is_found() -> None:
     story.gets(3)
     story.after(300)
     story.close_consumer()
-    assert story.judged(RepeatedChunkDropped)[0] == ["repeat-not-acked"]
+    assert story.judged(repeated_chunk_dropped)[0] == ["repeat-not-acked"]
 
 
 def test_redelivered_chunk_is_filtered() -> None:
@@ -55,7 +55,7 @@ def test_redelivered_chunk_is_filtered() -> None:
     story.gets(3)
     story.ack(1)
     story.ack_frame(0, 1, 3, conn=9)
-    assert story.judged(RepeatedChunkDropped) == ([], 1)
+    assert story.judged(repeated_chunk_dropped) == ([], 1)
 
 
 def test_redelivered_chunk_may_be_covered_by_a_cumulative_ack_of_a_later_message() -> None:
@@ -67,7 +67,7 @@ def test_redelivered_chunk_may_be_covered_by_a_cumulative_ack_of_a_later_message
     args = {"consumer": CONSUMER, "messages": [2], "cumulative": True}
     story.complete(story.invoke("ack", CONSUMER, args=args))
     story.ack_frame(4, conn=9, ack_type="Cumulative")
-    assert story.judged(RepeatedChunkDropped) == ([], 1)
+    assert story.judged(repeated_chunk_dropped) == ([], 1)
 
 
 def test_redelivered_chunk_that_is_acked_is_found() -> None:
@@ -75,14 +75,14 @@ def test_redelivered_chunk_that_is_acked_is_found() -> None:
     story.ack_frame(1, conn=9)
     story.arrives(2, 3)
     story.gets(3)
-    assert story.judged(RepeatedChunkDropped)[0] == ["redelivery-acked"]
+    assert story.judged(repeated_chunk_dropped)[0] == ["redelivery-acked"]
 
 
 def test_redelivered_chunk_goes_with_its_message_when_that_expires() -> None:
     story = with_repeat(1)
     story.after(60_000)
     story.ack_frame(0, 1, conn=9)
-    assert story.judged(RepeatedChunkDropped)[0] == []
+    assert story.judged(repeated_chunk_dropped)[0] == []
 
 
 def test_repeat_that_delivers_twice_is_found() -> None:
@@ -91,7 +91,7 @@ def test_repeat_that_delivers_twice_is_found() -> None:
     story.arrives(2, 3)
     story.gets(3)
     story.gets(3)
-    assert story.judged(RepeatedChunkDropped)[0] == ["delivered-twice"]
+    assert story.judged(repeated_chunk_dropped)[0] == ["delivered-twice"]
 
 
 def test_repeat_that_damages_the_message_is_found() -> None:
@@ -99,7 +99,7 @@ def test_repeat_that_damages_the_message_is_found() -> None:
     story.ack_frame(2, conn=9)
     story.arrives(2, 3)
     story.gets(3, size=SIZE + CHUNK)
-    assert story.judged(RepeatedChunkDropped)[0] == ["wrong-content"]
+    assert story.judged(repeated_chunk_dropped)[0] == ["wrong-content"]
 
 
 def test_repeat_that_loses_the_message_is_found() -> None:
@@ -108,7 +108,7 @@ def test_repeat_that_loses_the_message_is_found() -> None:
     story.arrives(2, 3)
     story.after(600)
     story.receive(asked=1, got=0)
-    assert story.judged(RepeatedChunkDropped)[0] == ["not-delivered"]
+    assert story.judged(repeated_chunk_dropped)[0] == ["not-delivered"]
 
 
 def test_restarted_message_is_another_requirements_matter() -> None:
@@ -116,4 +116,4 @@ def test_restarted_message_is_another_requirements_matter() -> None:
     story.arrives(0, 3)
     story.after(300)
     story.close_consumer()
-    assert story.judged(RepeatedChunkDropped) == ([], 0)
+    assert story.judged(repeated_chunk_dropped) == ([], 0)

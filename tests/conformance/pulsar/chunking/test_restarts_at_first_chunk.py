@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar.chunking._chunked import Story
 from tests.conformance.pulsar.chunking._keeping import client
 
-from assay_conformance.pulsar.checks.chunking.restarts_at_first_chunk import RestartsAtFirstChunk
+from assay_conformance.pulsar.checks.chunking.restarts_at_first_chunk import restarts_at_first_chunk
 
 
 def begun_anew(*again: int) -> Story:
@@ -24,14 +24,14 @@ def test_message_begun_anew_is_handed_over_and_the_old_chunks_acknowledged() -> 
     story.ack_frame(0, 1, conn=9)
     story.gets(4)
     story.after(300)
-    assert story.judged(RestartsAtFirstChunk) == ([], 2)
+    assert story.judged(restarts_at_first_chunk) == ([], 2)
 
 
 def test_old_chunks_that_are_left_are_found() -> None:
     story = begun_anew(2, 3, 4)
     story.gets(4)
     story.after(300)
-    assert story.judged(RestartsAtFirstChunk)[0] == ["old-not-acked"]
+    assert story.judged(restarts_at_first_chunk)[0] == ["old-not-acked"]
 
 
 @pytest.mark.parametrize(("came_ms", "codes"), [(290, ["old-not-acked"]), (350, [])])
@@ -45,7 +45,7 @@ def test_chunk_that_comes_when_its_message_has_expired_is_not_among_the_old_ones
     story.arrives(0, 2)
     story.ack_frame(0, conn=9)
     story.after(300)
-    judged = story.judged(RestartsAtFirstChunk, client(expire_incomplete_chunked_ms=300))
+    judged = story.judged(restarts_at_first_chunk, client(expire_incomplete_chunked_ms=300))
     assert judged[0] == codes
 
 
@@ -54,7 +54,7 @@ def test_chunks_redelivered_before_their_message_began_anew_are_acknowledged_wit
     story.arrives(0, 2)
     story.ack_frame(0, 1, conn=9)
     story.after(300)
-    assert story.judged(RestartsAtFirstChunk)[0] == []
+    assert story.judged(restarts_at_first_chunk)[0] == []
 
 
 @pytest.mark.parametrize(("acked_ms", "codes"), [(299, ["redelivered-acked"]), (300, [])])
@@ -63,13 +63,13 @@ def test_redelivered_chunks_that_are_incomplete_for_too_long_may_be_acknowledged
 ) -> None:
     story = begun_anew(0)
     story.at(acked_ms).ack_frame(0, conn=9)
-    assert story.judged(RestartsAtFirstChunk, client(expire_incomplete_chunked_ms=300))[0] == codes
+    assert story.judged(restarts_at_first_chunk, client(expire_incomplete_chunked_ms=300))[0] == codes
 
 
 def test_redelivered_chunks_that_are_acknowledged_are_found() -> None:
     story = begun_anew(0)
     story.ack_frame(0, conn=9)
-    assert story.judged(RestartsAtFirstChunk)[0] == ["redelivered-acked"]
+    assert story.judged(restarts_at_first_chunk)[0] == ["redelivered-acked"]
 
 
 def test_redelivered_message_may_be_acknowledged_when_it_is_whole() -> None:
@@ -77,7 +77,7 @@ def test_redelivered_message_may_be_acknowledged_when_it_is_whole() -> None:
     story.gets(2)
     story.ack(1)
     story.ack_frame(0, 1, 2, conn=9)
-    assert story.judged(RestartsAtFirstChunk)[0] == []
+    assert story.judged(restarts_at_first_chunk)[0] == []
 
 
 def test_chunks_let_go_when_everything_is_asked_for_again_are_not_missed() -> None:
@@ -87,7 +87,7 @@ def test_chunks_let_go_when_everything_is_asked_for_again_are_not_missed() -> No
     story.redeliver_frame(conn=9)
     story.arrives(0, 0)
     story.after(300)
-    assert story.judged(RestartsAtFirstChunk)[0] == []
+    assert story.judged(restarts_at_first_chunk)[0] == []
 
 
 def test_message_begun_anew_that_is_withheld_is_found() -> None:
@@ -95,7 +95,7 @@ def test_message_begun_anew_that_is_withheld_is_found() -> None:
     story.ack_frame(0, 1, conn=9)
     story.after(600)
     story.receive(1, 0)
-    assert story.judged(RestartsAtFirstChunk)[0] == ["not-delivered"]
+    assert story.judged(restarts_at_first_chunk)[0] == ["not-delivered"]
 
 
 def test_message_that_was_dropped_for_others_does_not_begin_anew() -> None:
@@ -106,4 +106,4 @@ def test_message_that_was_dropped_for_others_does_not_begin_anew() -> None:
     story.arrives(0, 3)
     story.after(300)
     story.close_consumer()
-    assert story.judged(RestartsAtFirstChunk, client(auto_ack_oldest_chunked=False))[0] == []
+    assert story.judged(restarts_at_first_chunk, client(auto_ack_oldest_chunked=False))[0] == []

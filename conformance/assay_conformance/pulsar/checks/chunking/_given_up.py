@@ -5,101 +5,169 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Event, Frame, Meta
-from assay_conformance.pulsar.checks.chunking._acked_chunks import AckedCheck
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival
+from assay_conformance.checks.consumption import acked_entries, buries, from_client, plain_acks
+from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk
+from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
+from assay_conformance.pulsar.timeline import (
+    CUMULATIVE,
+    MS,
+    TOLERANCES,
+    AckCall,
+    Consumer,
+    ConsumerSession,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    ms,
+)
 
 
 @dataclass(slots=True)
 class GivenUp:
-    """Chunks of a message that is not assembled further, and the chunk that was the reason."""
+    """Chunks of a message that is not assembled further, and the chunk that was the reason; `to_ack`: they are to be
+    acknowledged, or else must not be. `why`: the reason, as a clause; `until`: what ends the judgement."""
 
-    session: ConsumerSession
-    consumer: OpenedConsumer
+    because: Chunk
     entries: tuple[Entry, ...]
-    because: Frame
     to_ack: bool
-    done: bool = False
+    why: str
+    code: str
+    until: Event | None = None
 
 
-class GivingUp(AckedCheck):
-    """Chunks that were given up must be acknowledged in time, or must not be, as the rule of each kind says."""
+@dataclass(slots=True)
+class SessionAcks:
+    """What one session acknowledged: the broker drops the entry, with a `validation_error` or without."""
 
-    acked_code = "acked"
-    left_code = "not-acked"
+    individual: dict[Entry, list[Frame]] = field(default_factory=dict)
+    cumulative: list[tuple[Frame, Entry]] = field(default_factory=list)
 
-    def start(self) -> None:
-        super().start()
-        self.given_up: list[GivenUp] = []
-
-    def give_up(self, arrival: Arrival, entries: tuple[Entry, ...], *, to_ack: bool) -> None:
-        self.given_up.append(GivenUp(arrival.session, arrival.consumer, entries, arrival.frame, to_ack))
-
-    def why(self, given_up: GivenUp) -> str:
-        """Return the reason, as a clause."""
-        raise NotImplementedError
-
-    def may_expire(self, consumer: OpenedConsumer, meta: Meta | None, event: Frame) -> bool:
-        """Whether the message was incomplete for so long that it is dropped and its chunks are acknowledged."""
-        expiry_ms = self.expiry_ns(consumer) // MS
-        began = self.tracker.began
-        now_ms = event.t_ns // MS + (began.unix_ms if began is not None else 0)
-        return bool(expiry_ms) and meta is not None and meta.publish_time_ms + expiry_ms <= now_ms
-
-    def asked(self, call: Call) -> None:
-        """What the application acknowledges itself is not judged, whatever happened to its chunks."""
-        super().asked(call)
-        if call.invoke.verb == "ack":
-            for given_up in self.given_up:
-                named = call.cumulative or not self.chunks_of(call).isdisjoint(given_up.entries)
-                if given_up.consumer is call.consumer and named:
-                    given_up.done = True
-
-    def entry_acked(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
-        for given_up in self.given_up:
-            wrong = not given_up.to_ack and not given_up.done and entry in given_up.entries
-            wrong = wrong and not self.may_be_acked(given_up.consumer, entry)
-            wrong = wrong and not self.may_expire(given_up.consumer, given_up.because.meta, event)
-            if given_up.session is session and wrong and event.seq > given_up.because.seq:
-                given_up.done = True
-                self.breach(
-                    self.acked_code,
-                    f"consumer {given_up.consumer.handle} acknowledged chunk {entry} at {ms(event.t_ns)}; "
-                    f"{self.why(given_up)}, and its message was not received; expected it to stay unacknowledged for "
-                    "redelivery",
-                    given_up.because,
-                    event,
-                )
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        mine = [given_up for given_up in self.given_up if given_up.session is session]
-        self.given_up = [given_up for given_up in self.given_up if given_up.session is not session]
-        for given_up in mine:
-            if not given_up.to_ack:
-                if not given_up.done:
-                    self.exercise(given_up.because)
+    @classmethod
+    def of(cls, timeline: Timeline, session: ConsumerSession) -> SessionAcks:
+        found = cls()
+        for frame in timeline.consumer_sessions.frames(session, "ACK"):
+            if not from_client(frame):
                 continue
-            flush_ns = self.flush_ns(given_up.consumer)
-            if all(self.acked(session).has(entry) for entry in given_up.entries):
-                self.exercise(given_up.because)
-            elif flush_ns is not None and not given_up.done:
-                self._left(given_up, session, given_up.because.t_ns + flush_ns, event)
+            if frame.ack_type == CUMULATIVE:
+                named = (Entry(session.topic, id.ledger, id.entry) for id in frame.ids)
+                found.cumulative += [(frame, entry) for entry in named]
+            else:
+                for entry in acked_entries(session, frame):
+                    found.individual.setdefault(entry, []).append(frame)
+        return found
 
-    def _left(self, given_up: GivenUp, session: ConsumerSession, due_ns: int, event: Event) -> None:
-        unacked = self.first_unacked(session, due_ns, event, *given_up.entries)
-        if unacked is not None:
-            self.suspect(
-                "ack-flush",
-                given_up.because.t_ns,
-                self.until_ns(due_ns, event),
-                self.left_code,
-                f"consumer {given_up.consumer.handle}: {self.why(given_up)}; expected chunk {unacked} to be "
-                f"acknowledged, so that it leaves the backlog; it was not by {ms(event.t_ns)}",
-                given_up.because,
-                event,
+    def has(self, entry: Entry, before: Event) -> bool:
+        """Whether it had acknowledged an entry."""
+        reached = (frame for frame, up_to in self.cumulative if entry <= up_to)
+        return any(frame.seq < before.seq for frame in (*self.individual.get(entry, ()), *reached))
+
+    def first_plain(self, entry: Entry, after: Event) -> Frame | None:
+        """The first one behind an event that names an entry and reports no damage, or a later one cumulatively."""
+        plain = (frame for frame in self.individual.get(entry, ()) if plain_acks(frame))
+        reaching = (frame for frame, up_to in self.cumulative if entry <= up_to)
+        later = (frame for frame in (*plain, *reaching) if frame.seq > after.seq)
+        return min(later, key=lambda frame: frame.seq, default=None)
+
+
+class Chunks:
+    """What is known of acknowledgments of chunks."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._acks: dict[int, SessionAcks] = {}
+        self._joined: dict[Entry, list[Chunk]] = {}
+        for chunk in timeline.once(Arrivals).all:
+            if chunk.fate in (ChunkFate.COMPLETE, ChunkFate.UNSURE):
+                self._joined.setdefault(chunk.entry, []).append(chunk)
+        self._asked: dict[int, list[AckCall]] = {}
+        for call in timeline.ack_calls if timeline.once(Arrivals).all else ():
+            self._asked.setdefault(call.handle, []).append(call)
+
+    def acks(self, session: ConsumerSession) -> SessionAcks:
+        """Those of a session."""
+        number = session.request.seq
+        if number not in self._acks:
+            self._acks[number] = SessionAcks.of(self._timeline, session)
+        return self._acks[number]
+
+    def asked(self, consumer: Consumer, *entries: Entry, by: Event, since: int = -1) -> Iterator[AckCall]:
+        """Acks of the application of a message with one of these chunks, or cumulative ones, from event `since` on."""
+        for ack in self._asked.get(consumer.handle, ()):
+            call = ack.call
+            if since < call.invoke.seq < by.seq:
+                joined = (chunk for chunk in self._joined.get(ack.entry, ()) if chunk.frame.seq < call.invoke.seq)
+                named = {ack.entry}.union(*((*chunk.before, chunk.entry) for chunk in joined))
+                if call.cumulative or not named.isdisjoint(entries):
+                    yield ack
+
+    def may_be_acked(self, consumer: Consumer, entry: Entry, by: Event) -> bool:
+        """Whether its message may be acknowledged, by the application or to dead-letter it: the application may have
+        received an earlier delivery of a message that is incomplete again."""
+        asked = self.asked(consumer, entry, by=by)
+        reaches = (not ack.call.cumulative or ack.call.covers(entry) for ack in asked)
+        return any(reaches) or buries(self._timeline.view, consumer)
+
+    def may_have_expired(self, chunk: Chunk, at: Event) -> bool:
+        """Whether a message was incomplete for so long that it is dropped and its chunks are acknowledged."""
+        expiry_ms = self._timeline.setting(chunk.consumer, "expire_incomplete_chunked_ms") or 0
+        began = self._timeline.view.tracker.began
+        now_ms = at.t_ns // MS + (began.unix_ms if began is not None else 0)
+        return bool(expiry_ms) and chunk.meta.publish_time_ms + expiry_ms <= now_ms
+
+
+def is_given_up(timeline: Timeline, given_up: GivenUp) -> Says:
+    """What there is to say of chunks that were given up. What the application acknowledges itself is not judged,
+    whatever happened to its chunks."""
+    because, chunks = given_up.because, timeline.once(Chunks)
+    ends = timeline.consumer_sessions.ends(because.session)
+    over = next((end for end in ends if end.seq > because.frame.seq), None)
+    if over is None:
+        return
+    asked = chunks.asked(because.consumer, *given_up.entries, by=over, since=because.frame.seq)
+    stops = [ack.call.invoke.seq for ack in asked] + ([given_up.until.seq] if given_up.until is not None else [])
+    stop = min([over.seq, *stops])
+    yield from (_acked if given_up.to_ack else _left)(timeline, given_up, over, stop)
+
+
+def _left(timeline: Timeline, given_up: GivenUp, over: Event, stop: int) -> Says:
+    because, chunks = given_up.because, timeline.once(Chunks)
+    consumer, acks = because.consumer, chunks.acks(because.session)
+    named = [(ack, entry) for entry in given_up.entries for ack in acks.individual.get(entry, ())]
+    for ack, entry in sorted(named, key=lambda one: one[0].seq):
+        excused = chunks.may_be_acked(consumer, entry, ack) or chunks.may_have_expired(because, ack)
+        if because.frame.seq < ack.seq < stop and not excused:
+            yield breach(
+                given_up.code,
+                f"consumer {consumer.handle} acknowledged chunk {entry} at {ms(ack.t_ns)}; {given_up.why}, and its "
+                "message was not received; expected it to stay unacknowledged for redelivery",
+                *(because.frame, ack),
             )
+            return
+    if stop == over.seq:
+        yield Exercised(because.frame)
+
+
+def _acked(timeline: Timeline, given_up: GivenUp, over: Event, stop: int) -> Says:
+    because, since_ns = given_up.because, given_up.because.frame.t_ns
+    consumer, acks = because.consumer, timeline.once(Chunks).acks(because.session)
+    unacked = next((entry for entry in given_up.entries if not acks.has(entry, over)), None)
+    flush_ms = timeline.setting(consumer, "ack_group_ms")
+    if unacked is None:
+        yield Exercised(because.frame)
+    if unacked is None or flush_ms is None or stop < over.seq or isinstance(over, Closed | AgentEnded):
+        return
+    due_ns = since_ns + flush_ms * MS
+    seen_ns = min(over.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
+    if timeline.bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an acknowledgment"):
+        yield breach(
+            given_up.code,
+            f"consumer {consumer.handle}: {given_up.why}; expected chunk {unacked} to be acknowledged, so that it "
+            f"leaves the backlog; it was not by {ms(over.t_ns)}",
+            *(because.frame, over),
+        )

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Frame, Invoke
+from assay_conformance.pulsar.timeline import Timeline
 
 Message = tuple[int, int]
 """Producer handle and message number."""
+
+
+def sent_chunks(timeline: Timeline) -> Iterator[Frame]:
+    """Every SEND of a chunk that a client wrote."""
+    for frame in timeline.events.frames("SEND"):
+        if frame.meta is not None and frame.meta.chunk_id is not None and from_client(frame):
+            yield frame
 
 
 def properties_bytes(send: Invoke) -> int:
@@ -14,4 +25,5 @@ def properties_bytes(send: Invoke) -> int:
 
 
 def chunk_of(event: Frame) -> str:
+    """Return what a sentence calls it."""
     return f"SEND of sequence id {event.sequence_id} on connection {event.conn}"

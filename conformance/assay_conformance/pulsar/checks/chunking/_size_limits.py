@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check
-from assay_conformance.model.event import Completion, ErrorClass, Frame
+from bisect import bisect_left
+
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame
+from assay_conformance.pulsar.timeline import Timeline
 
 _OTHER_ERRORS = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, ErrorClass.TERMINATED)
 """Errors of the queue or the producer that end a send before its size is checked."""
 
 
-def ended_unmeasured(check: Check, event: Completion) -> bool:
+def ended_unmeasured(timeline: Timeline, end: Completion) -> bool:
     """Whether this send ended because of its queue or its producer. One that waits for room when its producer is closed
     is interrupted, which has no error class of its own."""
-    is_interrupted = event.error is ErrorClass.OTHER and event.handle in check.tracker.lines.closings
-    return is_interrupted or event.error in _OTHER_ERRORS
+    closing = timeline.closing(-1 if end.handle is None else end.handle)
+    is_interrupted = end.error is ErrorClass.OTHER and closing is not None and closing.seq < end.seq
+    return is_interrupted or end.error in _OTHER_ERRORS
 
 
 def announced_limit(event: Frame, otherwise: int) -> int:
     """Return CONNECTED.max_message_size, where the broker sends it."""
     return int(event.fields.get("max_message_size", otherwise))
+
+
+class HighestLimit:
+    """The highest limit that any broker had announced: a unit that waits for a reconnect keeps its chunks."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._seqs: list[int] = []
+        self._limits: list[int] = []
+        for connected in timeline.events.frames("CONNECTED"):
+            limit = announced_limit(connected, timeline.view.case.topology.max_message_bytes)
+            if connected.to_receiver and limit > self.before(connected):
+                self._seqs.append(connected.seq)
+                self._limits.append(limit)
+
+    def before(self, event: Event) -> int:
+        """By an event; 0 where none had been announced."""
+        place = bisect_left(self._seqs, event.seq)
+        return self._limits[place - 1] if place else 0

@@ -2,66 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.model.event import Event
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._acked_chunks import AckedCheck, Place
+from assay_conformance.model.event import AgentEnded, Closed, Completion
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Place
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival
+from assay_conformance.pulsar.timeline import (
+    MS,
+    TOLERANCES,
+    AckCall,
+    ConsumerSession,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
 
 
-@dataclass(slots=True)
-class _AckCall:
-    call: Call
+class _Acked(NamedTuple):
+    """A message of several chunks that the application acknowledged, and the session on which it came."""
+
+    ack: AckCall
+    taken: Completion
     session: ConsumerSession
     chunks: tuple[Entry, ...]
 
 
-class AcksEveryChunk(AckedCheck):
-    """Acknowledging a message acknowledges all of its chunks."""
+def _acked(timeline: Timeline) -> Iterator[_Acked]:
+    chunks: dict[Place, list[tuple[int, tuple[Entry, ...]]]] = {}
+    for chunk in timeline.once(Arrivals).all:
+        if chunk.fate is ChunkFate.COMPLETE and chunk.before:
+            chunks.setdefault(chunk.place, []).append((chunk.frame.seq, (*chunk.before, chunk.entry)))
+    for ack in timeline.ack_calls if chunks else ():
+        taken, session = ack.taken, ack.taken_on
+        if taken is not None and session is not None:
+            came = [its for seq, its in chunks.get((ack.handle, ack.entry), ()) if seq < taken.seq]
+            if came:
+                yield _Acked(ack, taken, session, came[-1])
 
-    requirement = RequirementId("chunking.acks-every-chunk")
 
-    def start(self) -> None:
-        super().start()
-        self._chunks: dict[Place, tuple[Entry, ...]] = {}
-        self._calls: list[_AckCall] = []
-
-    def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is ChunkFate.COMPLETE and arrival.before:
-            self._chunks[arrival.consumer.handle, arrival.entry] = (*arrival.before, arrival.entry)
-
-    def called(self, call: Call) -> None:
-        chunks = self._chunks.get((call.consumer.handle, call.entry))
-        session = self.session_of(call)
-        if call.invoke.verb == "ack" and chunks is not None and session is not None:
-            self._calls.append(_AckCall(call, session, chunks))
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        mine = [pending for pending in self._calls if pending.session is session]
-        self._calls = [pending for pending in self._calls if pending.session is not session]
-        for pending in mine:
-            call, acked = pending.call, self.acked(session)
-            if all(acked.has(entry) for entry in pending.chunks):
-                self.exercise(event)
-                continue
-            flush_ns = self.flush_ns(call.consumer)
-            if flush_ns is None:
-                continue
-            due_ns = call.called_ns + flush_ns
-            left = self.first_unacked(session, due_ns, event, *pending.chunks)
-            if left is not None:
-                self.suspect(
-                    "ack-flush",
-                    call.called_ns,
-                    self.until_ns(due_ns, event),
-                    "chunk-not-acked",
-                    f"the application acknowledged {call.entry}, a message of {len(pending.chunks)} chunks, at "
-                    f"consumer {call.consumer.handle} at {ms(call.called_ns)}; expected all chunks to be acknowledged; "
-                    f"chunk {left} was not by {ms(event.t_ns)} and will be redelivered",
-                    call.invoke,
-                    event,
-                )
+@check("chunking.acks-every-chunk", of=_acked)
+def acks_every_chunk(timeline: Timeline, acked: _Acked) -> Says:
+    """chunking.acks-every-chunk: acknowledging a message acknowledges all of its chunks."""
+    (ack, taken, session, chunks), consumer = acked, acked.ack.call.consumer
+    over = next((end for end in timeline.consumer_sessions.ends(session) if end.seq > taken.seq), None)
+    if over is None:
+        return
+    written, called_ns = timeline.written_acks(session), ack.call.called_ns
+    left = next((entry for entry in chunks if not written.is_settled(entry, over)), None)
+    if left is None:
+        yield Exercised(over)
+        return
+    flush_ms = timeline.setting(consumer, "ack_group_ms")
+    if flush_ms is None or isinstance(over, Closed | AgentEnded):
+        return
+    due_ns = called_ns + flush_ms * MS
+    seen_ns = min(over.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
+    if timeline.bounds.is_overdue("ack-flush", called_ns, seen_ns, due_ns=due_ns, what="an acknowledgment"):
+        yield breach(
+            "chunk-not-acked",
+            f"the application acknowledged {ack.entry}, a message of {len(chunks)} chunks, at consumer "
+            f"{consumer.handle} at {ms(called_ns)}; expected all chunks to be acknowledged; chunk {left} was not by "
+            f"{ms(over.t_ns)} and will be redelivered",
+            *(ack.call.invoke, over),
+        )

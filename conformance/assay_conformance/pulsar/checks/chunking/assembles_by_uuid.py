@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._acked_chunks import IntactCheck
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival
+from assay_conformance.pulsar.checks.chunking._intact import is_intact
+from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
-class AssemblesByUuid(IntactCheck):
-    """Messages whose chunks are interleaved with those of others, where each chunk came once and in order."""
-
-    requirement = RequirementId("chunking.assembles-by-uuid")
-
-    def start(self) -> None:
-        super().start()
-        self._mixed: set[tuple[int, str]] = set()
-        self._disturbed: set[tuple[int, str]] = set()
-
-    def what(self) -> str:
-        return "several messages with interleaved chunks"
-
-    def arrived(self, arrival: Arrival) -> None:
-        session = arrival.session.request.seq
-        others = {(session, uuid) for uuid in self.assembly(arrival.session).held if uuid != arrival.meta.uuid}
-        if others:
-            self._mixed |= others | {arrival.key}
-        if arrival.fate is ChunkFate.STARTED:
-            self._disturbed.discard(arrival.key)
-        elif arrival.fate is ChunkFate.COMPLETE:
-            if arrival.key in self._mixed - self._disturbed:
-                self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)
-        elif arrival.fate is not ChunkFate.APPENDED:
-            self._disturbed.add(arrival.key)
+@check("chunking.assembles-by-uuid")
+def assembles_by_uuid(timeline: Timeline) -> Says:
+    """chunking.assembles-by-uuid: messages whose chunks are interleaved with those of others, where each chunk came
+    once and in order, are received once they are whole, and as they were sent."""
+    interleaved, mixed, disturbed = dict[Place, Chunk](), set[tuple[int, str]](), set[tuple[int, str]]()
+    for chunk in timeline.once(Arrivals).all:
+        if chunk.others:
+            mixed |= {(chunk.key[0], uuid) for uuid in chunk.others} | {chunk.key}
+        if chunk.fate is ChunkFate.STARTED:
+            disturbed.discard(chunk.key)
+        elif chunk.fate is ChunkFate.COMPLETE:
+            if chunk.key in mixed - disturbed:
+                interleaved.setdefault(chunk.place, chunk)
+        elif chunk.fate is not ChunkFate.APPENDED:
+            disturbed.add(chunk.key)
+    yield from is_intact(timeline, interleaved, "one of several messages with interleaved chunks")

@@ -2,56 +2,62 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import ErrorClass, Frame, Outcome
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._pending_chunks import ChunkingProducers, is_chunk
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.pulsar.checks.chunking._pending_chunks import check_known, is_chunking, places_of
+from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Timeline, Unit, breach, check, ms
 
 
-class ChunksCountAsPending(ChunkingProducers):
-    """Units without a receipt, where each chunk counts, against max_pending_messages.
+class _Pending(NamedTuple):
+    """What left last, and what was in flight with it, itself included."""
 
-    A send that fails may leave the queue at any time, so a producer with such a send is not judged, unless the send was
-    refused before anything of it left.
-    """
+    unit: Unit
+    oldest: Unit
+    places: int
 
-    requirement = RequirementId("chunking.chunks-count-as-pending")
-    needs = (Trait.CHUNK,)
 
-    def start(self) -> None:
-        self._in_flight: dict[int, list[Unit]] = {}
+def _pending(timeline: Timeline) -> Iterator[_Pending]:
+    """With chunks in flight, until a send fails."""
+    for producer in timeline.producers:
+        known = producer.handle is not None and any(unit.is_chunk for unit in producer.units)
+        if not known or not is_chunking(timeline, producer.handle or 0):
+            continue
+        in_flight, until = list[Unit](), _first_failure(timeline, producer)
+        for unit in producer.units:
+            seq = unit.first.seq
+            in_flight = [*(other for other in in_flight if not other.answered_before(seq)), unit]
+            if any(other.is_chunk for other in in_flight) and (until is None or seq < until):
+                yield _Pending(unit, in_flight[0], sum(max(1, len(other.numbers)) for other in in_flight))
 
-    @on(Frame, "SEND")
-    def sent(self, event: Frame) -> None:
-        unit = self.tracker.lines.first(event)
-        if unit is None or unit.answered or not self.judges(unit.line.handle or 0):
-            return
-        in_flight = self._in_flight.setdefault(id(unit.line), [])
-        in_flight[:] = [*(other for other in in_flight if not other.answered), unit]
-        places = sum(max(1, len(other.numbers)) for other in in_flight)
-        if any(is_chunk(other) for other in in_flight):
-            self._judge(unit.line, in_flight[0], places, event)
 
-    def _judge(self, line: Line, oldest: Unit, places: int, event: Frame) -> None:
-        limit = self.limit(line.handle or 0)
-        if limit == 0 or self._has_failed_sends(line.handle or 0):
-            return
-        if places > limit:
-            self.breach(
-                "too-many-pending",
-                f"{line}: {places} messages and chunks were without a receipt at {ms(event.t_ns)}; expected at most "
-                f"{limit}, its max_pending_messages",
-                oldest.first,
-                event,
-            )
-        elif places == limit:
-            self.exercise(event)
+def _first_failure(timeline: Timeline, producer: Producer) -> int | None:
+    """The event from which on a send may have left the queue at any time, as one that fails does, unless it was refused
+    before anything of it left."""
+    found = []
+    for send in timeline.sends_of(producer.handle):
+        end = send.completion
+        if end is not None and end.outcome is Outcome.UNKNOWN:
+            found.append(send.invoke.seq)
+        elif end is not None and end.outcome is not Outcome.OK and end.error is not ErrorClass.QUEUE_FULL:
+            found.append(end.seq)
+    return min(found, default=None)
 
-    def _has_failed_sends(self, handle: int) -> bool:
-        ends = (send.completion for send in self.tracker.sends.get(handle, ()))
-        outcomes = self.tracker.foresight.outcomes
-        pending = [send.invoke.op for send in self.tracker.sends.get(handle, ()) if send.completion is None]
-        gave_up = any(end.outcome is not Outcome.OK and end.error is not ErrorClass.QUEUE_FULL for end in ends if end)
-        return gave_up or any(outcomes.get(op) is Outcome.UNKNOWN for op in pending)
+
+@check("chunking.chunks-count-as-pending", of=_pending)
+def chunks_count_as_pending(timeline: Timeline, pending: _Pending) -> Says:
+    """chunking.chunks-count-as-pending: units without a receipt, where each chunk counts, against
+    max_pending_messages."""
+    (unit, oldest, places), frame, handle = pending, pending.unit.first, pending.unit.line.handle or 0
+    check_known(timeline, handle, frame)
+    limit = places_of(timeline, handle)
+    if 0 < limit < places:
+        yield breach(
+            "too-many-pending",
+            f"{unit.line}: {places} messages and chunks were without a receipt at {ms(frame.t_ns)}; expected at most "
+            f"{limit}, its max_pending_messages",
+            *(oldest.first, frame),
+        )
+    elif places == limit:
+        yield Exercised(frame)

@@ -1,93 +1,76 @@
-"""A chunked message is received whole or not at all."""
+"""chunking.delivers-whole-only"""
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.tracker import Entry
-from assay_conformance.model.event import Completion, Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival, ChunkedCheck, Story
+from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms
 
 
-class DeliversWholeOnly(ChunkedCheck):
-    """A message is received once its last chunk came in order after all others, and never before.
+@check("chunking.delivers-whole-only")
+def delivers_whole_only(timeline: Timeline) -> Says:
+    """chunking.delivers-whole-only: a message is received once its last chunk came in order after all others, and never
+    before.
 
     That it is received at all, and is joined correctly, is judged where every chunk came once: repeated chunks are
     judged by another requirement.
     """
-
-    requirement = RequirementId("chunking.delivers-whole-only")
-
-    def start(self) -> None:
-        super().start()
-        self._chunks: dict[tuple[int, Entry], tuple[Frame, ChunkFate]] = {}
-        self._incomplete: dict[tuple[int, str], Frame] = {}
-        self._disturbed: set[tuple[int, str]] = set()
-        self._clean: set[tuple[int, Entry]] = set()
-
-    def arrived(self, arrival: Arrival) -> None:
-        key = (arrival.consumer.handle, arrival.entry)
-        if key not in self._chunks or self._chunks[key][1] is not ChunkFate.COMPLETE:
-            self._chunks[key] = (arrival.frame, arrival.fate)
-        if arrival.fate is ChunkFate.COMPLETE:
-            self._incomplete.pop(arrival.key, None)
-            if arrival.key not in self._disturbed:
-                self._clean.add(key)
-            return
-        self._incomplete[arrival.key] = arrival.frame
-        if arrival.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
-            self._disturbed.add(arrival.key)
-
-    def story(self, handle: int, entry: Entry) -> Story | None:
-        return ("", ()) if (handle, entry) in self._clean else None
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer, entry = self.taken(event)
-        if consumer is None or entry is None:
-            return
-        known = self._chunks.get((consumer.handle, entry))
-        if known is None:
-            return
-        frame, fate = known
-        if fate is ChunkFate.UNSURE and _may_be_whole(frame, event):
-            return
-        if fate is not ChunkFate.COMPLETE:
-            assert frame.meta is not None
-            self.breach(
-                "fragment-delivered",
-                f"consumer {consumer.handle} received {entry} at {ms(event.t_ns)}, which is chunk "
-                f"{frame.meta.chunk_id} of {frame.meta.chunks}; expected nothing before all chunks had come in order",
-                frame,
-                event,
-            )
-        elif (consumer.handle, entry) not in self._clean:
-            return
-        elif frame.members and event.payload != frame.members[0].payload:
-            self.breach(
-                "wrong-content",
-                f"consumer {consumer.handle} received the chunks up to {entry} joined to {event.size} bytes of digest "
-                f"{event.digest:08x}; expected {frame.members[0].size} bytes of digest {frame.members[0].digest:08x}",
-                frame,
-                event,
-            )
-        else:
-            self.exercise(event)
-
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        self.not_delivered(event)
-
-    def finish(self) -> None:
-        super().finish()
-        for frame in self._incomplete.values():
-            self.exercise(frame)
+    arrivals, incomplete = timeline.once(Arrivals), dict[tuple[int, str], Frame]()
+    disturbed, clean, places = set[tuple[int, str]](), dict[Place, int](), dict[Place, list[Chunk]]()
+    for chunk in arrivals.all:
+        places.setdefault(chunk.place, []).append(chunk)
+        if chunk.fate is ChunkFate.COMPLETE:
+            incomplete.pop(chunk.key, None)
+            if chunk.key not in disturbed:
+                clean.setdefault(chunk.place, chunk.frame.seq)
+            continue
+        incomplete[chunk.key] = chunk.frame
+        if chunk.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
+            disturbed.add(chunk.key)
+    received = (one for consumer in timeline.consumers if places for one in timeline.received(consumer))
+    yield from each(received, _is_whole, timeline, places, clean)
+    yield from each(arrivals.offers, _is_received, timeline, clean)
+    yield from (Exercised(frame) for frame in incomplete.values())
 
 
-def _may_be_whole(frame: Frame, event: Received) -> bool:
+def _is_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: dict[Place, int], got: Received) -> Says:
+    entry = timeline.entry_of(got)
+    place = None if entry is None else (got.handle, entry)
+    came = [chunk for chunk in places.get(place, ()) if chunk.frame.seq < got.seq] if place is not None else []
+    if place is None or not came:
+        return
+    chunk = next((one for one in came if one.fate is ChunkFate.COMPLETE), came[-1])
+    frame, meta = chunk.frame, chunk.meta
+    if chunk.fate is ChunkFate.UNSURE and _may_be_whole(chunk, got):
+        return
+    if chunk.fate is not ChunkFate.COMPLETE:
+        yield breach(
+            "fragment-delivered",
+            f"consumer {got.handle} received {entry} at {ms(got.t_ns)}, which is chunk {meta.chunk_id} of "
+            f"{meta.chunks}; expected nothing before all chunks had come in order",
+            *(frame, got),
+        )
+    elif clean.get(place, got.seq) >= got.seq:
+        return
+    elif frame.members and got.payload != frame.members[0].payload:
+        yield breach(
+            "wrong-content",
+            f"consumer {got.handle} received the chunks up to {entry} joined to {got.size} bytes of digest "
+            f"{got.digest:08x}; expected {frame.members[0].size} bytes of digest {frame.members[0].digest:08x}",
+            *(frame, got),
+        )
+    else:
+        yield Exercised(got)
+
+
+def _may_be_whole(chunk: Chunk, got: Received) -> bool:
     """Whether the message may be whole with this chunk: the others came before the consumer requested redelivery of
     everything, or over the connection before."""
-    assert frame.meta is not None
-    is_last = (frame.meta.chunk_id or 0) + 1 == frame.meta.chunks
-    return is_last and (not frame.members or event.payload == frame.members[0].payload)
+    is_last = (chunk.meta.chunk_id or 0) + 1 == chunk.meta.chunks
+    return is_last and (not chunk.frame.members or got.payload == chunk.frame.members[0].payload)
+
+
+def _is_received(timeline: Timeline, clean: dict[Place, int], offer: Offer) -> Says:
+    if (offer.consumer.handle, offer.entry) in clean:
+        yield from whole_not_delivered(timeline, offer)

@@ -2,89 +2,85 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
+from collections.abc import Iterator
+
 from assay_conformance.checks.consumption import from_client
-from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Overdue
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke
 from assay_conformance.pulsar.checks.chunking._sent_chunks import chunk_of
-from assay_conformance.pulsar.checks.chunking._size_limits import announced_limit, ended_unmeasured
-from assay_conformance.pulsar.timeline.sends import DEFAULT_SEND_TIMEOUT_MS
+from assay_conformance.pulsar.checks.chunking._size_limits import HighestLimit, ended_unmeasured
+from assay_conformance.pulsar.timeline import (
+    DEFAULT_SEND_TIMEOUT_MS,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
 
 PADDING_BYTES = 10 * 1024
 """Any frame may exceed the limit by so much; a broker closes the connection for a larger one."""
 
 
-class DisabledRejectsOversize(Check):
-    """Without chunking a message beyond the limit fails at once with an error of its own, and nothing of it is sent.
+@check("chunking.disabled-rejects-oversize")
+def disabled_rejects_oversize(timeline: Timeline) -> Says:
+    """chunking.disabled-rejects-oversize: without chunking a message beyond the limit fails at once with an error of
+    its own, and nothing of it is sent.
 
     Judged without compression, for messages sent after the limit was announced, and without a custom router, which may
     fail them first. A message that may wait in a batch for longer than its time-out may end before it is measured, and
     so may one that waits for room when its producer is closed. One that waits for room and never ends is judged by
     another requirement.
     """
+    limit = HighestLimit(timeline)
+    yield from each(timeline.events.frames("SEND"), _is_no_larger, limit)
+    yield from each(_oversize(timeline, limit), _is_refused, timeline, limit)
 
-    requirement = RequirementId("chunking.disabled-rejects-oversize")
-    needs = (Trait.OVERSIZE,)
 
-    def start(self) -> None:
-        self._limit: int | None = None
-        self._oversize: dict[int, Invoke] = {}
+def _is_no_larger(limit: HighestLimit, send: Frame) -> Says:
+    allowed = limit.before(send)
+    if 0 < allowed < send.size - PADDING_BYTES and from_client(send):
+        yield breach(
+            "sent-oversize",
+            f"{chunk_of(send)} at {ms(send.t_ns)} is a frame of {send.size} bytes; expected an error instead, since "
+            f"the broker's limit is {allowed}, and it closes the connection for a frame larger by {PADDING_BYTES}",
+            send,
+        )
 
-    @on(Frame, "CONNECTED")
-    def connected(self, event: Frame) -> None:
-        if event.to_receiver:
-            limit = announced_limit(event, self.view.case.topology.max_message_bytes)
-            if self._limit is not None and limit > self._limit:
-                # Pending messages may be measured by either.
-                self._oversize.clear()
-            self._limit = limit if self._limit is None else max(self._limit, limit)
 
-    @on(Invoke, "send")
-    def send_called(self, event: Invoke) -> None:
-        handle = event.handle or 0
-        if self._limit is None or (event.size or 0) <= self._limit or self.view.producer_setting(handle, "chunking"):
-            return
-        routed = self.view.producer_setting(handle, "router") is not None
-        if self.view.producer_setting(handle, "compression") in (None, "NONE") and not routed:
-            self._oversize[event.op] = event
+def _oversize(timeline: Timeline, limit: HighestLimit) -> Iterator[tuple[Invoke, Completion]]:
+    """How sends beyond the limit ended, where that was the same all the while: pending ones may be measured by either
+    otherwise."""
+    setting = timeline.view.producer_setting
+    for end in timeline.ends("send"):
+        call, handle = timeline.call(end), end.handle or 0
+        if not 0 < limit.before(call) < (call.size or 0) or limit.before(call) != limit.before(end):
+            continue
+        splits = setting(handle, "chunking") or setting(handle, "router") is not None
+        if not splits and setting(handle, "compression") in (None, "NONE") and not timeline.was_overdue(end):
+            yield call, end
 
-    @on(Overdue)
-    def overdue(self, event: Overdue) -> None:
-        self._oversize.pop(event.op, None)
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        if self._limit is not None and from_client(event) and event.size > self._limit + PADDING_BYTES:
-            self.breach(
-                "sent-oversize",
-                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; expected an error instead, "
-                f"since the broker's limit is {self._limit}, and it closes the connection for a frame larger by "
-                f"{PADDING_BYTES}",
-                event,
-            )
+def _is_refused(timeline: Timeline, limit: HighestLimit, oversize: tuple[Invoke, Completion]) -> Says:
+    call, end = oversize
+    if ended_unmeasured(timeline, end) or (end.error is ErrorClass.TIMEOUT and _outwaits(timeline, end.handle or 0)):
+        return
+    if end.error is ErrorClass.TOO_LARGE:
+        yield Exercised(end)
+        return
+    yield breach(
+        "not-refused",
+        f"producer {end.handle}: message {call.number} of {call.size} bytes was sent at {ms(call.t_ns)}, and the limit "
+        f"is {limit.before(end)} bytes; expected an error of class too_large; it ended at {ms(end.t_ns)} as "
+        f"{end.error or end.outcome}",
+        *(call, end),
+    )
 
-    @on(Completion, "send")
-    def ended(self, event: Completion) -> None:
-        invoke = self._oversize.get(event.op)
-        if invoke is None or ended_unmeasured(self, event):
-            return
-        if event.error is ErrorClass.TIMEOUT and self._outwaits(event.handle or 0):
-            return
-        if event.error is ErrorClass.TOO_LARGE:
-            self.exercise(event)
-        else:
-            self.breach(
-                "not-refused",
-                f"producer {event.handle}: message {invoke.number} of {invoke.size} bytes was sent at "
-                f"{ms(invoke.t_ns)}, and the limit is {self._limit} bytes; expected an error of class too_large; it "
-                f"ended at {ms(event.t_ns)} as {event.error or event.outcome}",
-                invoke,
-                event,
-            )
 
-    def _outwaits(self, handle: int) -> bool:
-        """Whether a batch may stay open for longer than the send time-out."""
-        timeout_ms = int(self.view.producer_setting(handle, "send_timeout_ms") or DEFAULT_SEND_TIMEOUT_MS)
-        delay_ms = int(self.view.producer_setting(handle, "batching_max_publish_delay_ms") or 0)
-        return self.view.producer_setting(handle, "batching") is True and delay_ms >= timeout_ms
+def _outwaits(timeline: Timeline, handle: int) -> bool:
+    """Whether a batch may stay open for longer than the send time-out."""
+    setting = timeline.view.producer_setting
+    timeout_ms = int(setting(handle, "send_timeout_ms") or DEFAULT_SEND_TIMEOUT_MS)
+    delay_ms = int(setting(handle, "batching_max_publish_delay_ms") or 0)
+    return setting(handle, "batching") is True and delay_ms >= timeout_ms

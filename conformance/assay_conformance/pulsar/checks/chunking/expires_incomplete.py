@@ -1,89 +1,91 @@
-"""Messages that stay incomplete for longer than the expiry time."""
+"""chunking.expires-incomplete"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms
-from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import Event, Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._acked_chunks import AckedCheck
+from assay_conformance.model.event import AgentEnded, Closed, Frame
+from assay_conformance.pulsar.checks.chunking._arrivals import EARLY_NS, Arrivals, Chunk
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import EARLY_NS, Arrival
+from assay_conformance.pulsar.checks.chunking._given_up import Chunks
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Entry, Exercised, Says, Timeline, breach, check, ms
 
 
 @dataclass(slots=True)
-class _Waiting:
-    arrival: Arrival
-    entries: list[Entry]
+class _Incomplete:
+    """A message that has begun and is to expire, with its chunks, until another fate than the next chunk befell it."""
+
+    first: Chunk
+    expiry_ns: int
+    chunks: list[tuple[int, Entry]] = field(default_factory=list)
+    until: Frame | None = None
 
 
-class ExpiresIncomplete(AckedCheck):
-    """An incomplete message is acknowledged and dropped between one expiry time and two, which allows for a timer that
-    runs once in an expiry time."""
+def _incomplete(timeline: Timeline) -> Iterator[_Incomplete]:
+    found, waiting = list[_Incomplete](), dict[tuple[int, str], _Incomplete]()
+    for chunk in timeline.once(Arrivals).all:
+        its, one = waiting.get(chunk.key), (chunk.frame.seq, chunk.entry)
+        if chunk.fate is ChunkFate.APPENDED:
+            # After its time the message may have been dropped, and its chunks are left to the broker.
+            if its is not None and chunk.frame.t_ns < its.first.frame.t_ns + its.expiry_ns - EARLY_NS:
+                its.chunks.append(one)
+            continue
+        if its is not None:
+            its.until = chunk.frame
+            del waiting[chunk.key]
+        expiry_ns = (timeline.setting(chunk.consumer, "expire_incomplete_chunked_ms") or 0) * MS
+        if chunk.fate is ChunkFate.STARTED and expiry_ns:
+            found.append(_Incomplete(chunk, expiry_ns, [one]))
+            waiting[chunk.key] = found[-1]
+    return iter(found)
 
-    requirement = RequirementId("chunking.expires-incomplete")
 
-    def start(self) -> None:
-        super().start()
-        self._waiting: dict[tuple[int, str], _Waiting] = {}
+@check("chunking.expires-incomplete", of=_incomplete)
+def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
+    """chunking.expires-incomplete: an incomplete message is acknowledged and dropped between one expiry time and two,
+    which allows for a timer that runs once in an expiry time. The buffer may be full, so that its oldest message is
+    acknowledged."""
+    session, consumer, first = incomplete.first.session, incomplete.first.consumer, incomplete.first.frame
+    expiry_ns, acks = incomplete.expiry_ns, timeline.once(Chunks).acks(session)
+    over = next((end for end in timeline.consumer_sessions.ends(session) if end.seq > first.seq), None)
+    if over is None:
+        return
+    stop = over.seq if incomplete.until is None else min(over.seq, incomplete.until.seq)
+    for entry, ack in _early(timeline, incomplete, stop):
+        yield breach(
+            "expired-early",
+            f"consumer {consumer.handle} acknowledged chunk {entry} of an incomplete message at {ms(ack.t_ns)}; "
+            f"expected it to be kept for {ms(expiry_ns)} from {ms(first.t_ns)} on, when its first chunk came",
+            *(first, ack),
+        )
+    flush_ms, entries = timeline.setting(consumer, "ack_group_ms"), [entry for _, entry in incomplete.chunks]
+    if stop < over.seq or flush_ms is None or timeline.once(Arrivals).overflowed(session, over):
+        return
+    unacked = next((entry for entry in entries if not acks.has(entry, over)), None)
+    if unacked is None:
+        yield Exercised(first)
+    if unacked is None or isinstance(over, Closed | AgentEnded):
+        return
+    due_ns = first.t_ns + 2 * expiry_ns + flush_ms * MS
+    seen_ns = min(over.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
+    if timeline.bounds.is_overdue("ack-flush", first.t_ns, seen_ns, due_ns=due_ns, what="an acknowledgment"):
+        yield breach(
+            "not-expired",
+            f"consumer {consumer.handle} got the first chunk of a message at {ms(first.t_ns)} and never the last, with "
+            f"an expiry time of {ms(expiry_ns)}; expected chunk {unacked} to be acknowledged; it was not by "
+            f"{ms(over.t_ns)}",
+            *(first, over),
+        )
 
-    def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is ChunkFate.STARTED:
-            self._waiting[arrival.key] = _Waiting(arrival, [arrival.entry])
-        elif arrival.fate is ChunkFate.APPENDED and arrival.key in self._waiting:
-            waiting, expiry_ns = self._waiting[arrival.key], self.expiry_ns(arrival.consumer)
-            # After that the message may have been dropped, and its chunks are left to the broker.
-            if not expiry_ns or arrival.frame.t_ns < waiting.arrival.frame.t_ns + expiry_ns - EARLY_NS:
-                waiting.entries.append(arrival.entry)
-        else:
-            self._waiting.pop(arrival.key, None)
 
-    def entry_acked(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
-        for waiting in self._of(session):
-            expiry_ns = self.expiry_ns(waiting.arrival.consumer)
-            # The buffer may be full, so that its oldest message is acknowledged.
-            if entry not in waiting.entries or not expiry_ns or self.overflowed(session):
+def _early(timeline: Timeline, incomplete: _Incomplete, stop: int) -> Iterator[tuple[Entry, Frame]]:
+    """Acknowledgments of its chunks before its time, that nothing else explains."""
+    first, chunks = incomplete.first, timeline.once(Chunks)
+    for came, entry in incomplete.chunks:
+        for ack in chunks.acks(first.session).individual.get(entry, ()):
+            is_early = ack.t_ns - first.frame.t_ns < incomplete.expiry_ns - EARLY_NS
+            if not came < ack.seq < stop or not is_early or timeline.once(Arrivals).overflowed(first.session, ack):
                 continue
-            if self.may_be_acked(waiting.arrival.consumer, entry):
-                continue
-            first = waiting.arrival.frame
-            if event.t_ns - first.t_ns < expiry_ns - EARLY_NS:
-                self.breach(
-                    "expired-early",
-                    f"consumer {waiting.arrival.consumer.handle} acknowledged chunk {entry} of an incomplete message "
-                    f"at {ms(event.t_ns)}; expected it to be kept for {ms(expiry_ns)} from {ms(first.t_ns)} on, when "
-                    "its first chunk came",
-                    first,
-                    event,
-                )
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        for waiting in list(self._of(session)):
-            del self._waiting[waiting.arrival.key]
-            consumer, first = waiting.arrival.consumer, waiting.arrival.frame
-            expiry_ns, flush_ns = self.expiry_ns(consumer), self.flush_ns(consumer)
-            if not expiry_ns or flush_ns is None or self.overflowed(session):
-                continue
-            if all(self.acked(session).has(entry) for entry in waiting.entries):
-                self.exercise(first)
-                continue
-            due_ns = first.t_ns + 2 * expiry_ns + flush_ns
-            unacked = self.first_unacked(session, due_ns, event, *waiting.entries)
-            if unacked is not None:
-                self.suspect(
-                    "ack-flush",
-                    first.t_ns,
-                    self.until_ns(due_ns, event),
-                    "not-expired",
-                    f"consumer {consumer.handle} got the first chunk of a message at {ms(first.t_ns)} and never the "
-                    f"last, with an expiry time of {ms(expiry_ns)}; expected chunk {unacked} to be acknowledged; it "
-                    f"was not by {ms(event.t_ns)}",
-                    first,
-                    event,
-                )
-
-    def _of(self, session: ConsumerSession) -> Iterator[_Waiting]:
-        return (waiting for waiting in list(self._waiting.values()) if waiting.arrival.session is session)
+            if not chunks.may_be_acked(first.consumer, entry, ack):
+                yield entry, ack

@@ -2,100 +2,123 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import in_force, number_in_force
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._acked_chunks import Place
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import DEFAULT_MAX_PENDING, Arrival
-from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, GivingUp
+from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, is_given_up
+from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, each, ms
+
+_BEGINS = (ChunkFate.STARTED, ChunkFate.RESTARTED)
 
 
-class IncompleteMessagesBounded(GivingUp):
-    """Beyond the configured number of incomplete messages the oldest is dropped: acknowledged where that is configured,
-    otherwise left to the broker.
+@check("chunking.incomplete-messages-bounded")
+def incomplete_messages_bounded(timeline: Timeline) -> Says:
+    """chunking.incomplete-messages-bounded: beyond the configured number of incomplete messages the oldest is dropped:
+    acknowledged where that is configured, otherwise left to the broker.
 
     A message of which a chunk comes twice may start over or go on; a client that dropped it has room for another one,
     so it does not count for older ones. What one connection began may be held over the next.
     """
+    buffers = _Buffers(timeline)
+    received = (one for consumer in timeline.consumers for one in timeline.received(consumer))
+    yield from each(buffers.given_up, is_given_up, timeline)
+    yield from each(received if buffers.dropped_whole else (), _is_dropped, timeline, buffers)
 
-    requirement = RequirementId("chunking.incomplete-messages-bounded")
-    left_code = "dropped-not-acked"
-    acked_code = "dropped-acked"
 
-    def start(self) -> None:
-        super().start()
-        self._dropped: dict[int, dict[str, Frame]] = {}
-        self._order: dict[int, list[str]] = {}
-        self._dropped_whole: dict[Place, tuple[Frame, Arrival]] = {}
-        self._begun: dict[tuple[int, str], set[str]] = {}
-        """Consumer handle and topic -> messages begun there, on any connection, that may be incomplete."""
-        self._doubted: dict[tuple[int, str], set[str]] = {}
-        """Those of them that the consumer need not hold."""
+@dataclass(slots=True)
+class _Topic:
+    """Of one consumer, over all connections: messages begun that may be incomplete, and those of them that it need not
+    hold."""
 
-    def arrived(self, arrival: Arrival) -> None:
-        session, uuid = arrival.session.request.seq, arrival.meta.uuid or ""
-        order, dropped = self._order.setdefault(session, []), self._dropped.setdefault(session, {})
-        self._doubt(arrival, uuid)
-        if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
-            dropped.pop(uuid, None)
-            if uuid in order:
-                order.remove(uuid)
-            order.append(uuid)
-            self._make_room(arrival, order, dropped)
-        elif uuid in dropped:
-            if arrival.fate is ChunkFate.COMPLETE:
-                self._dropped_whole[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
-        elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.GAP, ChunkFate.UNSURE) and uuid in order:
-            order.remove(uuid)
-            # It was dropped, came again with all its chunks, and there was room this time.
-            self._dropped_whole.pop((arrival.consumer.handle, arrival.entry), None)
+    begun: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)
 
-    def _doubt(self, arrival: Arrival, uuid: str) -> None:
-        place = (arrival.consumer.handle, arrival.session.topic)
-        begun, doubted = self._begun.setdefault(place, set()), self._doubted.setdefault(place, set())
-        if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
-            if uuid in begun:
-                doubted.add(uuid)
-            begun.add(uuid)
-        elif arrival.fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED, ChunkFate.UNSURE):
-            doubted.add(uuid)
-        elif arrival.fate is ChunkFate.COMPLETE or (arrival.fate is ChunkFate.GAP and arrival.before):
-            begun.discard(uuid)
-            doubted.discard(uuid)
+    def take(self, chunk: Chunk, uuid: str) -> None:
+        """Take a chunk of a message."""
+        if chunk.fate in _BEGINS:
+            if uuid in self.begun:
+                self.doubted.add(uuid)
+            self.begun.add(uuid)
+        elif chunk.fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED, ChunkFate.UNSURE):
+            self.doubted.add(uuid)
+        elif chunk.fate is ChunkFate.COMPLETE or (chunk.fate is ChunkFate.GAP and chunk.before):
+            self.begun.discard(uuid)
+            self.doubted.discard(uuid)
 
-    def _make_room(self, arrival: Arrival, order: list[str], dropped: dict[str, Frame]) -> None:
-        limit = number_in_force(self.view, arrival.consumer, "max_pending_chunked_messages")
-        limit = DEFAULT_MAX_PENDING if limit is None else limit
+
+@dataclass(slots=True)
+class _Session:
+    """Incomplete messages in the order in which they began, and those that were dropped, each with the chunk that took
+    its place."""
+
+    order: list[str] = field(default_factory=list)
+    dropped: dict[str, Frame] = field(default_factory=dict)
+    latest: dict[str, Chunk] = field(default_factory=dict)
+
+
+class _Buffers:
+    """What consumers hold, chunk by chunk. `dropped_whole`: where a message is received that came whole although it had
+    been dropped, each time: by which chunk that was shown (None where it came again, and there was room), and because
+    of which."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self.given_up: list[GivenUp] = []
+        self.dropped_whole: dict[Place, list[tuple[Chunk, Frame | None]]] = {}
+        self._topics: dict[tuple[int, str], _Topic] = {}
+        self._sessions: dict[int, _Session] = {}
+        for chunk in timeline.once(Arrivals).all:
+            self._take(chunk)
+
+    def _take(self, chunk: Chunk) -> None:
+        uuid, session = chunk.meta.uuid or "", self._sessions.setdefault(chunk.key[0], _Session())
+        topic = self._topics.setdefault((chunk.consumer.handle, chunk.session.topic), _Topic())
+        topic.take(chunk, uuid)
+        session.latest[uuid] = chunk
+        if chunk.fate in _BEGINS:
+            session.dropped.pop(uuid, None)
+            session.order = [*(one for one in session.order if one != uuid), uuid]
+            self._make_room(chunk, session, topic)
+        elif uuid in session.dropped:
+            if chunk.fate is ChunkFate.COMPLETE:
+                self.dropped_whole.setdefault(chunk.place, []).append((chunk, session.dropped.pop(uuid)))
+        elif chunk.fate in (ChunkFate.COMPLETE, ChunkFate.GAP, ChunkFate.UNSURE) and uuid in session.order:
+            session.order.remove(uuid)
+            if chunk.place in self.dropped_whole:
+                self.dropped_whole[chunk.place].append((chunk, None))
+
+    def _make_room(self, chunk: Chunk, session: _Session, topic: _Topic) -> None:
+        limit = self._timeline.once(Arrivals).limit(chunk.consumer)
         if not limit:
             return
-        doubted = self._doubted[arrival.consumer.handle, arrival.session.topic]
-        while sum(uuid not in doubted for uuid in order[1:]) >= limit:
-            oldest = order.pop(0)
-            dropped[oldest] = arrival.frame
-            if oldest not in doubted:
-                entries = tuple(self.assembly(arrival.session).held.get(oldest, ()))
-                to_ack = bool(in_force(self.view, arrival.consumer, "auto_ack_oldest_chunked"))
-                self.give_up(arrival, entries, to_ack=to_ack)
+        while sum(uuid not in topic.doubted for uuid in session.order[1:]) >= limit:
+            oldest = session.order.pop(0)
+            session.dropped[oldest] = chunk.frame
+            if oldest not in topic.doubted:
+                entries = session.latest[oldest].held if oldest in chunk.others else ()
+                to_ack = bool(in_force(self._timeline.view, chunk.consumer, "auto_ack_oldest_chunked"))
+                why = "it was dropped with its message, the oldest, when another one began at"
+                code = "dropped-not-acked" if to_ack else "dropped-acked"
+                self.given_up.append(GivenUp(chunk, entries, to_ack, f"{why} {ms(chunk.frame.t_ns)}", code))
         # A consumer that holds messages in doubt has dropped these.
-        doubted.update(order[:-limit])
+        topic.doubted.update(session.order[:-limit])
 
-    def why(self, given_up: GivenUp) -> str:
-        return f"it was dropped with its message, the oldest, when another one began at {ms(given_up.because.t_ns)}"
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer, entry = self.taken(event)
-        if consumer is None or entry is None or (consumer.handle, entry) not in self._dropped_whole:
-            return
-        because, arrival = self._dropped_whole.pop((consumer.handle, entry))
-        self.breach(
-            "kept-beyond-limit",
-            f"consumer {consumer.handle} received {entry} at {ms(event.t_ns)}; expected it to be dropped at "
-            f"{ms(because.t_ns)}, since at most {number_in_force(self.view, consumer, 'max_pending_chunked_messages')} "
-            "incomplete messages are kept",
-            because,
-            arrival.frame,
-            event,
-        )
+def _is_dropped(timeline: Timeline, buffers: _Buffers, got: Received) -> Says:
+    entry, consumer = timeline.entry_of(got), timeline.consumer(got.handle)
+    shown = buffers.dropped_whole.get((got.handle, entry), []) if entry is not None else []
+    before = [(chunk, because) for chunk, because in shown if chunk.frame.seq < got.seq]
+    last, because = before[-1] if before else (None, None)
+    if consumer is None or last is None or because is None:
+        return
+    del shown[: len(before)]
+    yield breach(
+        "kept-beyond-limit",
+        f"consumer {got.handle} received {entry} at {ms(got.t_ns)}; expected it to be dropped at "
+        f"{ms(because.t_ns)}, since at most {timeline.setting(consumer, 'max_pending_chunked_messages')} incomplete "
+        "messages are kept",
+        *(because, last.frame, got),
+    )

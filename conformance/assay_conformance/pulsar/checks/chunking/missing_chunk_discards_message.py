@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.requirement import RequirementId
+from collections.abc import Iterator
+
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival
-from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, GivingUp
+from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, is_given_up
+from assay_conformance.pulsar.timeline import Entry, Says, Timeline, check, ms
 
 
-class MissingChunkDiscardsMessage(GivingUp):
-    """A chunk after a gap ends its message, and is left for redelivery together with the chunks before the gap."""
+def _gaps(timeline: Timeline) -> Iterator[GivenUp]:
+    """Until one of the chunks comes again: it may be assembled after all, and acknowledged with its message."""
+    open_: dict[Entry, list[GivenUp]] = {}
+    found: list[GivenUp] = []
+    for chunk in timeline.once(Arrivals).all:
+        if chunk.fate is not ChunkFate.GAP:
+            for given_up in open_.pop(chunk.entry, ()):
+                given_up.until = given_up.until or chunk.frame
+        elif not timeline.once(Chunks).may_have_expired(chunk, chunk.frame):
+            why = f"a chunk of its message was missing at {ms(chunk.frame.t_ns)}"
+            entries = (*chunk.before, chunk.entry)
+            found.append(GivenUp(chunk, entries, to_ack=False, why=why, code="gap-acked"))
+            for entry in entries:
+                open_.setdefault(entry, []).append(found[-1])
+    return iter(found)
 
-    requirement = RequirementId("chunking.missing-chunk-discards-message")
-    acked_code = "gap-acked"
 
-    def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is ChunkFate.GAP:
-            if not self.may_expire(arrival.consumer, arrival.meta, arrival.frame):
-                self.give_up(arrival, (*arrival.before, arrival.entry), to_ack=False)
-        else:
-            # Chunks that come again may be assembled after all, and acknowledged with their message.
-            for given_up in self.given_up:
-                if arrival.entry in given_up.entries:
-                    given_up.done = True
-
-    def why(self, given_up: GivenUp) -> str:
-        return f"a chunk of its message was missing at {ms(given_up.because.t_ns)}"
+@check("chunking.missing-chunk-discards-message", of=_gaps)
+def missing_chunk_discards_message(timeline: Timeline, given_up: GivenUp) -> Says:
+    """chunking.missing-chunk-discards-message: a chunk after a gap ends its message, and is left for redelivery
+    together with the chunks before the gap."""
+    yield from is_given_up(timeline, given_up)

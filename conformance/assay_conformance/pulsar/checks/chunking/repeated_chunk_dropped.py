@@ -1,180 +1,156 @@
-"""A chunk that comes twice counts once."""
+"""chunking.repeated-chunk-dropped"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    acked_entries,
-    entry_on,
-    from_client,
-    in_force,
-    late,
-    number_in_force,
-    plain_acks,
-)
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import AgentEnded, Closed, Completion, Event, Frame, Received
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.checks.consumption import in_force
+from assay_conformance.model.event import AgentEnded, Closed, Frame, Received
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival, ChunkedCheck, Story
+from assay_conformance.pulsar.checks.chunking._given_up import Chunks
+from assay_conformance.pulsar.timeline import MS, Exercised, Offer, Says, Timeline, breach, check, each, ms
 
 
-@dataclass(slots=True)
+@check("chunking.repeated-chunk-dropped")
+def repeated_chunk_dropped(timeline: Timeline) -> Says:
+    """chunking.repeated-chunk-dropped: a repeated chunk is dropped. As another entry it was sent twice by the producer,
+    and is acknowledged. As the same entry it is a redelivery: an ACK would acknowledge part of a message that the
+    application does not have yet."""
+    repeats = _Repeats(timeline)
+    yield from each(repeats.joined.values(), _counts_once, timeline)
+    yield from each(timeline.once(Arrivals).offers if repeats.joined else (), _is_received, timeline, repeats)
+    yield from each(repeats.all, _is_settled, timeline, repeats)
+
+
+@dataclass(slots=True, eq=False)
 class _Repeat:
-    """A chunk that came again while its message was incomplete; `other`: as another entry."""
+    """A chunk that came again while its message was incomplete; `other`: as another entry. `began_ns`: when its message
+    had begun; `until`: what showed that its message was incomplete again; `whole`: where its message is received."""
 
-    session: ConsumerSession
-    frame: Frame
-    entry: Entry
+    chunk: Chunk
     other: bool
     began_ns: int
-    acked: bool = False
+    until: Frame | None = None
+    whole: Chunk | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Joined:
-    """A message that was completed in spite of repeated chunks. `arrived`: how often it came whole."""
+    """A message that was completed in spite of repeated chunks, each time that it came whole."""
 
     repeats: list[_Repeat]
-    frame: Frame
-    arrived: int = 1
-    delivered: int = 0
+    whole: list[Chunk]
 
 
-class RepeatedChunkDropped(ChunkedCheck):
-    """A repeated chunk is dropped. As another entry it was sent twice by the producer, and is acknowledged. As the same
-    entry it is a redelivery: an ACK would acknowledge part of a message that the application does not have yet."""
+class _Repeats:
+    """All of the attempt."""
 
-    requirement = RequirementId("chunking.repeated-chunk-dropped")
+    def __init__(self, timeline: Timeline) -> None:
+        self.all: list[_Repeat] = []
+        self.joined: dict[Place, _Joined] = {}
+        waiting: dict[tuple[int, str], list[_Repeat]] = {}
+        for chunk in timeline.once(Arrivals).all:
+            if chunk.fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED):
+                self.all.append(_Repeat(chunk, chunk.fate is ChunkFate.REPEATED, chunk.began_ns))
+                waiting.setdefault(chunk.key, []).append(self.all[-1])
+            elif chunk.fate is ChunkFate.COMPLETE:
+                self._complete(chunk, waiting.pop(chunk.key, []))
+            elif chunk.fate is not ChunkFate.APPENDED:
+                for repeat in waiting.pop(chunk.key, ()):
+                    repeat.until = chunk.frame
 
-    def start(self) -> None:
-        super().start()
-        self._began: dict[tuple[int, str], int] = {}
-        """When the first chunk of a message came, in ns."""
-        self._repeats: dict[tuple[int, str], list[_Repeat]] = {}
-        self._joined: dict[tuple[int, Entry], _Joined] = {}
-        self._repeated: list[_Repeat] = []
-
-    def arrived(self, arrival: Arrival) -> None:
-        fate, key = arrival.fate, arrival.key
-        if fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
-            self._began[key] = arrival.frame.t_ns
-        if fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED):
-            began_ns = self._began.get(key, arrival.frame.t_ns)
-            repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is ChunkFate.REPEATED, began_ns)
-            self._repeats.setdefault(key, []).append(repeat)
-            self._repeated.append(repeat)
-        elif fate in (ChunkFate.STARTED, ChunkFate.RESTARTED, ChunkFate.GAP, ChunkFate.UNSURE):
-            for repeat in self._repeats.pop(key, ()):
-                self._repeated.remove(repeat)
-        elif fate is ChunkFate.COMPLETE:
-            self._complete(arrival, self._repeats.pop(key, []))
-
-    def _complete(self, arrival: Arrival, repeats: list[_Repeat]) -> None:
-        place = (arrival.consumer.handle, arrival.entry)
-        if place in self._joined:
-            self._joined[place].arrived += 1
+    def _complete(self, chunk: Chunk, repeats: list[_Repeat]) -> None:
+        joined = self.joined.get(chunk.place)
+        if joined is not None:
+            joined.whole.append(chunk)
         elif repeats:
-            self._joined[place] = _Joined(repeats, arrival.frame)
+            self.joined[chunk.place] = _Joined(repeats, [chunk])
+            for repeat in repeats:
+                repeat.whole = chunk
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer, entry = self.taken(event)
-        joined = None if consumer is None or entry is None else self._joined.get((consumer.handle, entry))
-        if joined is None:
-            return
-        joined.delivered += 1
-        member = joined.frame.members[0] if joined.frame.members else None
-        if joined.delivered > joined.arrived:
-            self.breach(
+
+def _counts_once(timeline: Timeline, joined: _Joined) -> Says:
+    first, repeat = joined.whole[0], joined.repeats[0].chunk.frame
+    member = first.frame.members[0] if first.frame.members else None
+    for number, got in enumerate(_delivered(timeline, joined), 1):
+        arrived = sum(chunk.frame.seq < got.seq for chunk in joined.whole)
+        if number > arrived:
+            yield breach(
                 "delivered-twice",
-                f"consumer {event.handle} received {entry} {joined.delivered} times, last at {ms(event.t_ns)}; "
-                f"expected {joined.arrived}, since only one of its chunks came twice",
-                joined.repeats[0].frame,
-                event,
+                f"consumer {got.handle} received {first.entry} {number} times, last at {ms(got.t_ns)}; expected "
+                f"{arrived}, since only one of its chunks came twice",
+                *(repeat, got),
             )
-        elif member is not None and event.payload != member.payload:
-            self.breach(
+        elif member is not None and got.payload != member.payload:
+            yield breach(
                 "wrong-content",
-                f"consumer {event.handle} received {entry} as {event.size} bytes of digest {event.digest:08x}; "
+                f"consumer {got.handle} received {first.entry} as {got.size} bytes of digest {got.digest:08x}; "
                 f"expected {member.size} bytes of digest {member.digest:08x}, since a chunk that comes twice counts "
                 "once",
-                joined.repeats[0].frame,
-                event,
+                *(repeat, got),
             )
         else:
-            self.exercise(event)
+            yield Exercised(got)
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if not self._repeated or session is None or session.consumer is None or not from_client(event):
-            return
-        if event.ack_type == "Cumulative":
-            acked = {r.entry for r in self._repeated if event.ids and r.entry <= entry_on(session, event.ids[0])}
-        else:
-            acked = set(acked_entries(session, event)) if plain_acks(event) else set()
-        for repeat in self._repeated:
-            if repeat.session is session and repeat.entry in acked and not repeat.acked:
-                repeat.acked = True
-                if not repeat.other and self._is_premature(session.consumer, repeat, event):
-                    self.breach(
-                        "redelivery-acked",
-                        f"consumer {session.consumer.handle} acknowledged chunk {repeat.entry} at {ms(event.t_ns)}, "
-                        f"which had come again at {ms(repeat.frame.t_ns)} as the same entry; expected no ACK before "
-                        "the application acknowledges its message",
-                        repeat.frame,
-                        event,
-                    )
 
-    def _is_premature(self, consumer: OpenedConsumer, repeat: _Repeat, ack: Frame) -> bool:
-        expiry_ns = self.expiry_ns(consumer)
-        if expiry_ns and ack.t_ns - repeat.began_ns >= expiry_ns:
-            return False  # The message was dropped, and its chunks with it.
-        if self.overflowed(repeat.session) or in_force(self.view, consumer, "auto_ack_oldest_chunked"):
-            return False
-        whole = [entry for (_, entry), joined in self._joined.items() if repeat in joined.repeats]
-        return not any(self.may_be_acked(consumer, entry) for entry in (repeat.entry, *whole))
+def _delivered(timeline: Timeline, joined: _Joined) -> Iterator[Received]:
+    """What the application got of a message since it was joined in spite of repeats."""
+    first = joined.whole[0]
+    for got in timeline.received(first.consumer):
+        if got.seq > first.frame.seq and timeline.entry_of(got) == first.entry:
+            yield got
 
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        self.not_delivered(event)
 
-    def story(self, handle: int, entry: Entry) -> Story | None:
-        joined = self._joined.get((handle, entry))
-        if joined is None:
-            return None
-        repeat = joined.repeats[0]
-        return f", after another chunk of it had come again as {repeat.entry} at {ms(repeat.frame.t_ns)}", (
-            repeat.frame,
+def _is_received(timeline: Timeline, repeats: _Repeats, offer: Offer) -> Says:
+    joined = repeats.joined.get((offer.consumer.handle, offer.entry))
+    if joined is not None:
+        repeat = joined.repeats[0].chunk
+        past = f", after another chunk of it had come again as {repeat.entry} at {ms(repeat.frame.t_ns)}"
+        yield from whole_not_delivered(timeline, offer, past, repeat.frame)
+
+
+def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
+    chunk, frame, handle = repeat.chunk, repeat.chunk.frame, repeat.chunk.consumer.handle
+    over = next((end for end in timeline.consumer_sessions.ends(chunk.session) if end.seq > frame.seq), None)
+    if over is None:
+        return
+    stop = over.seq if repeat.until is None else min(over.seq, repeat.until.seq)
+    ack = timeline.once(Chunks).acks(chunk.session).first_plain(chunk.entry, frame)
+    if ack is not None and ack.seq < stop:
+        if not repeat.other and _is_premature(timeline, repeat, ack):
+            yield breach(
+                "redelivery-acked",
+                f"consumer {handle} acknowledged chunk {chunk.entry} at {ms(ack.t_ns)}, which had come again at "
+                f"{ms(frame.t_ns)} as the same entry; expected no ACK before the application acknowledges its message",
+                *(frame, ack),
+            )
+        return
+    flush_ms = timeline.setting(chunk.consumer, "ack_group_ms")
+    if not repeat.other or stop < over.seq or flush_ms is None or isinstance(over, Closed | AgentEnded):
+        return
+    # If its message was lost because of the repeat, the loss is reported instead.
+    joined = repeats.joined.get(repeat.whole.place) if repeat.whole is not None else None
+    if joined is None or not any(got.seq < over.seq for got in _delivered(timeline, joined)):
+        return
+    due_ns = frame.t_ns + flush_ms * MS
+    if timeline.bounds.is_overdue("ack-flush", frame.t_ns, over.t_ns, due_ns=due_ns, what="an acknowledgment"):
+        yield breach(
+            "repeat-not-acked",
+            f"consumer {handle} got a chunk again as {chunk.entry} at {ms(frame.t_ns)}, sent twice by its producer; "
+            f"expected it to be acknowledged, so that it leaves the backlog; it was not by {ms(over.t_ns)}",
+            *(frame, over),
         )
 
-    def _delivered(self, repeat: _Repeat) -> bool:
-        """Whether its message was received: if it was lost because of the repeat, the loss is reported instead."""
-        return any(repeat in joined.repeats and joined.delivered for joined in self._joined.values())
 
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        mine = [repeat for repeat in self._repeated if repeat.session is session]
-        self._repeated = [repeat for repeat in self._repeated if repeat.session is not session]
-        consumer = session.consumer
-        interval_ms = None if consumer is None else number_in_force(self.view, consumer, "ack_group_ms")
-        if consumer is None or interval_ms is None or isinstance(event, Closed | AgentEnded):
-            return
-        for repeat in mine:
-            due_ns = repeat.frame.t_ns + interval_ms * MS
-            overdue = late("ack-flush", due_ns, event.t_ns)
-            if repeat.other and not repeat.acked and overdue and self._delivered(repeat):
-                self.suspect(
-                    "ack-flush",
-                    repeat.frame.t_ns,
-                    event.t_ns,
-                    "repeat-not-acked",
-                    f"consumer {consumer.handle} got a chunk again as {repeat.entry} at {ms(repeat.frame.t_ns)}, sent "
-                    "twice by its producer; expected it to be acknowledged, so that it leaves the backlog; it was not "
-                    f"by {ms(event.t_ns)}",
-                    repeat.frame,
-                    event,
-                )
+def _is_premature(timeline: Timeline, repeat: _Repeat, ack: Frame) -> bool:
+    consumer, chunks = repeat.chunk.consumer, timeline.once(Chunks)
+    expiry_ns = (timeline.setting(consumer, "expire_incomplete_chunked_ms") or 0) * MS
+    if expiry_ns and ack.t_ns - repeat.began_ns >= expiry_ns:
+        return False  # The message was dropped, and its chunks with it.
+    drops_oldest = in_force(timeline.view, consumer, "auto_ack_oldest_chunked")
+    if drops_oldest or timeline.once(Arrivals).overflowed(repeat.chunk.session, ack):
+        return False
+    whole = [repeat.whole.entry] if repeat.whole is not None and repeat.whole.frame.seq < ack.seq else []
+    return not any(chunks.may_be_acked(consumer, entry, ack) for entry in (repeat.chunk.entry, *whole))

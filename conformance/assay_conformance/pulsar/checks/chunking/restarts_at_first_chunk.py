@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.chunking._acked_chunks import IntactCheck
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
-from assay_conformance.pulsar.checks.chunking._chunked import Arrival
-from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, GivingUp
+from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, is_given_up
+from assay_conformance.pulsar.checks.chunking._intact import is_intact
+from assay_conformance.pulsar.timeline import Says, Timeline, check, each, ms
 
 
-class RestartsAtFirstChunk(GivingUp, IntactCheck):
-    """A first chunk that comes again as another entry restarts its message, and the chunks held are acknowledged; as
-    the same entry it is a redelivery, and the other chunks will be redelivered, too."""
+@check("chunking.restarts-at-first-chunk")
+def restarts_at_first_chunk(timeline: Timeline) -> Says:
+    """chunking.restarts-at-first-chunk: a first chunk that comes again as another entry restarts its message, and the
+    chunks held are acknowledged; as the same entry it is a redelivery, and the other chunks will be redelivered, too.
+    """
+    given_up, whole = _restarted(timeline)
+    yield from each(given_up, is_given_up, timeline)
+    yield from is_intact(timeline, whole, "one of those that were restarted")
 
-    requirement = RequirementId("chunking.restarts-at-first-chunk")
-    left_code = "old-not-acked"
-    acked_code = "redelivered-acked"
 
-    def start(self) -> None:
-        super().start()
-        self._restarted: set[tuple[int, str]] = set()
-
-    def what(self) -> str:
-        return "those that were restarted"
-
-    def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is ChunkFate.RESTARTED and self.overflowed(arrival.session):
-            self._restarted.discard(arrival.key)  # It may have been dropped for another, and be new again.
-        elif arrival.fate is ChunkFate.RESTARTED:
-            self._restarted.add(arrival.key)
-            redelivered = arrival.entry in arrival.before
+def _restarted(timeline: Timeline) -> tuple[list[GivenUp], dict[Place, Chunk]]:
+    """What was given up at a restart, and the last chunks of restarted messages."""
+    found, whole, restarted = list[GivenUp](), dict[Place, Chunk](), set[tuple[int, str]]()
+    arrivals = timeline.once(Arrivals)
+    for chunk in arrivals.all:
+        if chunk.fate is ChunkFate.RESTARTED and arrivals.is_beyond(chunk):
+            restarted.discard(chunk.key)  # It may have been dropped for another, and be new again.
+        elif chunk.fate is ChunkFate.RESTARTED:
+            restarted.add(chunk.key)
+            redelivered = chunk.entry in chunk.before
             if not redelivered:
-                self._stop_judging(arrival)
+                _stop(found, chunk)
             # An expired message was dropped, and later chunks of it were not held.
-            if redelivered or not self.may_expire(arrival.consumer, arrival.meta, arrival.frame):
-                self.give_up(arrival, arrival.before, to_ack=not redelivered)
-        elif arrival.fate is ChunkFate.COMPLETE and arrival.key in self._restarted:
-            self._restarted.discard(arrival.key)
-            self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)
-            self._stop_judging(arrival)
-        elif arrival.fate not in (ChunkFate.APPENDED, ChunkFate.COMPLETE):
-            self._restarted.discard(arrival.key)
+            if redelivered or not timeline.once(Chunks).may_have_expired(chunk, chunk.frame):
+                why = f"its message was restarted at {ms(chunk.frame.t_ns)}"
+                code = "redelivered-acked" if redelivered else "old-not-acked"
+                found.append(GivenUp(chunk, chunk.before, to_ack=not redelivered, why=why, code=code))
+        elif chunk.fate is ChunkFate.COMPLETE and chunk.key in restarted:
+            restarted.discard(chunk.key)
+            whole.setdefault(chunk.place, chunk)
+            _stop(found, chunk)
+        elif chunk.fate not in (ChunkFate.APPENDED, ChunkFate.COMPLETE):
+            restarted.discard(chunk.key)
+    return found, whole
 
-    def _stop_judging(self, arrival: Arrival) -> None:
-        """Redelivered chunks belong to the whole message now, or to the restarted one, and are acknowledged with it."""
-        chunks = {*arrival.before, arrival.entry}
-        for given_up in self.given_up:
-            if not given_up.to_ack and chunks.intersection(given_up.entries):
-                given_up.done = True
 
-    def why(self, given_up: GivenUp) -> str:
-        return f"its message was restarted at {ms(given_up.because.t_ns)}"
+def _stop(given_up: list[GivenUp], by: Chunk) -> None:
+    """Redelivered chunks belong to the whole message now, or to the restarted one, and are acknowledged with it."""
+    chunks = {*by.before, by.entry}
+    for one in given_up:
+        if not one.to_ack and chunks.intersection(one.entries):
+            one.until = one.until or by.frame

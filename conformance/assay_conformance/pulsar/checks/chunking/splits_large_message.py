@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
-from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client
-from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Meta, Outcome
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of, properties_bytes
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 VARIABLE_BYTES = 8
 """By so much may two full chunks differ: their numbers take one byte or more."""
+
+
+@check("chunking.splits-large-message")
+def splits_large_message(timeline: Timeline) -> Says:
+    """chunking.splits-large-message: chunks 0 to n-1 in order, with the same metadata but for the number, full but for
+    the last, together the message.
+
+    After a reconnect the chunks go on with any that an earlier session had begun. The compressed size is known only
+    where nothing was compressed, so the total is judged only then.
+    """
+    yield from each(_sent(timeline), _is_in_place, timeline)
+    joined = {message: frame.seq for frame in reversed(timeline.events.frames("SEND")) for message in _joined(frame)}
+    yield from each(timeline.ends("send"), _is_split, timeline, joined)
 
 
 @dataclass(slots=True)
@@ -31,173 +44,171 @@ class _Split:
         return self.last + 1 == self.meta.chunks
 
 
-class SplitsLargeMessage(Check):
-    """Chunks 0 to n-1 in order, with the same metadata but for the number, full but for the last, together the message.
+class _Sent(NamedTuple):
+    """A SEND; of one chunk of a message, the message as it was before, and the number that it is to have."""
 
-    After a reconnect the chunks go on with any that an earlier session had begun. The compressed size is known only
-    where nothing was compressed, so the total is judged only then.
-    """
+    frame: Frame
+    meta: Meta
+    split: _Split | None = None
+    expected: int = 0
 
-    requirement = RequirementId("chunking.splits-large-message")
-    needs = (frozenset({Trait.CHUNK, Setting("producer", "chunking")}),)
 
-    def start(self) -> None:
-        self._splits: dict[tuple[int, str], _Split] = {}
-        self._begun: set[str] = set()
-        self._unclear: set[int] = set()
-        self._joined: set[Message] = set()
+def _sent(timeline: Timeline) -> Iterator[_Sent]:
+    """Not behind a SEND_ERROR of its session, for what follows may be sent again there."""
+    splits, begun, unclear = dict[tuple[int, str], _Split](), set[str](), set[int]()
+    for frame in timeline.events.frames("SEND", "SEND_ERROR"):
+        session, meta = timeline.session_of(frame), frame.meta
+        if session is None or (frame.command == "SEND" and (meta is None or not from_client(frame))):
+            continue
+        if frame.command == "SEND_ERROR":
+            unclear.add(session.request.seq)
+        elif meta is not None and not _is_chunk(frame):
+            yield _Sent(frame, meta)
+        elif meta is not None and session.request.seq in unclear:
+            begun.update({meta.uuid} if meta.uuid is not None else ())
+        elif meta is not None and (meta.uuid is None or meta.chunk_id is None or not _is_described(meta)):
+            yield _Sent(frame, meta)
+        elif meta is not None and meta.uuid is not None and meta.chunk_id is not None:
+            key, number = (session.request.seq, meta.uuid), meta.chunk_id
+            split = splits.get(key)
+            # An application that uses a sequence id twice sends another message, for which most clients reuse the uuid.
+            expected = number if split is None and meta.uuid in begun else 0
+            if split is not None and not split.whole:
+                expected = split.last + 1
+            else:
+                split = splits[key] = _Split(frame, meta, number, frame.size)
+            begun.add(meta.uuid)
+            yield _Sent(frame, meta, split, expected)
+            split.last = number
 
-    @on(Frame, "SEND_ERROR")
-    def refused(self, event: Frame) -> None:
-        """What follows may be sent again on the same session."""
-        session = self.tracker.producer_of(event)
-        if session is not None:
-            self._unclear.add(session.request.seq)
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        meta, session = event.meta, self.tracker.producer_of(event)
-        if meta is None or session is None or not from_client(event):
-            return
-        if meta.chunk_id is None and not event.fields.get("is_chunk"):
-            self._whole(event, meta)
-            return
-        for member in event.members:
-            if member.identity is not None:
-                self._joined.add((member.identity.handle, member.identity.number))
-        if session.request.seq in self._unclear:
-            if meta.uuid is not None:
-                self._begun.add(meta.uuid)
-            return
-        if meta.uuid is None or not meta.chunks or not meta.chunk_total_bytes or meta.chunk_id is None:
-            self.breach(
-                "metadata-missing",
-                f"{chunk_of(event)} at {ms(event.t_ns)} has uuid {meta.uuid!r}, chunk {meta.chunk_id} of "
-                f"{meta.chunks}, and a total of {meta.chunk_total_bytes} bytes; expected all four",
-                event,
-            )
-            return
-        self._piece(session.request.seq, meta.uuid, meta.chunk_id, meta, event)
+def _is_chunk(frame: Frame) -> bool:
+    return (frame.meta is not None and frame.meta.chunk_id is not None) or bool(frame.fields.get("is_chunk"))
 
-    def _piece(self, session: int, uuid: str, number: int, meta: Meta, event: Frame) -> None:
-        key = (session, uuid)
-        split = self._splits.get(key)
-        # An application that uses a sequence id twice sends another message, for which most clients reuse the uuid.
-        expected = number if split is None and uuid in self._begun else 0
-        if split is not None and not split.whole:
-            expected = split.last + 1
-        else:
-            split = self._splits[key] = _Split(event, meta, number, event.size)
-        self._begun.add(uuid)
-        wrong = self._wrong(split, number, expected, meta, event)
-        split.last = number
-        if wrong is not None:
-            code, sentence = wrong
-            self.breach(code, f"{chunk_of(event)} at {ms(event.t_ns)} {sentence}", split.first, event)
-        elif number + 1 == meta.chunks:
-            self._complete(split, event)
 
-    def _wrong(self, split: _Split, number: int, expected: int, meta: Meta, event: Frame) -> tuple[str, str] | None:
-        if not event.fields.get("is_chunk"):
-            return "not-marked", "has no is_chunk in its SEND, expected it"
-        if number != expected:
-            return "out-of-order", f"is chunk {number}, expected chunk {expected}"
-        if msgspec.structs.replace(meta, chunk_id=split.meta.chunk_id) != split.meta:
-            return "metadata-differs", "has other metadata than the chunk before it, expected only its number to differ"
-        if event.sequence_id != split.first.sequence_id:
-            return "sequence-differs", f"has sequence id {event.sequence_id}, expected {split.first.sequence_id}"
-        if meta.chunks == 1:
-            return "needless", "is the only chunk, expected an ordinary message"
-        last = number + 1 == meta.chunks
-        if event.size > split.full_bytes + VARIABLE_BYTES or (
-            not last and event.size < split.full_bytes - VARIABLE_BYTES
-        ):
-            return "uneven", f"is a frame of {event.size} bytes, expected {split.full_bytes} like the chunk before it"
-        return None
+def _is_described(meta: Meta) -> bool:
+    return bool(meta.chunks and meta.chunk_total_bytes)
 
-    def _complete(self, split: _Split, event: Frame) -> None:
-        member = event.members[0] if event.members else None
-        if member is None or split.meta.chunk_id != 0:
-            self.exercise(event)
-            return
-        total = split.meta.chunk_total_bytes
-        if split.meta.compression == "NONE" and total != member.size:
-            self.breach(
-                "wrong-total",
-                f"{chunk_of(event)} and the chunks before it announce a total of {total} bytes; expected "
-                f"{member.size}, which they carry",
-                split.first,
-                event,
-            )
-            return
-        identity = member.identity
-        send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
-        if send is not None and send.invoke.payload != member.payload:
-            self.breach(
-                "joined-differs",
-                f"the chunks up to {chunk_of(event)} at {ms(event.t_ns)} join to {member.size} bytes of digest "
-                f"{member.digest:08x}; expected what the application sent: {send.invoke.size} bytes of digest "
-                f"{send.invoke.digest or 0:08x}",
-                send.invoke,
-                split.first,
-                event,
-            )
-            return
-        self.exercise(event)
 
-    def _whole(self, event: Frame, meta: Meta) -> None:
-        """Judge an unbatched, uncompressed message that was sent in one frame although it exceeds the limit."""
-        limit = self.view.case.topology.max_message_bytes
-        member = event.members[0] if event.members and meta.batch is None and meta.compression == "NONE" else None
-        if member is None or member.identity is None or member.size <= limit:
-            return
-        if self._chunking(member.identity.handle):
-            self.breach(
-                "not-split",
-                f"producer {member.identity.handle} has chunking enabled and sent {member.size} bytes in one SEND at "
-                f"{ms(event.t_ns)}; expected chunks, since the broker's limit is {limit} bytes",
-                event,
-            )
+def _joined(frame: Frame) -> list[Message]:
+    """The messages that chunks join to."""
+    known = frame.members if _is_chunk(frame) and from_client(frame) else ()
+    return [(one.identity.handle, one.identity.number) for one in known if one.identity is not None]
 
-    def _never_fits(self, handle: int, size: int) -> bool:
-        """Whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
-        most = self.view.producer_setting(handle, "max_pending_messages")
-        return isinstance(most, int) and 0 < most < size // self.view.case.topology.max_message_bytes + 2
 
-    @on(Completion, "send")
-    def send_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is None or event.handle is None:
-            return
-        invoke, limit = operation.invoke, self.view.case.topology.max_message_bytes
-        if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
-            return
-        if properties_bytes(invoke) >= limit:
-            return  # There is no room for a chunk: judged by chunking.chunks-fit-max-message-size.
-        if self._never_fits(event.handle, invoke.size or 0):
-            return
-        if self.view.producer_setting(event.handle, "compression") not in (None, "NONE"):
-            return
-        if event.outcome is Outcome.FAIL and event.error is ErrorClass.TOO_LARGE:
-            self.breach(
-                "refused",
-                f"message {invoke.number} of {invoke.size} bytes of producer {event.handle} failed as too large at "
-                f"{ms(event.t_ns)}; expected chunks, since chunking is enabled",
-                invoke,
-                event,
-            )
-        elif event.handle in self.tracker.lines.torn_sends:
-            return  # A chunk that a fault duplicated got more receipts than the client can know of.
-        elif event.outcome is Outcome.OK and (event.handle, invoke.number) not in self._joined:
-            self.breach(
-                "incomplete",
-                f"the send of message {invoke.number} of {invoke.size} bytes of producer {event.handle} succeeded at "
-                f"{ms(event.t_ns)}; expected all of its chunks to have left; some had not",
-                invoke,
-                event,
-            )
+def _is_in_place(timeline: Timeline, sent: _Sent) -> Says:
+    frame, meta, split, expected = sent
+    if not _is_chunk(frame):
+        yield from _is_small(timeline, frame, meta)
+        return
+    if split is None:
+        yield breach(
+            "metadata-missing",
+            f"{chunk_of(frame)} at {ms(frame.t_ns)} has uuid {meta.uuid!r}, chunk {meta.chunk_id} of {meta.chunks}, "
+            f"and a total of {meta.chunk_total_bytes} bytes; expected all four",
+            frame,
+        )
+        return
+    number = meta.chunk_id or 0
+    wrong = _wrong(split, number, expected, meta, frame)
+    if wrong is not None:
+        code, sentence = wrong
+        yield breach(code, f"{chunk_of(frame)} at {ms(frame.t_ns)} {sentence}", split.first, frame)
+    elif number + 1 == meta.chunks:
+        yield from _is_whole(timeline, split, frame)
 
-    def _chunking(self, handle: int) -> bool:
-        """What happens to chunking with batching is judged by another requirement."""
-        setting = self.view.producer_setting
-        return setting(handle, "chunking") is True and setting(handle, "batching") is not True
+
+def _wrong(split: _Split, number: int, expected: int, meta: Meta, frame: Frame) -> tuple[str, str] | None:
+    if not frame.fields.get("is_chunk"):
+        return "not-marked", "has no is_chunk in its SEND, expected it"
+    if number != expected:
+        return "out-of-order", f"is chunk {number}, expected chunk {expected}"
+    if msgspec.structs.replace(meta, chunk_id=split.meta.chunk_id) != split.meta:
+        return "metadata-differs", "has other metadata than the chunk before it, expected only its number to differ"
+    if frame.sequence_id != split.first.sequence_id:
+        return "sequence-differs", f"has sequence id {frame.sequence_id}, expected {split.first.sequence_id}"
+    if meta.chunks == 1:
+        return "needless", "is the only chunk, expected an ordinary message"
+    short = number + 1 != meta.chunks and frame.size < split.full_bytes - VARIABLE_BYTES
+    if short or frame.size > split.full_bytes + VARIABLE_BYTES:
+        return "uneven", f"is a frame of {frame.size} bytes, expected {split.full_bytes} like the chunk before it"
+    return None
+
+
+def _is_whole(timeline: Timeline, split: _Split, frame: Frame) -> Says:
+    member, total = frame.members[0] if frame.members else None, split.meta.chunk_total_bytes
+    if member is None or split.meta.chunk_id != 0:
+        yield Exercised(frame)
+        return
+    if split.meta.compression == "NONE" and total != member.size:
+        yield breach(
+            "wrong-total",
+            f"{chunk_of(frame)} and the chunks before it announce a total of {total} bytes; expected {member.size}, "
+            "which they carry",
+            *(split.first, frame),
+        )
+        return
+    identity = member.identity
+    send = None if identity is None else timeline.send(identity.handle, identity.number)
+    if send is None or send.invoke.payload == member.payload:
+        yield Exercised(frame)
+        return
+    yield breach(
+        "joined-differs",
+        f"the chunks up to {chunk_of(frame)} at {ms(frame.t_ns)} join to {member.size} bytes of digest "
+        f"{member.digest:08x}; expected what the application sent: {send.invoke.size} bytes of digest "
+        f"{send.invoke.digest or 0:08x}",
+        *(send.invoke, split.first, frame),
+    )
+
+
+def _is_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
+    """Judge an unbatched, uncompressed message that was sent in one frame although it exceeds the limit."""
+    limit = timeline.view.case.topology.max_message_bytes
+    member = frame.members[0] if frame.members and meta.batch is None and meta.compression == "NONE" else None
+    if member is None or member.identity is None or member.size <= limit:
+        return
+    if _splits(timeline, member.identity.handle):
+        yield breach(
+            "not-split",
+            f"producer {member.identity.handle} has chunking enabled and sent {member.size} bytes in one SEND at "
+            f"{ms(frame.t_ns)}; expected chunks, since the broker's limit is {limit} bytes",
+            frame,
+        )
+
+
+def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -> Says:
+    """Where there is room for a chunk: what properties take is judged by chunking.chunks-fit-max-message-size."""
+    call, limit, handle = timeline.call(end), timeline.view.case.topology.max_message_bytes, end.handle or 0
+    large = (call.size or 0) > limit > properties_bytes(call) and call.number is not None
+    if not large or not _splits(timeline, handle) or _never_fits(timeline, handle, call.size or 0):
+        return
+    if timeline.view.producer_setting(handle, "compression") not in (None, "NONE"):
+        return
+    message = f"message {call.number} of {call.size} bytes of producer {handle}"
+    if end.outcome is Outcome.FAIL and end.error is ErrorClass.TOO_LARGE:
+        sentence = f"{message} failed as too large at {ms(end.t_ns)}; expected chunks, since chunking is enabled"
+        yield breach("refused", sentence, call, end)
+        return
+    left = joined.get((handle, call.number or 0))
+    if end.outcome is not Outcome.OK or (left is not None and left < end.seq):
+        return
+    # A chunk that a fault duplicated got more receipts than the client can know of.
+    timeline.check_untorn(handle, end)
+    yield breach(
+        "incomplete",
+        f"the send of {message} succeeded at {ms(end.t_ns)}; expected all of its chunks to have left; some had not",
+        *(call, end),
+    )
+
+
+def _never_fits(timeline: Timeline, handle: int, size: int) -> bool:
+    """Whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
+    most = timeline.view.producer_setting(handle, "max_pending_messages")
+    return isinstance(most, int) and 0 < most < size // timeline.view.case.topology.max_message_bytes + 2
+
+
+def _splits(timeline: Timeline, handle: int) -> bool:
+    """What happens to chunking with batching is judged by another requirement."""
+    setting = timeline.view.producer_setting
+    return setting(handle, "chunking") is True and setting(handle, "batching") is not True

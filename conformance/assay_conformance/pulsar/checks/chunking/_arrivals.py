@@ -1,0 +1,158 @@
+"""Chunks that reached consumers, and what each did to its message, by the table of `_assembly`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from assay_conformance.checks.consumption import from_client, to_client
+from assay_conformance.model.event import Event, Frame, Meta
+from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFate
+from assay_conformance.pulsar.timeline import (
+    MS,
+    REDELIVER,
+    TOLERANCES,
+    Breach,
+    Consumer,
+    ConsumerSession,
+    Entry,
+    Offer,
+    Timeline,
+    breach,
+    known_owner,
+    ms,
+    offers,
+)
+
+EARLY_NS: Final = TOLERANCES["time-out-early"].slack_ns
+
+DEFAULT_MAX_PENDING: Final = 10
+"""Incomplete messages a consumer keeps where neither Case nor client sets a number; beyond it the oldest is dropped."""
+
+Place = tuple[int, Entry]
+"""Consumer handle, and the entry of a whole message: that of its last chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """An intact chunk that reached a consumer, and what it did to its message.
+
+    `before`: the chunks of its message that were held when it arrived; `others`: other messages held then; `most`: the
+    largest number of messages that its session had held at once by then; `began_ns`: when its message had begun.
+    """
+
+    session: ConsumerSession
+    consumer: Consumer
+    frame: Frame
+    meta: Meta
+    entry: Entry
+    fate: ChunkFate
+    before: tuple[Entry, ...]
+    others: frozenset[str]
+    most: int
+    began_ns: int
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """Session and uuid of the message."""
+        return (self.session.request.seq, self.meta.uuid or "")
+
+    @property
+    def held(self) -> tuple[Entry, ...]:
+        """The chunks of its message that are held now; none where it is whole, was discarded, or is not known."""
+        if self.fate in (ChunkFate.REDELIVERED, ChunkFate.REPEATED):
+            return self.before
+        begins = self.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED)
+        return (self.entry,) if begins else (*self.before, self.entry) if self.fate is ChunkFate.APPENDED else ()
+
+    @property
+    def place(self) -> Place:
+        """Where its message is received, if it is the last chunk."""
+        return (self.consumer.handle, self.entry)
+
+
+class Arrivals:
+    """All of the attempt, in order."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self.all = list(self._walk())
+        self._of_session: dict[int, list[Chunk]] = {}
+        for chunk in self.all:
+            self._of_session.setdefault(chunk.key[0], []).append(chunk)
+
+    def _walk(self) -> Iterator[Chunk]:
+        events, assemblies = self._timeline.events, dict[int, Assembly]()
+        newest: dict[tuple[int, str], Assembly] = {}
+        """Consumer handle and topic -> the assembly of its last session there."""
+        began_ns: dict[tuple[int, str], int] = {}
+        arrived = [frame for frame in events.frames("MESSAGE") if _is_chunk(frame)]
+        again = [frame for frame in events.frames(REDELIVER) if from_client(frame) and not frame.ids]
+        for frame in sorted([*arrived, *again], key=lambda one: one.seq) if arrived else ():
+            session = self._timeline.consumer_sessions.of(frame)
+            consumer = None if session is None else known_owner(session, frame)
+            if session is None or consumer is None:
+                continue
+            number, topic = session.request.seq, (consumer.handle, session.topic)
+            if number not in assemblies:
+                before = newest.get(topic)
+                assemblies[number] = newest[topic] = Assembly() if before is None else before.carried_over()
+            assembly, meta = assemblies[number], frame.meta
+            if frame.command != "MESSAGE" or meta is None:
+                assembly.everything_again()
+                continue
+            entry, held = Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry), assembly.of(meta.uuid or "")
+            fate, key = assembly.add(meta, entry), (number, meta.uuid or "")
+            if fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
+                began_ns[key] = frame.t_ns
+            others = frozenset(uuid for uuid in assembly.held if uuid != meta.uuid)
+            began = began_ns.get(key, frame.t_ns)
+            yield Chunk(session, consumer, frame, meta, entry, fate, held, others, assembly.most, began)
+
+    @cached_property
+    def offers(self) -> list[Offer]:
+        """Whole messages that are owed to the application, where they did not take so long that the client may have
+        dropped them."""
+        whole = (chunk for chunk in self.all if chunk.fate is ChunkFate.COMPLETE and chunk.frame.members)
+        return offers(self._timeline, (chunk.frame for chunk in whole if not self._may_have_expired(chunk)))
+
+    def _may_have_expired(self, chunk: Chunk) -> bool:
+        expiry_ns = (self._timeline.setting(chunk.consumer, "expire_incomplete_chunked_ms") or 0) * MS
+        return 0 < expiry_ns <= chunk.frame.t_ns - chunk.began_ns + EARLY_NS
+
+    def limit(self, consumer: Consumer) -> int:
+        """How many incomplete messages a consumer keeps; 0 without a limit."""
+        limit = self._timeline.setting(consumer, "max_pending_chunked_messages")
+        return DEFAULT_MAX_PENDING if limit is None else limit
+
+    def is_beyond(self, chunk: Chunk) -> bool:
+        """Whether there had been more incomplete messages by a chunk than the consumer keeps: which it dropped is its
+        own choice."""
+        return 0 < self.limit(chunk.consumer) < chunk.most
+
+    def overflowed(self, session: ConsumerSession, by: Event) -> bool:
+        """The same by any event."""
+        chunks = self._of_session.get(session.request.seq, [])
+        place = bisect_left(chunks, by.seq, key=lambda chunk: chunk.frame.seq)
+        return place > 0 and self.is_beyond(chunks[place - 1])
+
+
+def _is_chunk(frame: Frame) -> bool:
+    return frame.meta is not None and frame.meta.chunk_id is not None and to_client(frame) and frame.intact is not False
+
+
+def whole_not_delivered(timeline: Timeline, offer: Offer, past: str = "", *causes: Event) -> Iterator[Breach]:
+    """A breach for each receive that misses a whole message; `past` is what had happened to it before."""
+    for end in offer.missed:
+        overflowed = timeline.once(Arrivals).overflowed(offer.session, end)
+        if not overflowed and timeline.bounds.is_overdue("answer", offer.frame.t_ns, end.t_ns, what="a message"):
+            yield breach(
+                "not-delivered",
+                f"the last chunk of a whole message arrived at consumer {end.handle} as {offer.entry} at "
+                f"{ms(offer.frame.t_ns)}{past}; expected the message to be received; a receive ended without it at "
+                f"{ms(end.t_ns)}",
+                *(*causes, offer.frame, end),
+            )

@@ -1,0 +1,37 @@
+"""Messages that must be received once they are whole, and as they were sent."""
+
+from __future__ import annotations
+
+from assay_conformance.model.event import Received
+from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
+from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, each
+
+
+def is_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Says:
+    """What there is to say of these messages, by their last chunks; `what` is special about them."""
+    handles = {handle for handle, _ in whole}
+    received = (one for consumer in timeline.consumers for one in timeline.received(consumer))
+    yield from each((one for one in received if one.handle in handles), _is_as_sent, timeline, whole, what)
+    yield from each(timeline.once(Arrivals).offers if whole else (), _is_received, timeline, whole, what)
+
+
+def _is_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got: Received) -> Says:
+    entry = timeline.entry_of(got)
+    chunk = None if entry is None else whole.get((got.handle, entry))
+    if chunk is None or chunk.frame.seq > got.seq:
+        return
+    member = chunk.frame.members[0] if chunk.frame.members else None
+    if member is None or got.payload == member.payload:
+        yield Exercised(got)
+        return
+    yield breach(
+        "wrong-content",
+        f"consumer {got.handle} received {entry}, {what}, as {got.size} bytes of digest {got.digest:08x}; expected "
+        f"{member.size} bytes of digest {member.digest:08x}",
+        *(chunk.frame, got),
+    )
+
+
+def _is_received(timeline: Timeline, whole: dict[Place, Chunk], what: str, offer: Offer) -> Says:
+    if (offer.consumer.handle, offer.entry) in whole:
+        yield from whole_not_delivered(timeline, offer, f", {what}")

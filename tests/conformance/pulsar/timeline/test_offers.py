@@ -1,0 +1,60 @@
+"""Offers: what became of whole messages that reached a client."""
+
+from __future__ import annotations
+
+from tests.conformance.pulsar.timeline.asked import asked
+
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.pulsar.timeline import Timeline, offers
+
+
+def _fates(timeline: Timeline) -> list[tuple[bool, int]]:
+    """Of each message: whether the application got it, and how many receives missed it."""
+    found = offers(timeline, timeline.events.frames("MESSAGE"))
+    return [(offer.taken is not None, len(offer.missed)) for offer in found]
+
+
+def _receive(story: Script, *, got: int) -> None:
+    story.complete(story.invoke("receive", CONSUMER, args={"count": 1}), count=got)
+
+
+def test_message_that_the_application_got_is_taken() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    story.received(0)
+    assert asked(story, _fates) == [(True, 0)]
+
+
+def test_message_that_a_receive_ended_without_long_after_it_came_is_missed() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    story.after(2_000)
+    _receive(story, got=0)
+    assert asked(story, _fates) == [(False, 1)]
+
+
+def test_message_that_has_just_come_is_not_missed_yet() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    _receive(story, got=0)
+    assert asked(story, _fates) == [(False, 0)]
+
+
+def test_message_that_is_taken_late_was_missed_by_the_receive_before() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    story.after(2_000)
+    _receive(story, got=0)
+    story.received(0)
+    assert asked(story, _fates) == [(True, 1)]
+
+
+def test_each_message_of_a_batch_is_an_offer() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0, 1, batch=True)
+    assert asked(story, _fates) == [(False, 0), (False, 0)]
