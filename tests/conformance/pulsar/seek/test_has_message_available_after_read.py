@@ -9,8 +9,8 @@ from tests.conformance.pulsar.seek._more_to_read import Reading
 
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Fate
-from assay_conformance.pulsar.checks.seek.has_message_available_after_read import HasMessageAvailableAfterRead
-from assay_conformance.pulsar.checks.seek.has_message_available_before_read import HasMessageAvailableBeforeRead
+from assay_conformance.pulsar.checks.seek.has_message_available_after_read import has_message_available_after_read
+from assay_conformance.pulsar.checks.seek.has_message_available_before_read import has_message_available_before_read
 
 
 @pytest.mark.parametrize(
@@ -22,25 +22,26 @@ from assay_conformance.pulsar.checks.seek.has_message_available_before_read impo
     ids=["half-way", "read"],
 )
 def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Reading], more: bool) -> None:
-    assert story().says(more).judged(HasMessageAvailableAfterRead) == ([], 1)
-    assert story().says(not more).judged(HasMessageAvailableAfterRead)[0] == ["says-no-more" if more else "says-more"]
-    assert story().says(not more).judged(HasMessageAvailableBeforeRead) == ([], 0)
+    assert story().says(more).judged(has_message_available_after_read) == ([], 1)
+    code = "says-no-more" if more else "says-more"
+    assert story().says(not more).judged(has_message_available_after_read)[0] == [code]
+    assert story().says(not more).judged(has_message_available_before_read) == ([], 0)
 
 
 def test_copy_that_a_fault_made_is_there_to_be_read() -> None:
     story = Reading(1, 0)
     story.message(0, fate=Fate.DUPLICATED)
-    assert story.says(True).judged(HasMessageAvailableAfterRead) == ([], 0)
+    assert story.says(True).judged(has_message_available_after_read) == ([], 0)
 
 
 def test_answer_during_a_receive_is_not_judged() -> None:
     story = Reading(3, 0, 1)
     story.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": 1})
-    assert story.says(False).judged(HasMessageAvailableAfterRead) == ([], 0)
+    assert story.says(False).judged(has_message_available_after_read) == ([], 0)
 
 
 def test_answer_about_a_topic_that_somebody_writes_to_is_not_judged() -> None:
     story = Reading(3, 0, 1, 2).says(True)
     story.producer(conn=1)
     story.send_frame(3)
-    assert story.judged(HasMessageAvailableAfterRead) == ([], 0)
+    assert story.judged(has_message_available_after_read) == ([], 0)

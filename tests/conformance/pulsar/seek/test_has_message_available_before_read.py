@@ -10,8 +10,8 @@ from tests.conformance.pulsar._consuming import client
 from tests.conformance.pulsar.seek._more_to_read import Reading
 
 from assay_conformance.model.event import Fate, Sides
-from assay_conformance.pulsar.checks.seek.has_message_available_after_read import HasMessageAvailableAfterRead
-from assay_conformance.pulsar.checks.seek.has_message_available_before_read import HasMessageAvailableBeforeRead
+from assay_conformance.pulsar.checks.seek.has_message_available_after_read import has_message_available_after_read
+from assay_conformance.pulsar.checks.seek.has_message_available_before_read import has_message_available_before_read
 
 
 class Passing(Reading):
@@ -34,11 +34,11 @@ class Passing(Reading):
 def test_reader_that_knows_what_lies_ahead_is_told_from_one_that_does_not(
     story: Callable[[], Reading], any_there: bool
 ) -> None:
-    assert story().says(any_there).judged(HasMessageAvailableBeforeRead) == ([], 1)
-    assert story().says(not any_there).judged(HasMessageAvailableBeforeRead)[0] == [
+    assert story().says(any_there).judged(has_message_available_before_read) == ([], 1)
+    assert story().says(not any_there).judged(has_message_available_before_read)[0] == [
         "says-more" if not any_there else "says-no-more"
     ]
-    assert story().says(not any_there).judged(HasMessageAvailableAfterRead) == ([], 0)
+    assert story().says(not any_there).judged(has_message_available_after_read) == ([], 0)
 
 
 class Inclusive(Reading):
@@ -50,14 +50,14 @@ class Inclusive(Reading):
 
 
 def test_time_to_come_is_the_end_for_a_reader_that_takes_what_it_names() -> None:
-    assert Inclusive(3).seeks(publish_time_ms=10**12).says(True).judged(HasMessageAvailableBeforeRead)[0] == [
+    assert Inclusive(3).seeks(publish_time_ms=10**12).says(True).judged(has_message_available_before_read)[0] == [
         "says-more"
     ]
-    assert Inclusive(3).seeks(publish_time_ms=10**12).says(False).judged(HasMessageAvailableBeforeRead) == ([], 1)
+    assert Inclusive(3).seeks(publish_time_ms=10**12).says(False).judged(has_message_available_before_read) == ([], 1)
 
 
 def test_reader_that_takes_what_it_names_is_not_judged_behind_a_message_it_sought() -> None:
-    assert Inclusive(3, 0).seeks(message_id=[1, 2, -1, -1, 0]).says(True).judged(HasMessageAvailableBeforeRead) == (
+    assert Inclusive(3, 0).seeks(message_id=[1, 2, -1, -1, 0]).says(True).judged(has_message_available_before_read) == (
         [],
         0,
     )
@@ -70,10 +70,10 @@ def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
         story.connected(conn) if conn else story.down("CLOSE_CONSUMER", consumer_id=0)
         story.subscribed(conn, durable=False)
         story.cut(conn)
-    assert story.says(True).judged(HasMessageAvailableBeforeRead) == ([], 0)
+    assert story.says(True).judged(has_message_available_before_read) == ([], 0)
 
 
 def test_what_was_damaged_on_its_way_need_not_be() -> None:
     story = Reading(1)
     story.message(0, fate=Fate.ALTERED, sides=Sides.RECEIVER, intact=False)
-    assert story.says(False).judged(HasMessageAvailableBeforeRead) == ([], 0)
+    assert story.says(False).judged(has_message_available_before_read) == ([], 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.pulsar.checks.subscription.closed_stays_closed import SubscriptionClosedStaysClosed
+from assay_conformance.pulsar.checks.subscription.closed_stays_closed import closed_stays_closed
 
 
 class _Away(Script):
@@ -26,7 +26,7 @@ class _Away(Script):
         self.down("SUCCESS", 1, request_id=7)
 
     def judged(self) -> tuple[list[str], int]:
-        check = trial(SubscriptionClosedStaysClosed, self.at(5_000).done())
+        check = trial(closed_stays_closed, self.at(5_000).done())
         return [finding.code for finding in check.findings], check.exercised
 
 
@@ -84,5 +84,5 @@ def test_consumer_that_was_there_when_it_was_closed_is_no_matter_of_this() -> No
     story = Script()
     story.consumer()
     story.complete(story.invoke("close", CONSUMER, args={"handle": CONSUMER}))
-    check = trial(SubscriptionClosedStaysClosed, story.at(5_000).done())
+    check = trial(closed_stays_closed, story.at(5_000).done())
     assert (check.findings, check.exercised) == ([], 0)

@@ -9,7 +9,7 @@ from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import LEDGER, Script
-from assay_conformance.pulsar.checks.subscription.non_durable_reader import NonDurableReader
+from assay_conformance.pulsar.checks.subscription.non_durable_reader import non_durable_reader
 from assay_conformance.pulsar.timeline.readers import NONE
 
 NAMED = {"subscription": "reader", "subType": "Exclusive"}
@@ -33,46 +33,46 @@ def _read(first: int, start: dict[str, Any], served: bool = True) -> Script:
 
 
 def test_reader_that_begins_at_the_beginning_is_accepted() -> None:
-    check = trial(NonDurableReader, _read(0, EARLIEST).done())
+    check = trial(non_durable_reader, _read(0, EARLIEST).done())
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_reader_that_begins_where_another_one_was_is_found() -> None:
-    assert codes_of(trial(NonDurableReader, _read(3, EARLIEST).done())) == ["starts-elsewhere"]
+    assert codes_of(trial(non_durable_reader, _read(3, EARLIEST).done())) == ["starts-elsewhere"]
 
 
 @pytest.mark.parametrize(("first", "codes"), [(0, ["starts-elsewhere"]), (1, []), (2, []), (3, ["starts-elsewhere"])])
 def test_reader_begins_with_its_message_or_behind_it(first: int, codes: list[str]) -> None:
-    assert codes_of(trial(NonDurableReader, _read(first, {"ledgerId": LEDGER, "entryId": 1}).done())) == codes
+    assert codes_of(trial(non_durable_reader, _read(first, {"ledgerId": LEDGER, "entryId": 1}).done())) == codes
 
 
 def test_reader_of_a_topic_nobody_has_read_shows_little() -> None:
-    assert trial(NonDurableReader, _read(0, EARLIEST, served=False).done()).exercised == 0
+    assert trial(non_durable_reader, _read(0, EARLIEST, served=False).done()).exercised == 0
 
 
 def test_reader_that_wants_only_what_is_new_may_begin_anywhere() -> None:
     end = {"ledgerId": 2**63 - 1, "entryId": 2**63 - 1}
-    assert codes_of(trial(NonDurableReader, _read(3, end).done())) == []
+    assert codes_of(trial(non_durable_reader, _read(3, end).done())) == []
 
 
 def test_reader_that_is_gone_leaves_nothing() -> None:
     story = _read(0, EARLIEST)
     story.closed()
     story.cursor(3, subscription="s")
-    assert codes_of(trial(NonDurableReader, story.done())) == []
+    assert codes_of(trial(non_durable_reader, story.done())) == []
 
 
 def test_subscription_that_outlives_its_reader_is_found() -> None:
     story = _read(0, EARLIEST)
     story.closed()
     story.cursor(0, subscription="reader", backlog=3)
-    assert codes_of(trial(NonDurableReader, story.done())) == ["left-behind"]
+    assert codes_of(trial(non_durable_reader, story.done())) == ["left-behind"]
 
 
 def test_subscription_of_a_reader_that_is_still_there_is_no_matter() -> None:
     story = _read(0, EARLIEST)
     story.cursor(0, subscription="reader", backlog=3)
-    assert codes_of(trial(NonDurableReader, story.done())) == []
+    assert codes_of(trial(non_durable_reader, story.done())) == []
 
 
 def test_reader_that_was_refused_has_left_nothing() -> None:
@@ -82,7 +82,7 @@ def test_reader_that_was_refused_has_left_nothing() -> None:
     story.down("ERROR", request_id=1, fields={"error": "NotAllowedError"})
     story.closed()
     story.cursor(0, subscription="reader")
-    assert codes_of(trial(NonDurableReader, story.done())) == []
+    assert codes_of(trial(non_durable_reader, story.done())) == []
 
 
 def test_reader_that_sought_begins_there() -> None:
@@ -91,7 +91,7 @@ def test_reader_that_sought_begins_there() -> None:
     story.down("CLOSE_CONSUMER", consumer_id=0)
     story.subscribed(subscription="reader", durable=False, start_message_id=EARLIEST)
     story.message(3)
-    assert codes_of(trial(NonDurableReader, story.done())) == []
+    assert codes_of(trial(non_durable_reader, story.done())) == []
 
 
 def test_reader_that_does_not_come_back_from_a_seek_leaves_its_subscription() -> None:
@@ -99,11 +99,11 @@ def test_reader_that_does_not_come_back_from_a_seek_leaves_its_subscription() ->
     story.up("SEEK", consumer_id=0, request_id=99)
     story.down("CLOSE_CONSUMER", consumer_id=0)
     story.cursor(0, subscription="reader", backlog=3)
-    assert codes_of(trial(NonDurableReader, story.done())) == []
+    assert codes_of(trial(non_durable_reader, story.done())) == []
 
 
 def test_subscription_that_outlives_a_reader_whose_topic_moved_is_found() -> None:
     story = _read(0, EARLIEST)
     story.down("CLOSE_CONSUMER", consumer_id=0)
     story.cursor(0, subscription="reader", backlog=3)
-    assert codes_of(trial(NonDurableReader, story.done())) == ["left-behind"]
+    assert codes_of(trial(non_durable_reader, story.done())) == ["left-behind"]

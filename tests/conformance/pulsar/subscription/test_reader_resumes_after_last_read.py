@@ -9,7 +9,7 @@ import pytest
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, LEDGER, Script
 from assay_conformance.model.event import Fate, MessageId
-from assay_conformance.pulsar.checks.subscription.reader_resumes_after_last_read import ReaderResumesAfterLastRead
+from assay_conformance.pulsar.checks.subscription.reader_resumes_after_last_read import reader_resumes_after_last_read
 
 NAMED: dict[str, Any] = {"subscription": "made up", "durable": False}
 FIRST_OF_BATCH: dict[str, Any] = {"ledgerId": LEDGER, "entryId": 1, "batch_index": 0}
@@ -38,7 +38,7 @@ class Reading(Script):
         self.subscribed(1, **NAMED, **named)
 
     def judged(self) -> tuple[list[str], bool]:
-        said = trial(ReaderResumesAfterLastRead, self.done())
+        said = trial(reader_resumes_after_last_read, self.done())
         return [finding.code for finding in said.findings], said.exercised > 0
 
 

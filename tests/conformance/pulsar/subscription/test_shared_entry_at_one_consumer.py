@@ -10,21 +10,21 @@ from assay_conformance.checks.trial import ANY_CASE
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.event import Fate, Meta, Sides
-from assay_conformance.pulsar.checks.subscription.shared_entry_at_one_consumer import SharedEntryAtOneConsumer
+from assay_conformance.pulsar.checks.subscription.shared_entry_at_one_consumer import shared_entry_at_one_consumer
 
 
 def test_entries_at_one_consumer_each_are_accepted() -> None:
     story = two("Shared")
     story.message(0)
     story.message(1, conn=1)
-    assert said(SharedEntryAtOneConsumer, story) == ([], 0)
+    assert said(shared_entry_at_one_consumer, story) == ([], 0)
 
 
 def test_entry_at_two_consumers_is_found() -> None:
     story = two("Shared")
     story.message(0)
     story.message(0, conn=1)
-    assert said(SharedEntryAtOneConsumer, story)[0] == ["at-two-consumers"]
+    assert said(shared_entry_at_one_consumer, story)[0] == ["at-two-consumers"]
 
 
 def test_entry_that_was_asked_for_again_may_go_to_the_other() -> None:
@@ -32,7 +32,7 @@ def test_entry_that_was_asked_for_again_may_go_to_the_other() -> None:
     story.message(0)
     story.redeliver_frame(0)
     story.message(0, conn=1)
-    assert said(SharedEntryAtOneConsumer, story) == ([], 0)
+    assert said(shared_entry_at_one_consumer, story) == ([], 0)
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["at-two-consumers"]), (Fate.DUPLICATED, [])])
@@ -42,7 +42,7 @@ def test_entry_that_a_fault_asks_for_twice_may_go_out_in_between(fate: Fate, cod
     story.redeliver_frame(0, fate=fate)
     story.message(0)
     story.message(0, conn=1)
-    assert said(SharedEntryAtOneConsumer, story)[0] == codes
+    assert said(shared_entry_at_one_consumer, story)[0] == codes
 
 
 def test_entry_beside_one_that_a_fault_asks_for_twice_is_at_one_consumer() -> None:
@@ -51,7 +51,7 @@ def test_entry_beside_one_that_a_fault_asks_for_twice_is_at_one_consumer() -> No
     story.message(1)
     story.redeliver_frame(0, fate=Fate.DUPLICATED)
     story.message(1, conn=1)
-    assert said(SharedEntryAtOneConsumer, story)[0] == ["at-two-consumers"]
+    assert said(shared_entry_at_one_consumer, story)[0] == ["at-two-consumers"]
 
 
 def test_entry_of_a_consumer_that_went_may_go_to_the_other() -> None:
@@ -60,7 +60,7 @@ def test_entry_of_a_consumer_that_went_may_go_to_the_other() -> None:
     story.cut(0)
     story.message(0, conn=1)
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story) == ([], 1)
+    assert said(shared_entry_at_one_consumer, story) == ([], 1)
 
 
 def _left_behind(permits: int = 100, after_ms: int = 1_000) -> Script:
@@ -76,20 +76,20 @@ def _left_behind(permits: int = 100, after_ms: int = 1_000) -> Script:
 
 
 def test_entry_left_behind_is_found() -> None:
-    assert said(SharedEntryAtOneConsumer, _left_behind())[0] == ["left-behind"]
+    assert said(shared_entry_at_one_consumer, _left_behind())[0] == ["left-behind"]
 
 
 def test_what_a_broker_makes_of_an_altered_acknowledgment_is_its_own_affair() -> None:
     story = _left_behind(after_ms=0)
     story.ack_frame(5, conn=1, fate=Fate.ALTERED)
-    assert said(SharedEntryAtOneConsumer, story.after(1_000))[0] == []
+    assert said(shared_entry_at_one_consumer, story.after(1_000))[0] == []
 
 
 def test_heir_that_has_permits_for_a_moment_is_not_served_yet() -> None:
     story = _left_behind(permits=0)
     story.flow(1, conn=1)
     story.cut(1)
-    assert said(SharedEntryAtOneConsumer, story.after(1_000))[0] == []
+    assert said(shared_entry_at_one_consumer, story.after(1_000))[0] == []
 
 
 def _chunks_left_behind(heir_has: int) -> list[str]:
@@ -103,7 +103,7 @@ def _chunks_left_behind(heir_has: int) -> list[str]:
     story.cut(0)
     story.message(0, conn=heir_has, meta=chunks[0])
     story.after(1_000)
-    return said(SharedEntryAtOneConsumer, story)[0]
+    return said(shared_entry_at_one_consumer, story)[0]
 
 
 def test_chunk_waits_for_the_consumer_that_has_the_others() -> None:
@@ -123,7 +123,7 @@ def test_message_that_came_in_part_is_for_nobody_else(came: int, codes: list[str
         story.message(number, meta=meta)
     story.cut(0)
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story)[0] == codes
+    assert said(shared_entry_at_one_consumer, story)[0] == codes
 
 
 def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
@@ -134,7 +134,7 @@ def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
     story.ack_frame(0)
     story.cut(0)
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story)[0] == []
+    assert said(shared_entry_at_one_consumer, story)[0] == []
 
 
 def _left_behind_a_chunk(*acked: int) -> list[str]:
@@ -148,7 +148,7 @@ def _left_behind_a_chunk(*acked: int) -> list[str]:
     story.ack_frame(*acked)
     story.cut(0)
     story.after(1_000)
-    return said(SharedEntryAtOneConsumer, story)[0]
+    return said(shared_entry_at_one_consumer, story)[0]
 
 
 def test_entry_behind_a_chunk_that_is_for_nobody_waits_with_it() -> None:
@@ -168,7 +168,7 @@ def test_chunk_that_is_stored_ahead_of_the_first_is_for_nobody() -> None:
     story.message(1, conn=1, meta=chunks[0])
     story.message(2, conn=1, meta=chunks[1])
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story)[0] == []
+    assert said(shared_entry_at_one_consumer, story)[0] == []
 
 
 def test_entry_behind_a_chunk_that_is_stored_ahead_of_the_first_waits_with_it() -> None:
@@ -180,7 +180,7 @@ def test_entry_behind_a_chunk_that_is_stored_ahead_of_the_first_waits_with_it() 
     story.message(3)
     story.cut(0)
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story)[0] == []
+    assert said(shared_entry_at_one_consumer, story)[0] == []
 
 
 def test_permits_for_a_consumer_that_the_broker_closed_are_none() -> None:
@@ -188,22 +188,22 @@ def test_permits_for_a_consumer_that_the_broker_closed_are_none() -> None:
     story.down("CLOSE_CONSUMER", 1, consumer_id=0)
     story.flow(100, conn=1)
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story)[0] == []
+    assert said(shared_entry_at_one_consumer, story)[0] == []
 
 
 def test_entry_nobody_has_permits_for_may_stay() -> None:
-    assert said(SharedEntryAtOneConsumer, _left_behind(permits=0)) == ([], 0)
+    assert said(shared_entry_at_one_consumer, _left_behind(permits=0)) == ([], 0)
 
 
 def test_entry_may_take_a_moment() -> None:
-    assert said(SharedEntryAtOneConsumer, _left_behind(after_ms=20)) == ([], 0)
+    assert said(shared_entry_at_one_consumer, _left_behind(after_ms=20)) == ([], 0)
 
 
 def test_entry_a_rate_may_hold_back_is_not_judged() -> None:
     case = msgspec.structs.replace(
         ANY_CASE, topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=1)),))
     )
-    assert said(SharedEntryAtOneConsumer, _left_behind(), case) == ([], 0)
+    assert said(shared_entry_at_one_consumer, _left_behind(), case) == ([], 0)
 
 
 def test_broker_that_does_not_know_a_consumer_went_has_not_left_its_entries_behind() -> None:
@@ -214,7 +214,7 @@ def test_broker_that_does_not_know_a_consumer_went_has_not_left_its_entries_behi
     story.message(0)
     story.closed(0)
     story.after(1_000)
-    assert said(SharedEntryAtOneConsumer, story, HOLE) == ([], 0)
+    assert said(shared_entry_at_one_consumer, story, HOLE) == ([], 0)
 
 
 def test_ack_that_arrives_before_its_consumers_close_settles() -> None:
@@ -224,4 +224,4 @@ def test_ack_that_arrives_before_its_consumers_close_settles() -> None:
     story.ack_frame(0, sides=Sides.RECEIVER)
     story.up("CLOSE_CONSUMER", consumer_id=0, request_id=98, sides=Sides.RECEIVER)
     story.after(400)
-    assert said(SharedEntryAtOneConsumer, story)[0] == []
+    assert said(shared_entry_at_one_consumer, story)[0] == []

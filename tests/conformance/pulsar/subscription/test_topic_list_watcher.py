@@ -8,7 +8,7 @@ import pytest
 from tests.conformance.pulsar.subscription._patterns import FULL, Following
 
 from assay_conformance.model.event import Sides
-from assay_conformance.pulsar.checks.subscription.topic_list_watcher import TopicListWatcher
+from assay_conformance.pulsar.checks.subscription.topic_list_watcher import topic_list_watcher
 
 
 def _told(after_ms: int) -> Following:
@@ -20,11 +20,11 @@ def _told(after_ms: int) -> Following:
 
 
 def test_topic_that_is_told_of_is_subscribed_to_at_once() -> None:
-    assert _told(after_ms=50).judged(TopicListWatcher) == ([], 1)
+    assert _told(after_ms=50).judged(topic_list_watcher) == ([], 1)
 
 
 def test_topic_that_is_told_of_and_found_later_is_found() -> None:
-    assert _told(after_ms=900).judged(TopicListWatcher)[0] == ["not-followed"]
+    assert _told(after_ms=900).judged(topic_list_watcher)[0] == ["not-followed"]
 
 
 @pytest.mark.parametrize(("fault", "codes"), [({"sides": Sides.RECEIVER}, []), ({}, ["not-followed"])])
@@ -36,11 +36,11 @@ def test_topic_whose_look_up_a_fault_held_back_may_come_late(fault: dict[str, An
     story.after(900)
     story.down("LOOKUP_RESPONSE", request_id=51, **fault)
     story.finds(after_ms=10)
-    assert story.judged(TopicListWatcher)[0] == codes
+    assert story.judged(topic_list_watcher)[0] == codes
 
 
 def test_client_that_has_nobody_watch_is_found() -> None:
     story = Following("news-a")
     story.stored(2, topic="news-b")
     story.finds(after_ms=900)
-    assert story.judged(TopicListWatcher)[0] == ["not-followed"]
+    assert story.judged(topic_list_watcher)[0] == ["not-followed"]

@@ -6,15 +6,14 @@ that has since lost its connection, nor after a fault on its look-ups or their a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, is_torn, late
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import OpenedConsumer
+from assay_conformance.checks.consumption import from_client, is_torn
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, ms
 
 LOOKUPS = (
     *("GET_TOPICS_OF_NAMESPACE", "GET_TOPICS_OF_NAMESPACE_RESPONSE"),
@@ -24,106 +23,99 @@ LOOKUPS = (
 """The look-ups and answers that precede the SUBSCRIBE to a topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """A topic was created, or was named to the client, by `event`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Follower:
+    """A consumer of a pattern. `opened`: how its opening ended; `closed`: the first call that closes it after that, or
+    the end of its agent."""
 
-    consumer: OpenedConsumer
+    consumer: Consumer
+    opened: Completion
+    closed: Event | None
+
+    @property
+    def pattern(self) -> str:
+        """As the application gave it."""
+        return repr(self.consumer.invoke.args["pattern"])
+
+    def is_open(self, at: Event) -> bool:
+        """Whether it was at an event."""
+        return self.opened.seq < at.seq < (inf if self.closed is None else self.closed.seq)
+
+    def is_there(self, topic: str, at: Event) -> bool:
+        """Whether it had subscribed to a topic."""
+        before = (one for one in self.consumer.sessions if one.request.seq < at.seq)
+        return any(base_topic(session.topic) == topic for session in before)
+
+    def is_ambiguous(self, topic: str) -> bool:
+        """Whether a SUBSCRIBE to a topic came from one of several consumers, and it is unknown from which."""
+        return any(base_topic(unsure) == topic for unsure in self.consumer.unsure)
+
+
+def followers(timeline: Timeline) -> Iterator[Follower]:
+    """All of them that were opened well."""
+    events = timeline.events
+    for end in events.completions("open_consumer"):
+        consumer = timeline.consumer(end.handle)
+        if consumer is None or end.outcome is not Outcome.OK or not consumer.invoke.args.get("pattern"):
+            continue
+        handles = (consumer.handle, consumer.invoke.args.get("client"))
+        closes: list[Event] = [call for call in events.invokes("close") if call.handle in handles]
+        closes = [one for one in (*closes, *events.of(AgentEnded)) if one.seq > end.seq]
+        yield Follower(consumer, end, min(closes, key=lambda one: one.seq, default=None))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Due:
+    """A topic was created, or was named to the client, by `event`. `end`: its SUBSCRIBE, or else what it was due
+    before."""
+
+    follower: Follower
+    topic: str
     event: Event
     due_ns: int
+    end: Event
 
 
-class PatternCheck(TimedCheck):
-    """Topics that a consumer of a pattern has to subscribe to by some time."""
+def due(timeline: Timeline, follower: Follower, events: Iterable[tuple[str, Event]], within_ms: int) -> Iterator[Due]:
+    """What it had to subscribe to, of the topics that came by these events, in order."""
+    settled: dict[str, float] = {}
+    for topic, event in events:
+        matches = topic in follower.consumer.topics and follower.is_open(event)
+        if not matches or event.seq < settled.get(topic, 0) or follower.is_there(topic, event):
+            continue
+        ends = (end for end in _ends(timeline, follower, topic) if end.seq > event.seq)
+        end = min(ends, key=lambda one: one.seq, default=None)
+        settled[topic] = inf if end is None else end.seq
+        if isinstance(end, Invoke | Ended) or (isinstance(end, Frame) and end.command == "SUBSCRIBE"):
+            yield Due(follower, topic, event, event.t_ns + within_ms * MS, end)
 
-    tolerance: ClassVar[str] = "answer"
 
-    def start(self) -> None:
-        self.open: dict[int, OpenedConsumer] = {}
-        self._due: dict[tuple[int, str], _Due] = {}
+def _ends(timeline: Timeline, follower: Follower, topic: str) -> Iterator[Event]:
+    """Its SUBSCRIBEs, and what makes that none can be expected any more."""
+    for session in follower.consumer.sessions:
+        if base_topic(session.topic) == topic and from_client(session.request):
+            yield session.request
+    yield from (frame for frame in timeline.events.frames(*LOOKUPS) if is_torn(frame))
+    yield from timeline.events.of(Closed)
+    yield from timeline.events.of(Ended)
+    yield from () if follower.closed is None else (follower.closed,)
 
-    def expect(self, consumer: OpenedConsumer, topic: str, event: Event, within_ms: int) -> None:
-        """Expect it to subscribe, if the topic matches its pattern and it has not subscribed yet."""
-        if topic in consumer.topics and not is_there(consumer, topic):
-            self._due.setdefault((consumer.handle, topic), _Due(consumer, event, event.t_ns + within_ms * MS))
 
-    def opens(self, consumer: OpenedConsumer, event: Completion) -> None:
-        """Called when it was opened."""
-
-    @on(Completion, "open_consumer")
-    def opened(self, event: Completion) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle or 0)
-        if consumer is not None and event.outcome is Outcome.OK and consumer.invoke.args.get("pattern"):
-            self.open[consumer.handle] = consumer
-            self.opens(consumer, event)
-
-    @on(Frame, "SUBSCRIBE")
-    def subscribed(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        due = self._due.pop((session.consumer.handle, base_topic(session.topic)), None)
-        if due is None:
-            return
-        if late(self.tolerance, due.due_ns, event.t_ns):
-            self._late(due, session.topic, event, f"it subscribed only at {ms(event.t_ns)}")
-        else:
-            self.exercise(event)
-
-    @on(Invoke, "close")
-    def closes(self, event: Invoke) -> None:
-        for handle, consumer in list(self.open.items()):
-            if event.handle in (handle, consumer.invoke.args.get("client")):
-                del self.open[handle]
-                self._ends(event, handle)
-
-    @on(AgentEnded)
-    def agent_ended(self, event: AgentEnded) -> None:
-        del event
-        self.open.clear()
-        self._due.clear()
-
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        del event
-        self._due.clear()
-
-    @on(Frame, *LOOKUPS)
-    def lookup_lost(self, event: Frame) -> None:
-        if is_torn(event):
-            self._due.clear()
-
-    @on(Ended)
-    def case_ended(self, event: Ended) -> None:
-        for handle in list(self.open):
-            self._ends(event, handle)
-
-    def _ends(self, event: Event, handle: int) -> None:
-        for key in [key for key in self._due if key[0] == handle]:
-            due = self._due.pop(key)
-            if late(self.tolerance, due.due_ns, event.t_ns):
-                self._late(due, key[1], event, f"it had not by {ms(event.t_ns)}")
-
-    def _late(self, due: _Due, topic: str, event: Event, came: str) -> None:
-        if subscriber_is_ambiguous(due.consumer, base_topic(topic)):
-            return
-        self.overdue(
-            self.tolerance,
-            due.due_ns,
-            event.t_ns,
+def followed(timeline: Timeline, due: Due) -> Says:
+    """Whether it subscribed in time."""
+    follower, end = due.follower, due.end
+    is_late = timeline.bounds.is_past("answer", due.due_ns, end.t_ns)
+    if not is_late and isinstance(end, Frame):
+        yield Exercised(end)
+    if not is_late or follower.is_ambiguous(due.topic):
+        return
+    if timeline.bounds.is_missing("answer", due.due_ns, end.t_ns, what="a SUBSCRIBE"):
+        had = "it subscribed only at" if isinstance(end, Frame) else "it had not by"
+        yield breach(
             "not-followed",
-            f"topic {topic} matches {due.consumer.invoke.args['pattern']!r}, the pattern of consumer "
-            f"{due.consumer.handle}, and existed at {ms(due.event.t_ns)}; expected the consumer to subscribe to it by "
-            f"{ms(due.due_ns)}; {came}",
+            f"topic {due.topic} matches {follower.pattern}, the pattern of consumer {follower.consumer.handle}, and "
+            f"existed at {ms(due.event.t_ns)}; expected the consumer to subscribe to it by {ms(due.due_ns)}; {had} "
+            f"{ms(end.t_ns)}",
             due.event,
-            event,
+            end,
         )
-
-
-def is_there(consumer: OpenedConsumer, topic: str) -> bool:
-    return any(base_topic(session.topic) == topic for session in consumer.sessions)
-
-
-def subscriber_is_ambiguous(consumer: OpenedConsumer, topic: str) -> bool:
-    """Whether a SUBSCRIBE to it came from one of several consumers, and it is unknown from which."""
-    return any(base_topic(unsure) == topic for unsure in consumer.unsure)

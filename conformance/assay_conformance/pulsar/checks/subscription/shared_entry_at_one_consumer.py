@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, name_of
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from assay_conformance.checks.occasions import Subscribed
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Fate, Frame, Position
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Fate, Position, Stored
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import (
+    MS,
+    REDELIVER,
+    Delivery,
+    Exercised,
+    Member,
+    Says,
+    Subscription,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+    name_of,
+)
 
 TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
 
 
-class SharedEntryAtOneConsumer(DispatchLedger):
-    """An entry is at one consumer at a time; what a consumer leaves goes to the others, as far as they have permits.
+@check("subscription.shared-entry-at-one-consumer", sees_plain=[Subscribed("Shared")])
+def shared_entry_at_one_consumer(timeline: Timeline) -> Says:
+    """subscription.shared-entry-at-one-consumer: an entry is at one consumer at a time; what a consumer leaves goes to
+    the others, as far as they have permits.
 
     Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first part is judged. The
     chunks of a message wait for permits of the consumer that got the earlier ones. A frame that a fault duplicates is
@@ -23,120 +40,145 @@ class SharedEntryAtOneConsumer(DispatchLedger):
     first chunk is acknowledged, or is not stored before it, is never delivered by a broker of Pulsar 4.0
     (SharedConsumerAssignor), nor is what is stored after it.
     """
+    for subscription in timeline.steady_subscriptions:
+        if "Shared" in dict(subscription.kinds).values():
+            holders = _Holders()
+            yield from each([subscription], _one_at_a_time, timeline, holders)
+            if not _holds_back(timeline, subscription):
+                yield from each(subscription.members, _left_behind, timeline, subscription, holders)
 
-    requirement = RequirementId("subscription.shared-entry-at-one-consumer")
-    needs = (Subscribed("Shared"),)
 
-    def start(self) -> None:
-        super().start()
-        self._assembling: dict[tuple[Group, str], Member] = {}
-        """(subscription, uuid) -> the consumer that got the latest chunk of an incomplete message."""
-        self._begins: dict[tuple[Group, str], Position] = {}
-        """(subscription, uuid) -> the first chunk of a message, once it was sent."""
-        self._redelivered: set[tuple[Member, Position]] = set()
-        """Entries of a consumer that left, once another one got them."""
-        self._repeated_requests: dict[Member, list[Frame]] = {}
-        """Requests for redelivery that a fault duplicated."""
-        self._altered_acks: set[str] = set()
-        """Subscriptions with an ACK that a fault altered: what a broker does with unexpected bits, and with the permits
-        after them, is not judged."""
+@dataclass(slots=True)
+class _Holders:
+    """Who was sent what. `sent`: each entry as each member was sent it last; `passed_on`: deliveries to a member that
+    left, once another one got them; of a message in chunks `begins` is its first, once it was sent, and `assembling`
+    the member that got the latest one, until it has all."""
 
-    @on(Frame, "ACK")
-    def acked(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and event.fate is Fate.ALTERED:
-            self._altered_acks.add(session.subscription)
+    sent: dict[Position, dict[int, tuple[Member, Delivery]]] = field(default_factory=dict)
+    passed_on: set[tuple[int, Position]] = field(default_factory=set)
+    begins: dict[str, Position] = field(default_factory=dict)
+    assembling: dict[str, Member] = field(default_factory=dict)
 
-    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def redelivery_requested_twice(self, event: Frame) -> None:
-        _, member = self.member(event)
-        if member is not None and event.fate is Fate.DUPLICATED:
-            self._repeated_requests.setdefault(member, []).append(event)
-
-    def _may_have_returned(self, member: Member, position: Position) -> bool:
-        return any(
-            not request.ids or position in (id.position for id in request.ids)
-            for request in self._repeated_requests.get(member, ())
-        )
-
-    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        if group.kind != "Shared":
+    def chunk(self, member: Member, delivery: Delivery) -> None:
+        """Take one, if it is."""
+        meta = delivery.frame.meta
+        if meta is None or meta.uuid is None:
             return
-        if frame.meta is not None and frame.meta.uuid is not None:
-            self._assembling[group, frame.meta.uuid] = member
-            if (frame.meta.chunk_id or 0) + 1 == frame.meta.chunks:
-                del self._assembling[group, frame.meta.uuid]
-            if frame.meta.chunk_id == 0:
-                self._begins[group, frame.meta.uuid] = position
-        for other in group.members:
-            earlier = other.out.get(position)
-            if earlier is None or other is member or (other, position) in self._redelivered:
-                continue
-            if other.lives and self._may_have_returned(other, position):
-                continue
-            if other.lives:
-                self.breach(
-                    "at-two-consumers",
-                    f"{group}: entry {name_of(position)} went to {member} at {ms(frame.t_ns)}; expected it to stay at "
-                    f"{other}, which got it at {ms(earlier.t_ns)} and had not returned it",
-                    earlier,
-                    frame,
-                )
-            else:
-                self._redelivered.add((other, position))
-                self.exercise(frame)
+        self.assembling[meta.uuid] = member
+        if (meta.chunk_id or 0) + 1 == meta.chunks:
+            del self.assembling[meta.uuid]
+        if meta.chunk_id == 0:
+            self.begins[meta.uuid] = delivery.position
 
-    def finish(self) -> None:
-        for group in self.groups.values():
-            if group.kind == "Shared" and group.name not in self._altered_acks and not self._holds_back(group):
-                orphan = self.orphan(group)
-                for member in group.members:
-                    self._left_behind(group, member, orphan)
-
-    def _left_behind(self, group: Group, member: Member, orphan: Position | None) -> None:
-        end = member.left
-        successors = (
-            []
-            if end is None
-            else [successor for successor in group.members if self._could_receive(successor, end.t_ns)]
-        )
-        for position, frame in member.out.items():
-            if orphan is not None and position > orphan:
-                continue
-            successor = next(
-                (successor for successor in successors if self._may_assemble(group, successor, frame, position)), None
-            )
-            waits = position in group.unacked and (member, position) not in self._redelivered
-            if end is not None and successor is not None and waits:
-                self.breach(
-                    "left-behind",
-                    f"{group}: entry {name_of(position)} was unacknowledged at {member}, which left at {ms(end.t_ns)}; "
-                    f"expected it at another consumer; it never came to {successor}, which had {successor.permits} "
-                    "permits left",
-                    frame,
-                    end,
-                )
-                return
-
-    def _may_assemble(self, group: Group, successor: Member, frame: Frame, position: Position) -> bool:
+    def may_assemble(self, member: Member, delivery: Delivery) -> bool:
         """Whether a chunk may go to this consumer: the first chunk of a message to any, others to the one that got
         those before. Where the first one is acknowledged, the rest goes to none, nor does a chunk that is stored before
         the first. Neither does the rest of a message that its consumer had not completed when it left: a broker of
         Pulsar 4.0 keeps it for that consumer, even when the first chunk is sent again (apache/pulsar#26396)."""
-        meta = frame.meta
+        meta = delivery.frame.meta
         if meta is None or meta.uuid is None:
             return True
-        if position < self._begins.get((group, meta.uuid), position):
+        if delivery.position < self.begins.get(meta.uuid, delivery.position):
             return False
-        holder = self._assembling.get((group, meta.uuid))
-        return not meta.chunk_id if holder is None else holder is successor
+        holder = self.assembling.get(meta.uuid)
+        return not meta.chunk_id if holder is None else holder is member
 
-    def _could_receive(self, successor: Member, gone_ns: int) -> bool:
-        ended_ns = self.tracker.end_ns if successor.session.ended is None else successor.session.ended.t_ns
-        return successor.permits > 0 and ended_ns - max(gone_ns, successor.joined.t_ns, successor.able_ns) > TAKEOVER_NS
 
-    def _holds_back(self, group: Group) -> bool:
-        topic = self.view.case.topology.named(base_topic(group.topic))
-        return topic is None or any(
-            (topic.dispatch_rate.is_set, topic.subscription_rate.is_set, topic.max_unacked_per_consumer)
-        )
+def _one_at_a_time(timeline: Timeline, holders: _Holders, subscription: Subscription) -> Says:
+    for member, delivery in subscription.served:
+        frame, position = delivery.frame, delivery.position
+        others = holders.sent.setdefault(position, {})
+        if subscription.kind_at(frame) == "Shared":
+            holders.chunk(member, delivery)
+            for other, earlier in others.values():
+                is_at_both = other is not member and earlier.is_out(frame.seq)
+                if not is_at_both or (id(other), position) in holders.passed_on:
+                    continue
+                if not other.lives(frame):
+                    holders.passed_on.add((id(other), position))
+                    yield Exercised(frame)
+                elif not _may_have_returned(timeline, other, delivery):
+                    yield breach(
+                        "at-two-consumers",
+                        f"{subscription}: entry {name_of(position)} went to {member} at {ms(frame.t_ns)}; expected it "
+                        f"to stay at {other}, which got it at {ms(earlier.frame.t_ns)} and had not returned it",
+                        earlier.frame,
+                        frame,
+                    )
+        others[id(member)] = (member, delivery)
+
+
+def _may_have_returned(timeline: Timeline, member: Member, delivery: Delivery) -> bool:
+    """Whether a request for redelivery that a fault duplicated is about it."""
+    requests = timeline.consumer_sessions.frames(member.session, REDELIVER)
+    twice = (one for one in requests if one.fate is Fate.DUPLICATED and one.seq < delivery.frame.seq)
+    return any(not one.ids or delivery.position in [id.position for id in one.ids] for one in twice)
+
+
+def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
+    """What a broker does with an ACK that a fault altered, and with the permits after it, is not judged either."""
+    topic = timeline.view.case.topology.named(base_topic(subscription.topic))
+    if topic is None or subscription.over is not None or subscription.kind != "Shared":
+        return True
+    altered = (frame for frame in timeline.events.frames("ACK") if frame.fate is Fate.ALTERED)
+    sessions = (timeline.consumer_sessions.of(frame) for frame in altered)
+    is_altered = any(one is not None and one.subscription == subscription.name for one in sessions)
+    return is_altered or bool(
+        topic.dispatch_rate.is_set or topic.subscription_rate.is_set or topic.max_unacked_per_consumer
+    )
+
+
+class _Successor(NamedTuple):
+    """A member that lived long enough after another one had left, with permits."""
+
+    member: Member
+    permits: int
+
+
+def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holders, member: Member) -> Says:
+    end, last = member.left, timeline.ended
+    held = [one for one in member.out(last).values() if subscription.is_unacked(one, last)] if end is not None else []
+    held = [one for one in held if (id(member), one.position) not in holders.passed_on]
+    if end is None or not held:
+        return
+    orphan, successors = _orphan(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
+    for delivery in held:
+        if orphan is not None and delivery.position > orphan:
+            continue
+        taker = next((one for one in successors if holders.may_assemble(one.member, delivery)), None)
+        if taker is not None:
+            yield breach(
+                "left-behind",
+                f"{subscription}: entry {name_of(delivery.position)} was unacknowledged at {member}, which left at "
+                f"{ms(end.t_ns)}; expected it at another consumer; it never came to {taker.member}, which had "
+                f"{taker.permits} permits left",
+                delivery.frame,
+                end,
+            )
+            return
+
+
+def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) -> Iterator[_Successor]:
+    for member in subscription.members:
+        supply = timeline.broker_account(member.session).supply_at(member.session.ended)
+        until_ns = timeline.bounds.until(member.session.ended)
+        since_ns = gone_ns if supply.since is None else max(gone_ns, member.joined.t_ns, supply.since.t_ns)
+        if supply.since is not None and until_ns - since_ns > TAKEOVER_NS:
+            yield _Successor(member, supply.outstanding)
+
+
+def _orphan(timeline: Timeline, subscription: Subscription) -> Position | None:
+    """The first chunk that lacks its acknowledgement when the first one of its message has it, or is not stored ahead
+    of it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
+    stored_first, begun = set[str | None](), set[str | None]()
+    for stored in timeline.events.of(Stored):
+        position, meta = stored.id.position, stored.described
+        if meta is None or stored.topic != subscription.topic:
+            continue
+        is_acked = position in subscription.acked
+        if meta.chunk_id == 0:
+            stored_first.add(meta.uuid)
+            begun |= {meta.uuid} if is_acked else set()
+        elif meta.chunk_id and not is_acked and (meta.uuid in begun or meta.uuid not in stored_first):
+            return position
+    return None
