@@ -150,7 +150,7 @@ PAIRS: dict[str, Pair] = {
     ),
     "CPP-28": Pair(
         f"{CPP}422",
-        "behind a seek to the end or by time, whether there is more is told from where the reader began",
+        "behind a seek to the end or by time, whether there is more is judged from where the reader began",
         "3.4.0",
         "3.5.0",
         ("seek.has-message-available-before-read",),

@@ -79,7 +79,7 @@ CHOSEN: dict[str, str] = {
     "every minute (PersistentTopic.checkBackloggedCursors), which is longer than Cases about rates last",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
     "them by producer and sequence id (Commands.peekStickyKey). Whoever follows one differs from the other",
-    "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
+    "WaitForExclusive behind Shared producers": "it gets the topic when no producer is left (PIP-68); Pulsar promotes only "
     "after an exclusive producer (AbstractTopic.handleProducerRemoved looks at hasExclusiveProducer), so that it waits "
     "for ever",
     "chunks whose first one went to a Shared consumer that is gone": "they go to another, like whole messages; "
@@ -87,7 +87,7 @@ CHOSEN: dict[str, str] = {
     "ACKs of several ids, one of them still to come": "what stands before it is acknowledged; in Pulsar too, but the "
     "mark-delete position moves with the next ACK only (ManagedCursorImpl.asyncDelete gives up in between); here the "
     "position is what is acknowledged, and has no life of its own",
-    "topics that nobody looked up": "they are served; a broker of Pulsar serves no namespace that it does not own, and "
+    "topics without a lookup": "they are served; a broker of Pulsar serves no namespace that it does not own, and "
     "owns it from the first lookup on (BrokerService.checkTopicNsOwnershipAsync). Here a Case says which broker has a "
     "topic before anybody asks",
     "receipts of a producer the broker closed with SENDs unwritten": "they do not come; from Pulsar they may "
