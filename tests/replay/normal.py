@@ -79,9 +79,9 @@ CHOSEN: dict[str, str] = {
     "every minute (PersistentTopic.checkBackloggedCursors), which is longer than Cases about rates last",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
     "them by producer and sequence id (Commands.peekStickyKey). Whoever follows one differs from the other",
-    "WaitForExclusive behind Shared producers": "it gets the topic when no producer is left (PIP-68); Pulsar promotes only "
-    "after an exclusive producer (AbstractTopic.handleProducerRemoved looks at hasExclusiveProducer), so that it waits "
-    "for ever",
+    "WaitForExclusive behind Shared producers": "it gets the topic when no producer is left (PIP-68); Pulsar promotes "
+    "only after an exclusive producer (AbstractTopic.handleProducerRemoved looks at hasExclusiveProducer), so that it "
+    "waits for ever",
     "chunks whose first one went to a Shared consumer that is gone": "they go to another, like whole messages; "
     "Pulsar's SharedConsumerAssignor still has the one that is gone, and nobody gets them, which no clause allows",
     "ACKs of several ids, one of them still to come": "what stands before it is acknowledged; in Pulsar too, but the "
