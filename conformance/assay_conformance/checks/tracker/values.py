@@ -86,11 +86,6 @@ class ConsumerSession:
     acked: tuple[Frame, tuple[Entry, ...]] | None = None
     """The ACK that was asked about last, and the entries it settles whole."""
 
-    def is_left_over(self, message: Frame) -> bool:
-        """It came before SUBSCRIBE was answered, and so before any permit was granted: it was under way when the
-        session before ended. A client may drop it, and after a seek it must."""
-        return self.ready is None or message.seq < self.ready.seq
-
     @property
     def is_return(self) -> bool:
         """Its consumer had been subscribed to this topic before."""
