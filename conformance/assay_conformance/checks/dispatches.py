@@ -131,22 +131,6 @@ class DispatchLedger(Check):
         """Topics that are not kept."""
         return shrinking_topics(self.view.case)
 
-    def orphan(self, group: Group) -> Position | None:
-        """The first chunk that lacks its acknowledgement when the first one of its message has it, or is not stored
-        ahead of it. A Shared subscription does not send it, and reads nothing after it (SharedConsumerAssignor)."""
-        stored_first, begun = set[str | None](), set[str | None]()
-        for stored in self.tracker.stored.get(group.topic, ()):
-            position, meta = stored.id.position, stored.described
-            is_acked = position in group.acked
-            if meta is None:
-                continue
-            if meta.chunk_id == 0:
-                stored_first.add(meta.uuid)
-                begun |= {meta.uuid} if is_acked else set()
-            elif meta.chunk_id and not is_acked and (meta.uuid in begun or meta.uuid not in stored_first):
-                return position
-        return None
-
     # --- what a check may look at, group by group ---
 
     def joined(self, group: Group, member: Member) -> None:

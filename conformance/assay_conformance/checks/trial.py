@@ -10,11 +10,11 @@ import msgspec
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import fitting, run
-from assay_conformance.checks.resend import RESENDS
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event, Invoke
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.pulsar.timeline.sends import RESENDS
 
 C = TypeVar("C", bound=Check)
 

@@ -157,16 +157,6 @@ class PermitAccount:
             since = None if balance.outstanding <= 0 else since or frame
         return found
 
-    def supply_at(self, at: Event | None) -> Supply:
-        """What a MESSAGE would have found at an event, or at the end."""
-        balance, since = Balance(), None
-        for frame, later in _balances(balance, self.frames):
-            if at is not None and frame.seq > at.seq:
-                break
-            balance = later
-            since = None if balance.outstanding <= 0 else since or frame
-        return Supply(balance.outstanding, since)
-
     @property
     def is_return(self) -> bool:
         """Its consumer had been subscribed to this topic before."""

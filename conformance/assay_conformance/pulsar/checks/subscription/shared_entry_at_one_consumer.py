@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import islice
 
 from assay_conformance.checks.occasions import Subscribed
-from assay_conformance.model.event import Fate, Position, Stored
+from assay_conformance.model.event import Fate, Position
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
     MS,
@@ -24,6 +24,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
+from assay_conformance.pulsar.timeline.dispatching import orphan, supply_left
 
 TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
@@ -128,57 +129,32 @@ def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
     )
 
 
-class _Successor(NamedTuple):
-    """A member that lived long enough after another one had left, with permits."""
-
-    member: Member
-    permits: int
-
-
 def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holders, member: Member) -> Says:
     end, last = member.left, timeline.ended
     held = [one for one in member.out(last).values() if subscription.is_unacked(one, last)] if end is not None else []
     held = [one for one in held if (id(member), one.position) not in holders.passed_on]
     if end is None or not held:
         return
-    orphan, successors = _orphan(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
+    never, successors = orphan(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
     for delivery in held:
-        if orphan is not None and delivery.position > orphan:
+        if never is not None and delivery.position > never:
             continue
-        taker = next((one for one in successors if holders.may_assemble(one.member, delivery)), None)
-        if taker is not None:
+        takers = (one for one in successors if holders.may_assemble(one[0], delivery))
+        for taker, permits in islice(takers, 1):
             yield breach(
                 "left-behind",
                 f"{subscription}: entry {name_of(delivery.position)} was unacknowledged at {member}, which left at "
-                f"{ms(end.t_ns)}; expected it at another consumer; it never came to {taker.member}, which had "
-                f"{taker.permits} permits left",
+                f"{ms(end.t_ns)}; expected it at another consumer; it never came to {taker}, which had {permits} "
+                "permits left",
                 delivery.frame,
                 end,
             )
             return
 
 
-def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) -> Iterator[_Successor]:
+def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) -> Iterator[tuple[Member, int]]:
+    """Members that lived long enough after another one had left, with permits, and how many."""
     for member in subscription.members:
-        supply = timeline.broker_account(member.session).supply_at(member.session.ended)
-        until_ns = timeline.bounds.until(member.session.ended)
-        since_ns = gone_ns if supply.since is None else max(gone_ns, member.joined.t_ns, supply.since.t_ns)
-        if supply.since is not None and until_ns - since_ns > TAKEOVER_NS:
-            yield _Successor(member, supply.outstanding)
-
-
-def _orphan(timeline: Timeline, subscription: Subscription) -> Position | None:
-    """The first chunk that lacks its acknowledgement when the first one of its message has it, or is not stored ahead
-    of it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
-    stored_first, begun = set[str | None](), set[str | None]()
-    for stored in timeline.events.of(Stored):
-        position, meta = stored.id.position, stored.described
-        if meta is None or stored.topic != subscription.topic:
-            continue
-        is_acked = position in subscription.acked
-        if meta.chunk_id == 0:
-            stored_first.add(meta.uuid)
-            begun |= {meta.uuid} if is_acked else set()
-        elif meta.chunk_id and not is_acked and (meta.uuid in begun or meta.uuid not in stored_first):
-            return position
-    return None
+        left, until_ns = supply_left(timeline, member), timeline.bounds.until(member.session.ended)
+        if left.permits > 0 and until_ns - max(gone_ns, member.joined.t_ns, left.since_ns) > TAKEOVER_NS:
+            yield member, left.permits
