@@ -84,6 +84,12 @@ class Connection:
         return self.closed if chosen else None
 
     @property
+    def ended_by_client(self) -> Closed | None:
+        """The same, or that of a client whose process ended with it, by itself."""
+        killed = isinstance(self.ended_with, AgentEnded) and self.ended_with.killed
+        return self.closed if self.closed is not None and self.closed.by is ClosedBy.CLIENT and not killed else None
+
+    @property
     def lost(self) -> Closed | None:
         """Its end, where the broker, a fault or the end of the client's process was its cause."""
         return self.closed if self.left_by_client is None else None

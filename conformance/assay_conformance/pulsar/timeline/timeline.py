@@ -92,17 +92,17 @@ class Timeline(Producing, Acknowledging):
         left = self._left_after(frame, producer)
         return left if left is None else self._heard(left)
 
-    def left_over_messages(self, last: Frame, alike: Iterable[Event]) -> Closed | None:
-        """The same where that was soon behind the frame `last`."""
-        is_soon = self.bounds.ended_soon_after(last, self.connection(last.conn).left_by_client)
-        return self.left_without_reason(last.conn, alike) if is_soon else None
+    def left_over_messages(self, last: Frame, alike: Iterable[Event], *, or_died: bool = False) -> Closed | None:
+        """The same where that was soon behind the frame `last`. `or_died`: the process may have ended with it."""
+        is_soon = self.bounds.ended_soon_after(last, self.connection(last.conn).closed)
+        return self.left_without_reason(last.conn, alike, or_died=or_died) if is_soon else None
 
-    def left_without_reason(self, conn: int, alike: Iterable[Event] = ()) -> Closed | None:
+    def left_without_reason(self, conn: int, alike: Iterable[Event] = (), *, or_died: bool = False) -> Closed | None:
         """The end of a connection where the client ended it, the application had not begun to end what it has, and the
         client had no reason beside the frames (or faults) `alike`. Raises `TooBusyError` where the machine may have
         made the client think that its peer was gone."""
         connection, passed_over = self.connection(conn), {event.seq for event in alike}
-        left = connection.left_by_client
+        left = connection.ended_by_client if or_died else connection.left_by_client
         if left is None or self.has_begun_to_end(left.seq):
             return None
         reasons = (reason.event.seq for reason in connection.reasons_but() if reason.event.seq < left.seq)

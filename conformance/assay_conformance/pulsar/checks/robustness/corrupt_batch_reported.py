@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import entry_on
+from collections import Counter, defaultdict
+
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.robustness._unreadable import Discarded
+from assay_conformance.pulsar.checks.robustness._unreadable import Clause, Unreadable, are_discarded, unreadable
+from assay_conformance.pulsar.timeline import Entry, Says, Timeline, breach, check, ms
 
 BAD_BATCH = "BatchDeSerializeError"
 
 
-class CorruptBatchReported(Discarded):
-    """A batch that cannot be decoded is reported; messages decoded before its damaged part are received once at
-    most."""
+def _is_bad(frame: Frame) -> bool:
+    meta = frame.meta
+    is_plain = meta is not None and meta.compression == "NONE" and meta.chunk_id is None
+    return is_plain and meta is not None and bool(meta.batch) and not frame.members and frame.intact is True
 
-    requirement = RequirementId("robustness.corrupt-batch-reported")
-    needs = (Trait.UNREADABLE,)
-    what = "a batch that cannot be decoded"
-    expected = f"an ACK with {BAD_BATCH}"
 
-    def start(self) -> None:
-        super().start()
-        self._came: dict[tuple[int, Entry], int] = {}
-        self._received: dict[tuple[int, Entry, int], int] = {}
+_BATCH = Clause(
+    what="a batch that cannot be decoded",
+    expected=f"an ACK with {BAD_BATCH}",
+    is_bad=_is_bad,
+    wants=lambda ack: ack.fields.get("validation_error") == BAD_BATCH,
+)
 
-    def is_bad(self, frame: Frame) -> bool:
-        meta = frame.meta
-        plain = meta is not None and meta.compression == "NONE" and meta.chunk_id is None
-        bad = plain and meta is not None and bool(meta.batch) and not frame.members and frame.intact is True
-        session = self.tracker.consumer_of(frame)
-        if bad and session is not None and session.consumer is not None:
-            key = (session.consumer.handle, entry_on(session, frame.ids[0]))
-            self._came[key] = self._came.get(key, 0) + 1
-        return bad
 
-    def answers(self, ack: Frame) -> bool:
-        return ack.fields.get("validation_error") == BAD_BATCH
+@check("robustness.corrupt-batch-reported", sees_plain=[Trait.UNREADABLE])
+def corrupt_batch_reported(timeline: Timeline) -> Says:
+    """robustness.corrupt-batch-reported: a batch that cannot be decoded is reported; messages decoded before its
+    damaged part are received once at most."""
+    bad = unreadable(timeline, _BATCH)
+    yield from are_discarded(timeline, _BATCH, bad)
+    if bad:
+        yield from _are_received_once(timeline, bad)
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.tracker.entries.get(event.seq)
-        if entry is None or (event.handle, entry) not in self._came:
-            return
-        key = (event.handle, entry, event.message_id.batch_index)
-        count = self._received[key] = self._received.get(key, 0) + 1
-        if count > self._came[event.handle, entry]:
-            frame = next(bad.frame for bad in self._bad if bad.entry == entry)
-            self.breach(
+
+def _are_received_once(timeline: Timeline, bad: list[Unreadable]) -> Says:
+    came: dict[tuple[int, Entry], list[Frame]] = defaultdict(list)
+    for one in bad:
+        came[one.handle, one.entry].append(one.frame)
+    received: Counter[tuple[int, Entry, int]] = Counter()
+    for message in timeline.events.of(Received):
+        entry = timeline.entry_of(message)
+        copies = [] if entry is None else [one for one in came[message.handle, entry] if one.seq < message.seq]
+        if entry is None or not copies:
+            continue
+        index = message.message_id.batch_index
+        received[message.handle, entry, index] += 1
+        count = received[message.handle, entry, index]
+        if count > len(copies):
+            yield breach(
                 "delivered-twice",
-                f"the batch {entry}, which cannot be decoded, came {self._came[event.handle, entry]} times to consumer "
-                f"{event.handle}; expected its index {key[2]} no more often; it was received {count} times, last at "
-                f"{ms(event.t_ns)}",
-                frame,
-                event,
+                f"the batch {entry}, which cannot be decoded, came {len(copies)} times to consumer {message.handle}; "
+                f"expected its index {index} no more often; it was received {count} times, last at "
+                f"{ms(message.t_ns)}",
+                *(copies[0], message),
             )

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.robustness._unreadable import Discarded
+from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable
+from assay_conformance.pulsar.timeline import Says, Timeline, check
+
+_METADATA = Clause(
+    what="metadata that cannot be decoded",
+    expected="an ACK of it",
+    is_bad=lambda frame: frame.meta is None and frame.intact is True,
+    wants=lambda _ack: True,
+)
 
 
-class CorruptMetadataDiscarded(Discarded):
-    """Metadata that cannot be decoded, with a valid checksum."""
-
-    requirement = RequirementId("robustness.corrupt-metadata-discarded")
-    needs = (Trait.UNREADABLE,)
-    what = "metadata that cannot be decoded"
-    expected = "an ACK of it"
-
-    def is_bad(self, frame: Frame) -> bool:
-        return frame.meta is None and frame.intact is True
-
-    def answers(self, ack: Frame) -> bool:
-        del ack
-        return True
+@check("robustness.corrupt-metadata-discarded", sees_plain=[Trait.UNREADABLE])
+def corrupt_metadata_discarded(timeline: Timeline) -> Says:
+    """robustness.corrupt-metadata-discarded: an entry with metadata that cannot be decoded, under a valid checksum, is
+    acknowledged, and has no other effect."""
+    yield from are_discarded(timeline, _METADATA, unreadable(timeline, _METADATA))
