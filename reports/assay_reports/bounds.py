@@ -22,6 +22,10 @@ MOST_YEARS: Final = 10
 MOST_FILE_BYTES: Final = 64 << 20
 """Of one JSON document, or one line of a file of lines: decoded it takes about ten times as much."""
 
+MOST_RUN_FILE_BYTES: Final = 16 << 30
+"""Of a history, a plan or a log of a run, which are read line by line, and for their digests: a million events have 221
+MiB. Holes in a file cost nothing to make, and half a minute for each 16 GiB to read."""
+
 MOST_TOML_BYTES: Final = 2 << 20
 """Of a file that people write. Ours has 150 kB."""
 

@@ -33,8 +33,9 @@ _KINDS: Final = {
 }
 
 
-def open_regular(path: Path, kind: str) -> BinaryIO:
-    """Return the file, opened to be read. UsageError where there is none, or it is not a regular file."""
+def open_regular(path: Path, kind: str, most: int | None = None) -> BinaryIO:
+    """Return the file, opened to be read. UsageError where there is none, it is not a regular file, or has more bytes
+    than `most`."""
     with reading(path, kind):
         try:
             # Without waiting for whoever writes into a FIFO, and without a terminal becoming ours.
@@ -42,11 +43,14 @@ def open_regular(path: Path, kind: str) -> BinaryIO:
         except ValueError as error:
             # A NUL in the name.
             raise UsageError(f"{path}: cannot be read: {error}; expected {kind}") from error
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             os.close(descriptor)
-            what = _KINDS.get(stat.S_IFMT(mode), "no regular file")
+            what = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
             raise UsageError(f"{path}: is {what}; expected {kind}")
+        if most is not None and found.st_size > most:
+            os.close(descriptor)
+            raise UsageError(f"{path}: has {found.st_size} bytes; expected {kind} of at most {most}")
         return os.fdopen(descriptor, "rb")
 
 

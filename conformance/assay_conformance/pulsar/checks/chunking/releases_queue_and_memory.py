@@ -38,7 +38,7 @@ def releases_queue_and_memory(timeline: Timeline, ended: tuple[Completion, Frame
         if end.outcome is Outcome.OK:
             yield Exercised(end)
         return
-    if (call.size or 0) > chunk.size or not memory_surely_fits(timeline.view, handle, call, end):
+    if (call.size or 0) > chunk.size or not memory_surely_fits(timeline, handle, call, end):
         return
     places, limit = [_places(timeline, send) for send in held(timeline, handle, call)], places_of(timeline, handle)
     known = [count for count in places if count is not None]

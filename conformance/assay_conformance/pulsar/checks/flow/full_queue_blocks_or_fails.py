@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from assay_conformance.model.event import Completion, Frame, Stored
 from assay_conformance.pulsar.checks.flow._full_queue import (
     DEFAULT_MAX_PENDING,
-    held,
+    count_held,
     memory_surely_fits,
     refused_sends,
 )
@@ -35,12 +35,12 @@ def _is_right(timeline: Timeline, refusal: Completion) -> Says:
     if topic is None or topic.partitions or view.producer_setting(handle, "chunking") or handle in timeline.bursts:
         return
     limit = DEFAULT_MAX_PENDING if configured is None else int(configured)
-    under_way, bytes_limit = held(timeline, handle, call), view.client_setting(handle, "memory_limit_bytes")
-    if (limit == 0 or len(under_way) < limit) and memory_surely_fits(view, handle, call, refusal):
+    under_way, bytes_limit = count_held(timeline, handle, call), view.client_setting(handle, "memory_limit_bytes")
+    if (limit == 0 or under_way < limit) and memory_surely_fits(timeline, handle, call, refusal):
         room = f", and memory_limit_bytes of {bytes_limit} would not have been reached" if bytes_limit else ""
         yield breach(
             "refused-with-room",
-            f"producer {handle}: {said}, with {len(under_way)} sends under way; max_pending_messages is "
+            f"producer {handle}: {said}, with {under_way} sends under way; max_pending_messages is "
             f"{limit or 'off'}{room}",
             *(call, refusal),
         )

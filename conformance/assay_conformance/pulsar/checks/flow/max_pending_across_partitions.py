@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion
-from assay_conformance.pulsar.checks.flow._full_queue import held, refused_sends
+from assay_conformance.pulsar.checks.flow._full_queue import count_held, refused_sends
 from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, each, ms
 
 
@@ -75,7 +75,7 @@ def _judged(timeline: Timeline, shares: dict[int, int]) -> Iterator[Completion]:
 
 def _has_no_room(timeline: Timeline, shares: dict[int, int], refusal: Completion) -> Says:
     handle, call = refusal.handle or 0, timeline.call(refusal)
-    under_way, share = len(held(timeline, handle, call)), shares[handle]
+    under_way, share = count_held(timeline, handle, call), shares[handle]
     if under_way < share:
         yield breach(
             "refused-with-room",
