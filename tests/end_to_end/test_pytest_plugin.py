@@ -232,7 +232,7 @@ def test_session_that_is_ended_takes_its_run_with_it(number: signal.Signals, tmp
         (("--assay-agent", "nobody"), "agent 'nobody' is unknown; expected one of *"),
         (
             ("--assay-agent", "reference", "--assay-wheel", "x.whl"),
-            "agent reference: its client is not assay's to install",
+            "agent reference: its client is not assay's to install *",
         ),
         (("--assay-agent", "reference", "--assay-expectations", "x.toml"), "x.toml: cannot be read: *"),
     ],

@@ -48,7 +48,7 @@ def test_toxic_can_be_changed_where_it_lies(api: Api, proxy: Proxy) -> None:
 
 def test_attribute_that_the_server_does_not_know_is_noticed(api: Api, proxy: Proxy) -> None:
     misspelt = replace(SLOW, attributes={"latencey": 5})
-    with pytest.raises(HarnessError, match=r"was told .*latencey"):
+    with pytest.raises(HarnessError, match=r"was sent .*latencey"):
         api.add(proxy.name, misspelt)
 
 

@@ -42,7 +42,7 @@ def test_how_it_is_tested_names_cases_and_their_faults() -> None:
 
 def test_how_it_is_tested_names_the_check() -> None:
     text = told("ordering.delivers-in-message-id-order")["How it is tested"]
-    assert "assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order.DeliversInMessageIdOrder" in text
+    assert "assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order.delivers_in_message_id_order" in text
 
 
 def test_failure_of_the_broker_says_nothing_about_the_client() -> None:

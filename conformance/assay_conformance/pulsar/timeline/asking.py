@@ -32,12 +32,17 @@ class TimelineCheck(Check):
     timeline: Timeline
 
     def concerned(self) -> bool:
+        return self._is_for_such_cases()
+
+    def _is_for_such_cases(self) -> bool:
         """Whether it judges Cases and clients like these."""
         judges = type(self).judges
         return judges is None or judges(self.view)
 
     def finish(self) -> None:
         """Take down all that the function says."""
+        if not self._is_for_such_cases():
+            return
         cls, timeline = type(self), self.timeline
         if cls.subjects is None:
             said = each([timeline], lambda whole: cls.asks(whole))
