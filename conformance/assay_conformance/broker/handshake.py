@@ -18,8 +18,8 @@ _FLAGS_SINCE: Final = {
     "supports_topic_watchers": 20,
     "supports_get_partitioned_metadata_without_auto_creation": 21,
 }
-"""Feature flag -> the protocol version of the first broker that announced it. A client may go by the flag alone, as the
-Java client does, so a broker that stands for an older one must not announce what that did not have."""
+"""Feature flag -> the least protocol version with which it is announced. A client may go by the flag alone, as the Java
+client does, so a broker that stands for an older one must not announce what that one did not have."""
 
 
 def connect(session: Session, body: CommandConnect) -> None:

@@ -9,5 +9,5 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check(clauses.WINDOWS)
 def statistics_per_fault(timeline: Timeline) -> Says:
-    """delivery.statistics-per-fault: what was sent and received around each fault is told."""
+    """delivery.statistics-per-fault: what was sent and received around each fault is counted."""
     yield from by_rule(timeline, clauses.WINDOWS)
