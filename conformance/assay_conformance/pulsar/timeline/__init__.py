@@ -48,7 +48,7 @@ from assay_conformance.pulsar.timeline.producers import (
     Send,
     Unit,
 )
-from assay_conformance.pulsar.timeline.registering import Registered
+from assay_conformance.pulsar.timeline.registering import Registered, whose
 from assay_conformance.pulsar.timeline.requests import Registration, Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed
 from assay_conformance.pulsar.timeline.sends import (
@@ -141,4 +141,5 @@ __all__ = [
     "precedence",
     "session_for",
     "unchanged_topics",
+    "whose",
 ]

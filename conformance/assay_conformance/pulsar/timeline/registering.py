@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.timeline.consumers import ConsumerSession, known_owner
-from assay_conformance.pulsar.timeline.producers import ProducerSession
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, known_owner
+from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
+
+
+def whose(session: ProducerSession | ConsumerSession | None, at: Event) -> Producer | Consumer | None:
+    """Whose a session was at an event; None where that is not known."""
+    if isinstance(session, ProducerSession):
+        return session.line
+    return None if session is None else known_owner(session, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +41,7 @@ class Registered:
     @property
     def handle(self) -> int | None:
         """Of the producer or consumer; None where any of several may have written it."""
-        if isinstance(self.session, ProducerSession):
-            return None if self.session.line is None else self.session.line.handle
-        owner = known_owner(self.session, self.frame)
+        owner = whose(self.session, self.frame)
         return None if owner is None else owner.handle
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar.topics._moving import judged
 
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.pulsar.checks.topics.reconnects_to_assigned_broker import ReconnectsToAssignedBroker
+from assay_conformance.pulsar.checks.topics.reconnects_to_assigned_broker import reconnects_to_assigned_broker
 
 URL = {"assignedBrokerServiceUrl": "pulsar://other:6650"}
 
@@ -25,7 +25,7 @@ def _looks_up(story: Script) -> None:
 def test_producer_goes_where_it_was_told() -> None:
     story = _told(**URL)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story) == ([], 1)
+    assert judged(reconnects_to_assigned_broker, story) == ([], 1)
 
 
 def _goes_there(opened_ms: int, admitted_ms: int, registered_ms: int) -> Script:
@@ -38,25 +38,25 @@ def _goes_there(opened_ms: int, admitted_ms: int, registered_ms: int) -> Script:
 
 @pytest.mark.parametrize("ms", [(300, 310, 320), (100, 3_000, 3_100)], ids=["at-once", "broker-that-answers-late"])
 def test_producer_that_goes_there_at_once_is_accepted(ms: tuple[int, int, int]) -> None:
-    assert judged(ReconnectsToAssignedBroker, _goes_there(*ms)) == ([], 1)
+    assert judged(reconnects_to_assigned_broker, _goes_there(*ms)) == ([], 1)
 
 
 @pytest.mark.parametrize("ms", [(3_000, 3_010, 3_020), (100, 110, 3_000)], ids=["before-connecting", "when-connected"])
 def test_producer_that_pauses_first_is_found(ms: tuple[int, int, int]) -> None:
-    assert judged(ReconnectsToAssignedBroker, _goes_there(*ms)) == (["paused"], 1)
+    assert judged(reconnects_to_assigned_broker, _goes_there(*ms)) == (["paused"], 1)
 
 
 def test_producer_that_a_busy_machine_holds_up_is_not_judged() -> None:
     story = _goes_there(3_000, 3_010, 3_020)
     story.at(3_100).load(3_000, agent_wait_ms=400)
-    assert judged(ReconnectsToAssignedBroker, story)[0] == []
+    assert judged(reconnects_to_assigned_broker, story)[0] == []
 
 
 def test_lookup_of_what_was_told_is_found() -> None:
     story = _told(**URL)
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story)[0] == ["asked-first"]
+    assert judged(reconnects_to_assigned_broker, story)[0] == ["asked-first"]
 
 
 def test_producer_that_was_sent_away_before_its_answer_may_ask_when_that_is_late() -> None:
@@ -68,7 +68,7 @@ def test_producer_that_was_sent_away_before_its_answer_may_ask_when_that_is_late
     story.down("CLOSE_PRODUCER", 1, producer_id=0, fields=dict(URL))
     story.up("LOOKUP", 1, request_id=50, fields={"topic": story.full("t")})
     story.producer_again(1)
-    assert judged(ReconnectsToAssignedBroker, story) == ([], 0)
+    assert judged(reconnects_to_assigned_broker, story) == ([], 0)
 
 
 @pytest.mark.parametrize(("closed", "codes"), [(False, []), (True, ["asked-first"])])
@@ -85,14 +85,14 @@ def test_consumer_of_its_topic_that_had_no_answer_may_ask(*, closed: bool, codes
     story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story)[0] == codes
+    assert judged(reconnects_to_assigned_broker, story)[0] == codes
 
 
 def test_producer_that_was_not_told_has_to_ask() -> None:
     story = _told()
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story) == ([], 0)
+    assert judged(reconnects_to_assigned_broker, story) == ([], 0)
 
 
 def test_producer_may_ask_when_it_was_not_let_in_there() -> None:
@@ -100,7 +100,7 @@ def test_producer_may_ask_when_it_was_not_let_in_there() -> None:
     story.fired(0, "refuse")
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story)[0] == []
+    assert judged(reconnects_to_assigned_broker, story)[0] == []
 
 
 @pytest.mark.parametrize(("before", "codes"), [("refuse", []), (None, ["asked-first"])])
@@ -114,7 +114,7 @@ def test_lookup_of_a_consumer_that_was_not_let_in_there_says_nothing(before: str
     story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story)[0] == codes
+    assert judged(reconnects_to_assigned_broker, story)[0] == codes
 
 
 def _told_behind_a_lost_connection() -> Script:
@@ -129,7 +129,7 @@ def _is_told_and_looks_up(story: Script) -> list[str]:
     story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
     _looks_up(story)
     story.producer_again()
-    return judged(ReconnectsToAssignedBroker, story)[0]
+    return judged(reconnects_to_assigned_broker, story)[0]
 
 
 def test_producer_may_ask_when_its_connection_to_that_broker_was_lost_just_then() -> None:
@@ -158,7 +158,7 @@ def test_lookup_of_a_consumer_that_was_told_nothing_says_nothing() -> None:
     story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story) == ([], 1)
+    assert judged(reconnects_to_assigned_broker, story) == ([], 1)
 
 
 def test_lookup_of_a_consumer_that_was_refused_says_nothing() -> None:
@@ -171,7 +171,7 @@ def test_lookup_of_a_consumer_that_was_refused_says_nothing() -> None:
     story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story) == ([], 1)
+    assert judged(reconnects_to_assigned_broker, story) == ([], 1)
 
 
 def test_lookup_of_somebody_who_opens_says_nothing() -> None:
@@ -179,7 +179,7 @@ def test_lookup_of_somebody_who_opens_says_nothing() -> None:
     story.invoke("open_consumer", CONSUMER, args={"topics": ["t"]})
     _looks_up(story)
     story.producer_again()
-    assert judged(ReconnectsToAssignedBroker, story)[0] == []
+    assert judged(reconnects_to_assigned_broker, story)[0] == []
 
 
 @pytest.mark.parametrize(("sent_away", "codes"), [(True, []), (False, ["asked-first"])])
@@ -194,4 +194,4 @@ def test_consumers_of_two_clients_that_have_one_id_ask_each_for_itself(sent_away
     if sent_away:
         story.subscribed(0)
     story.subscribed(1, subscription="other")
-    assert judged(ReconnectsToAssignedBroker, story)[0] == codes
+    assert judged(reconnects_to_assigned_broker, story)[0] == codes

@@ -1,196 +1,220 @@
-"""Reconnects to the broker that CLOSE_PRODUCER or CLOSE_CONSUMER names."""
+"""topics.reconnects-to-assigned-broker"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.checks.routes import CAME
-from assay_conformance.checks.tracker import ConsumerSession, ProducerSession
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened, Outcome
-from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic, named_topics
+from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms, whose
 from assay_conformance.wire.service_urls import named_brokers
+
+E = TypeVar("E", bound=Event)
+
+
+class _Owner(NamedTuple):
+    """A producer or consumer on a topic, and its handle where that is known (each client chooses its own ids)."""
+
+    topic: str
+    kind: str
+    handle: int | None
 
 
 @dataclass(slots=True)
-class _Reassigned:
-    """A producer or consumer that was closed with the address of the new owner."""
+class _Course:
+    """Of one of them: its PRODUCERs or SUBSCRIBEs, and the broker's closes. `named`: those after which the client can
+    go to the new owner at once. `excuses`: events after which it may look its topic up until it registers."""
 
+    registered: list[Frame] = field(default_factory=list)
+    closes: list[Frame] = field(default_factory=list)
+    named: list[Frame] = field(default_factory=list)
+    excuses: list[Event] = field(default_factory=list)
+
+    def excuse(self, *events: Event | None) -> None:
+        self.excuses += [event for event in events if event is not None]
+
+    @property
+    def spans(self) -> Iterator[tuple[Frame, Frame | None]]:
+        """Each time that it registered, and the next one."""
+        return zip(self.registered, [*self.registered[1:], None], strict=True)
+
+
+class _Return(NamedTuple):
+    """One that was closed with the address of the new owner registers. `looked_up`: the first LOOKUP of its topic in
+    between that nothing else had a reason for."""
+
+    owner: _Owner
     close: Frame
-    topic: str
-    looked_up: Frame | None = None
+    looked_up: Frame | None
+    registered: Frame
 
 
-_Owner = tuple[str, str, int | None]
-"""Topic, `producer` or `consumer`, and its handle where that is known (each client chooses its own ids)."""
+def _returns(timeline: Timeline) -> Iterator[_Return]:
+    courses = _Courses(timeline)
+    lookups = courses.lookups() if any(course.named for course in courses.of.values()) else {}
+    for owner, course in courses.of.items():
+        for before, back in course.spans:
+            close = _last(course.closes, before, back)
+            if back is None or close is None or _last(course.named, before, back) is not close:
+                continue
+            void = (_first(many, close, back) for many in (courses.disturbances, courses.unnamed.get(owner.topic, ())))
+            if not any(void):
+                yield _Return(owner, close, _first(lookups.get(owner.topic, ()), close, back), back)
 
 
-def _owner(session: ProducerSession | ConsumerSession) -> _Owner:
-    if isinstance(session, ProducerSession):
-        return session.topic, "producer", None if session.line is None else session.line.handle
-    return session.topic, "consumer", None if session.consumer is None else session.consumer.handle
+class _Courses:
+    """Those of all producers and consumers, and what disturbs them."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline, events = timeline, timeline.events
+        self.of: dict[_Owner, _Course] = {}
+        self._on: dict[str, list[tuple[_Owner, _Course]]] = {}
+        self.unnamed: dict[str, list[Frame]] = {}
+        """Topic -> closes after which the one that was closed has to look it up."""
+        self.disturbances: list[Event] = sorted([*events.of(Closed), *events.of(Fired)], key=_seq)
+        """What may keep one of those under way from registering with the new owner."""
+        for one in timeline.registered:
+            course = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Course())
+            course.registered.append(one.frame)
+            refusals = (answer for answer in timeline.answers_to(one.frame) if answer.command == "ERROR")
+            course.excuse(next(refusals, None))
+        self._see_closes()
+        for course in self.of.values():
+            for registered, later in course.spans:
+                lost, named = timeline.closed(registered.conn), _first(course.named, registered, later)
+                course.excuse(None if lost is None else _first([lost], registered, later))
+                course.excuse(None if named is None else _first(self.disturbances, named, later))
+            course.excuses.sort(key=_seq)
+        for owner, course in self.of.items():
+            self._on.setdefault(owner.topic, []).append((owner, course))
+
+    def _see_closes(self) -> None:
+        """A client may still hold a connection that was lost: its attempt to use it fails without a frame."""
+        lost, urls, events = Counter[str](), dict[int, str](), self._timeline.events
+        closes = events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
+        steps: list[Event] = [*events.of(Opened), *events.of(Closed), *closes]
+        for event in sorted(steps, key=_seq):
+            if isinstance(event, Frame):
+                self._see_close(event, lost)
+            elif isinstance(event, Opened):
+                urls[event.conn] = event.url
+                lost[event.url] = max(lost[event.url] - 1, 0)
+            elif isinstance(event, Closed) and event.by is not ClosedBy.CLIENT and event.conn in urls:
+                lost[urls[event.conn]] += 1
+
+    def _see_close(self, close: Frame, lost: Counter[str]) -> None:
+        """One that was closed before its registration was answered may wait for that answer, and looks the topic up
+        after that. A client that gives a registration up, for want of an answer, begins from the start."""
+        session = self._timeline.session_of(close) or self._timeline.consumer_sessions.of(close)
+        if session is None:
+            return
+        owner, kind = whose(session, close), "producer" if isinstance(session, ProducerSession) else "consumer"
+        handle = None if owner is None else owner.handle
+        course = self.of.setdefault(_Owner(session.topic, kind, handle), _Course())
+        if from_client(close) and (owner is None or owner.closing is None or owner.closing.seq > close.seq):
+            course.excuse(close)
+        if not to_client(close):
+            return
+        course.closes.append(close)
+        urls, admitted = named_brokers(close.command, close.fields), session.admitted
+        is_in = admitted is not None and admitted.seq < close.seq and handle is not None
+        if is_in and urls and not any(lost[url] for url in urls):
+            course.named.append(close)
+        else:
+            course.excuse(close)
+            self.unnamed.setdefault(session.topic, []).append(close)
+
+    def lookups(self) -> dict[str, list[Frame]]:
+        """Topic -> its LOOKUPs that nothing had a reason for: nothing was being opened, no open call of its topic had
+        failed (a client may keep some of the partitions), and none on it was excused."""
+        timeline, opening, failed = self._timeline, set[int](), set[str]()
+        events, found = timeline.events, dict[str, list[Frame]]()
+        steps: list[Event] = [*events.frames("LOOKUP")]
+        for verb in ("open_producer", "open_consumer"):
+            steps += [*events.invokes(verb), *events.completions(verb)]
+        for event in sorted(steps, key=_seq):
+            if isinstance(event, Invoke):
+                opening.add(event.op)
+            elif isinstance(event, Completion):
+                opening.discard(event.op)
+                call = timeline.call_of(event.op) if event.outcome is not Outcome.OK else None
+                failed.update(named_topics(call.args, str(call.args.get("topic", ""))) if call is not None else ())
+            elif isinstance(event, Frame) and from_client(event) and not opening:
+                topic = timeline.local_topic(event)
+                if base_topic(topic) not in failed and not self._is_excused(topic, event):
+                    found.setdefault(topic, []).append(event)
+        return found
+
+    def _is_excused(self, topic: str, at: Frame) -> bool:
+        """That one registered of which several are possible says nothing about the others."""
+        for owner, course in self._on.get(topic, ()):
+            since = _last(course.registered, None, at) if owner.handle is not None else None
+            if _first(course.excuses, since, at) is not None:
+                return True
+        return False
 
 
-def _is_closing(session: ProducerSession | ConsumerSession) -> bool:
-    """Whether the application closes it."""
-    owner = session.line if isinstance(session, ProducerSession) else session.consumer
-    return owner is not None and owner.closing is not None
-
-
-class ReconnectsToAssignedBroker(TimedCheck):
-    """A producer or consumer that was closed with the address of the new owner registers there at once and without a
-    LOOKUP. Where that fails, a LOOKUP is allowed.
+@check("topics.reconnects-to-assigned-broker", of=_returns)
+def reconnects_to_assigned_broker(timeline: Timeline, back: _Return) -> Says:
+    """topics.reconnects-to-assigned-broker: a producer or consumer that was closed with the address of the new owner
+    registers there at once and without a LOOKUP. Where that fails, a LOOKUP is allowed.
 
     Judged where nothing else of that topic had a reason for a LOOKUP: nothing was being opened, and no connection was
-    lost or refused since. Nor may the client still hold a connection to that broker that was lost before: its attempt
-    to use it fails without a frame.
+    lost or refused since. Nor may the client still hold a connection to that broker that was lost before.
     """
-
-    requirement = RequirementId("topics.reconnects-to-assigned-broker")
-    skips_plain = True
-
-    def start(self) -> None:
-        self._ends = BrokerEnds(self.view.case)
-        self._reassigned: dict[_Owner, _Reassigned] = {}
-        self._opening: set[int] = set()
-        self._failed_topics: set[str] = set()
-        """Topics whose open call failed: a client may keep some of their partitions."""
-        self._conn_of: dict[_Owner, int] = {}
-        """Connection on which each registered last."""
-        self._requests: dict[tuple[int, int], _Owner] = {}
-        self._needs_lookup: set[_Owner] = set()
-        """Those that were given no broker, or were refused, and have not registered since."""
-        self._admitted: dict[int, Frame] = {}
-        """Connection -> its CONNECTED."""
-        self._lost: Counter[str] = Counter()
-        """Address -> how many connections to it were lost and not opened again."""
-
-    @on(Invoke, "open_producer", "open_consumer")
-    def open_called(self, event: Invoke) -> None:
-        self._opening.add(event.op)
-
-    @on(Completion, "open_producer", "open_consumer")
-    def open_ended(self, event: Completion) -> None:
-        self._opening.discard(event.op)
-        operation = self.tracker.operations.get(event.op)
-        if operation is not None and event.outcome is not Outcome.OK:
-            self._failed_topics.update(named_topics(operation.invoke.args, str(operation.invoke.args.get("topic", ""))))
-
-    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    def closed(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if session is not None and from_client(event) and not _is_closing(session):
-            # Its registration was not answered: the client cancels it and starts over.
-            self._needs_lookup.add(_owner(session))
-        if session is None or not to_client(event):
-            return
-        owner = _owner(session)
-        # One closed before its registration was answered may wait for that answer, and needs a LOOKUP after that.
-        named = named_brokers(event.command, event.fields)
-        unready = session.ready is None or owner[2] is None
-        if unready or not named or any(self._lost[url] for url in named):
-            self._needs_lookup.add(owner)
-            self._reassigned = {key: one for key, one in self._reassigned.items() if one.topic != session.topic}
-            return
-        self._reassigned[owner] = _Reassigned(event, session.topic)
-
-    @on(Frame, "CONNECTED", seen=CAME)
-    def admitted(self, event: Frame) -> None:
-        self._admitted[event.conn] = event
-
-    @on(Opened)
-    def connection_opened(self, event: Opened) -> None:
-        self._lost[event.url] = max(self._lost[event.url] - 1, 0)
-
-    @on(Closed)
-    def connection_lost(self, event: Closed) -> None:
-        opened = self.tracker.opened.get(event.conn)
-        if opened is not None and event.by is not ClosedBy.CLIENT:
-            self._lost[opened.url] += 1
-        self._needs_lookup.update(owner for owner, conn in self._conn_of.items() if conn == event.conn)
-        self._lookups_allowed()
-
-    @on(Fired)
-    def disturbed(self, event: Fired) -> None:
-        del event
-        self._lookups_allowed()
-
-    def _lookups_allowed(self) -> None:
-        """Any of those under way may have failed to register with the new owner."""
-        self._needs_lookup |= self._reassigned.keys()
-        self._reassigned.clear()
-
-    @on(Frame, "LOOKUP")
-    def looked_up(self, event: Frame) -> None:
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        if not from_client(event) or self._opening or base_topic(topic) in self._failed_topics:
-            return
-        if any(owner[0] == topic for owner in self._needs_lookup):
-            return
-        for one in self._reassigned.values():
-            if one.topic == topic and one.looked_up is None:
-                one.looked_up = event
-
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        owner = self._requests.pop((event.conn, event.request_id or 0), None)
-        if owner is not None and to_client(event):
-            self._needs_lookup.add(owner)
-
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def registers(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if session is None or not from_client(event):
-            return
-        owner = topic, kind, handle = _owner(session)
-        self._conn_of[owner] = event.conn
-        self._requests[event.conn, event.request_id or 0] = owner
-        if handle is not None:
-            self._needs_lookup.discard(owner)
-        reassigned = self._reassigned.pop(owner, None)
-        if reassigned is None:
-            return
-        if reassigned.looked_up is None:
-            self.exercise(event)
-            self._judge_delay(reassigned, owner, event)
-            return
-        self.breach(
+    (topic, kind, handle), close, looked_up, registered = back
+    closed = f"the broker closed {kind} {handle} at {ms(close.t_ns)} and named the new owner of topic {topic}"
+    yield Exercised(registered)
+    if looked_up is not None:
+        yield breach(
             "asked-first",
-            f"the broker closed {kind} {handle} at {ms(reassigned.close.t_ns)} and named the new owner of topic "
-            f"{topic}; expected it to register there without a LOOKUP; it wrote one at "
-            f"{ms(reassigned.looked_up.t_ns)}, before it registered at {ms(event.t_ns)}",
-            reassigned.close,
-            reassigned.looked_up,
-            event,
+            f"{closed}; expected it to register there without a LOOKUP; it wrote one at {ms(looked_up.t_ns)}, before "
+            f"it registered at {ms(registered.t_ns)}",
+            *(close, looked_up, registered),
         )
-
-    def _judge_delay(self, reassigned: _Reassigned, owner: _Owner, event: Frame) -> None:
-        """The time that the new owner takes to answer does not count."""
-        if self._ends.possible:
+        return
+    for before, after in _own_time(timeline, back):
+        if timeline.bounds.is_missing("redirect", before.t_ns, after.t_ns, what="a registration"):
+            yield breach(
+                "paused",
+                f"{closed}; it registered there at {ms(registered.t_ns)}; expected no delay of its own, and from "
+                f"{ms(before.t_ns)} to {ms(after.t_ns)} it sent nothing towards that",
+                *(close, registered),
+            )
             return
-        opened, admitted = self.tracker.opened.get(event.conn), self._admitted.get(event.conn)
-        since: list[Event] = [reassigned.close]
-        until: list[Event] = [event]
-        if opened is not None and admitted is not None and opened.t_ns > reassigned.close.t_ns:
-            since, until = [reassigned.close, admitted], [opened, event]
-        elif admitted is not None and admitted.t_ns > reassigned.close.t_ns:
-            since = [admitted]
-        _, kind, handle = owner
-        for before, after in zip(since, until, strict=True):
-            if late("redirect", before.t_ns, after.t_ns):
-                self.overdue(
-                    "redirect",
-                    before.t_ns,
-                    after.t_ns,
-                    "paused",
-                    f"the broker closed {kind} {handle} at {ms(reassigned.close.t_ns)} and named the new owner of "
-                    f"topic {reassigned.topic}; it registered there at {ms(event.t_ns)}; expected no delay of its own, "
-                    f"and from {ms(before.t_ns)} to {ms(after.t_ns)} it sent nothing towards that",
-                    reassigned.close,
-                    event,
-                )
-                return
+
+
+def _own_time(timeline: Timeline, back: _Return) -> list[tuple[Event, Event]]:
+    """Beginnings and ends of the times that it has to account for: the one that the new owner takes to answer does not
+    count, and none where a broker may have ended."""
+    close, registered = back.close, back.registered
+    handshake, opened = timeline.handshakes.of(registered), timeline.connection(registered.conn).opened
+    if BrokerEnds(timeline.view.case).possible:
+        return []
+    if handshake is None or handshake.connected.t_ns <= close.t_ns:
+        return [(close, registered)]
+    is_new = opened is not None and opened.t_ns > close.t_ns
+    first: list[tuple[Event, Event]] = [(close, opened)] if is_new and opened is not None else []
+    return [*first, (handshake.connected, registered)]
+
+
+def _seq(event: Event) -> int:
+    return event.seq
+
+
+def _first(events: Sequence[E], after: Event | None, before: Event | None) -> E | None:
+    """The first of these between two events; events that are None are the beginning and the end."""
+    place = bisect_right(events, after.seq, key=_seq) if after is not None else 0
+    return events[place] if place < len(events) and (before is None or events[place].seq < before.seq) else None
+
+
+def _last(events: Sequence[E], after: Event | None, before: Event | None) -> E | None:
+    """The last of them."""
+    place = bisect_left(events, before.seq, key=_seq) if before is not None else len(events)
+    return events[place - 1] if place and (after is None or events[place - 1].seq > after.seq) else None
