@@ -11,7 +11,7 @@ from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig, Step, Who
 from assay_conformance.model.event import ErrorClass, Fate, Fired, Outcome, Sides
-from assay_conformance.pulsar.checks.topics.follows_migration import FollowsMigration
+from assay_conformance.pulsar.checks.topics.follows_migration import follows_migration
 
 TOLD = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
 MIGRATED = msgspec.structs.replace(ANY_CASE, steps=(Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),))
@@ -24,7 +24,7 @@ def test_client_that_was_cut_off_may_not_have_heard_where_its_topic_went() -> No
     story.cut()
     story.opened(1, 0)
     story.producer_asks(1)
-    assert codes_of(trial(FollowsMigration, story.at(5_000).done(), MIGRATED)) == []
+    assert codes_of(trial(follows_migration, story.at(5_000).done(), MIGRATED)) == []
 
 
 def _migrated(broker: int | None) -> Check:
@@ -36,7 +36,7 @@ def _migrated(broker: int | None) -> Check:
         story.up("CONNECT", 1)
         story.down("CONNECTED", 1)
         story.producer_asks(1)
-    return trial(FollowsMigration, story.at(5_000).done(), MIGRATED)
+    return trial(follows_migration, story.at(5_000).done(), MIGRATED)
 
 
 @pytest.mark.parametrize(("broker", "codes"), [(1, []), (0, ["stayed", "never-came"]), (None, ["never-came"])])
@@ -52,7 +52,7 @@ def test_producer_that_sends_no_more_need_not_follow_its_topic(error: str, codes
     story.send_frame(0)
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": error})
     story.down("TOPIC_MIGRATED", fields=TOLD)
-    check = trial(FollowsMigration, story.at(5_000).done(), MIGRATED)
+    check = trial(follows_migration, story.at(5_000).done(), MIGRATED)
     assert codes_of(check) == codes
 
 
@@ -62,7 +62,7 @@ def _told_and_left(story: Script, after_ms: int = 10) -> list[str]:
     story.after(after_ms).closed()
     story.opened(1, 0)
     story.producer_asks(1)
-    check = trial(FollowsMigration, story.at(9_000).done(), MIGRATED)
+    check = trial(follows_migration, story.at(9_000).done(), MIGRATED)
     return codes_of(check)
 
 
@@ -115,7 +115,7 @@ def test_client_that_cannot_look_its_topic_up_there_waits_to_ask_again(end_ms: i
     story.down("TOPIC_MIGRATED", fields=TOLD)
     story.opened(1, 1)
     story.at(1_000).down("LOOKUP_RESPONSE", 1, request_id=7, fields={"error": "ServiceNotReady"})
-    check = trial(FollowsMigration, story.at(end_ms).done(), MIGRATED)
+    check = trial(follows_migration, story.at(end_ms).done(), MIGRATED)
     assert codes_of(check) == codes
 
 
@@ -131,7 +131,7 @@ def test_client_whose_look_up_is_not_answered_waits_as_long_as_an_operation_may_
     config = ClientConfig(client={"operation_timeout_ms": 1_000})
     case = msgspec.structs.replace(MIGRATED, config=config)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
-    assert codes_of(trial(FollowsMigration, story.at(end_ms).done(), case, facts)) == codes
+    assert codes_of(trial(follows_migration, story.at(end_ms).done(), case, facts)) == codes
 
 
 @pytest.mark.parametrize(("clients", "codes"), [((7,), ["stayed", "never-came"]), ((7, 8), [])])
@@ -146,7 +146,7 @@ def test_producer_of_another_client_has_an_id_of_its_own(clients: tuple[int, ...
     story.down("TOPIC_MIGRATED", fields=TOLD)
     story.opened(1, 0)
     story.producer_asks(1, name="p2")
-    check = trial(FollowsMigration, story.at(1_000).done(), MIGRATED)
+    check = trial(follows_migration, story.at(1_000).done(), MIGRATED)
     assert codes_of(check) == codes[:1]
 
 
@@ -161,7 +161,7 @@ def test_producer_whose_opening_failed_need_not_follow_its_topic(told_first: boo
     story.complete(opening, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
     if not told_first:
         story.down("TOPIC_MIGRATED", fields=TOLD)
-    assert codes_of(trial(FollowsMigration, story.at(5_000).done(), MIGRATED)) == []
+    assert codes_of(trial(follows_migration, story.at(5_000).done(), MIGRATED)) == []
 
 
 def test_producer_that_is_closed_need_not_follow_its_topic_nor_need_its_namesake_in_another_client() -> None:
@@ -171,7 +171,7 @@ def test_producer_that_is_closed_need_not_follow_its_topic_nor_need_its_namesake
     story.complete(story.invoke("close", PRODUCER))
     story.opened(1, 0)
     story.producer_asks(1)
-    assert codes_of(trial(FollowsMigration, story.at(5_000).done(), MIGRATED)) == []
+    assert codes_of(trial(follows_migration, story.at(5_000).done(), MIGRATED)) == []
 
 
 def _refused_where_it_went(error: str) -> Check:
@@ -181,7 +181,7 @@ def _refused_where_it_went(error: str) -> Check:
     story.connected(1)
     story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")})
     story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": error})
-    return trial(FollowsMigration, story.at(5_000).done(), MIGRATED)
+    return trial(follows_migration, story.at(5_000).done(), MIGRATED)
 
 
 @pytest.mark.parametrize(("error", "codes"), [("NotAllowedError", []), ("ServiceNotReady", ["never-came"])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import Timeline
 
 TEMPORARY_ERRORS = frozenset(
@@ -13,16 +13,18 @@ TEMPORARY_ERRORS = frozenset(
 """Errors after which a retry may succeed. All others end a producer or consumer in one client or another."""
 
 
-def shut_out(timeline: Timeline, until: Event) -> dict[str, Frame]:
-    """Topic -> the last answer with a final error to a LOOKUP, PRODUCER or SUBSCRIBE, by an event.
+def refused_for_good(timeline: Timeline) -> dict[str, list[Frame]]:
+    """Topic -> the answers with a final error to a LOOKUP, PRODUCER or SUBSCRIBE, in order.
 
     A LOOKUP does not say for which producer or consumer it is, so an error counts for the whole topic.
     """
+    found: dict[str, list[Frame]] = {}
     asked = timeline.requests("LOOKUP", "PRODUCER", "SUBSCRIBE")
-    answers = [(one.answer, timeline.local_topic(one.frame)) for one in asked if one.answer is not None and one.error]
-    final = [(answer, topic) for answer, topic in answers if answer.fields.get("error") not in TEMPORARY_ERRORS]
-    in_order = sorted(final, key=lambda one: one[0].seq)
-    return {topic: answer for answer, topic in in_order if answer.seq < until.seq}
+    answers = ((one.answer, timeline.local_topic(one.frame)) for one in asked if one.answer is not None and one.error)
+    for answer, topic in sorted(answers, key=lambda one: one[0].seq):
+        if answer.fields.get("error") not in TEMPORARY_ERRORS:
+            found.setdefault(topic, []).append(answer)
+    return found
 
 
 class ShutOutCheck(Check):

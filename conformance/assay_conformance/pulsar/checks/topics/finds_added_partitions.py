@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import AgentEnded, Closed, Event, Fired, Frame, Invoke, Outcome, Stepped
 from assay_conformance.model.topic_names import named_topics, partition_name
-from assay_conformance.pulsar.checks.topics._shut_out import shut_out
+from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
 
 _KEEPS_BACK = frozenset({"delay", "drop", "hold"})
@@ -123,4 +123,5 @@ def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Even
 
 def _is_shut_out(timeline: Timeline, missing: list[str], registered: dict[str, Frame], over: Event) -> bool:
     left = [topic for topic in missing if topic not in registered or registered[topic].seq > over.seq]
-    return not shut_out(timeline, over).keys().isdisjoint(left)
+    refused = timeline.once(refused_for_good)
+    return any(topic in refused and refused[topic][0].seq < over.seq for topic in left)

@@ -3,201 +3,179 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.leaving import is_readable
-from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import ConsumerSession, ProducerSession
+from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import (
-    Closed,
-    ClosedBy,
-    Completion,
-    Ended,
-    Event,
-    Fate,
-    Fired,
-    Frame,
-    Invoke,
-    Outcome,
+from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Outcome
+from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
+from assay_conformance.pulsar.timeline import (
+    FINAL_ERRORS,
+    MS,
+    Exercised,
+    ProducerSession,
+    Registered,
+    Says,
+    Timeline,
+    UnknownError,
+    breach,
+    check,
+    ms,
+    whose,
 )
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.topics._migrations import migrating_session
-from assay_conformance.pulsar.checks.topics._shut_out import ShutOutCheck
-from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS
-
-Key = tuple[str, int, str, int]
-"""`producer` or `consumer`, its id, its topic, and the handle of its client: ids are unique within a client only."""
 
 
-@dataclass(slots=True)
+class _Place(NamedTuple):
+    """Of a producer or consumer, but for its client: ids are unique within a client only."""
+
+    kind: str
+    id: int
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Migrated:
-    """`handles`: the producer or consumer and its client, each of which the application may close."""
+    """A producer or consumer got TOPIC_MIGRATED, for a topic that went to `broker`. `closing`: what ends it. `void`:
+    from here on nothing is expected of it: it was never opened, got TOPIC_MIGRATED once more, or may not have read
+    this one."""
 
     frame: Frame
+    place: _Place
+    client: int
     broker: int
-    handles: frozenset[int]
+    closing: Event | None
+    void: Event | None
 
 
-class FollowsMigration(TimedCheck, ShutOutCheck):
-    """A producer or consumer that got TOPIC_MIGRATED next registers with the broker that the Case's step names.
+def _migrated(timeline: Timeline) -> list[_Migrated]:
+    targets = {
+        str(step.args.get("topic")): int(step.args.get("broker", 0))
+        for step in timeline.view.case.steps
+        if step.who is Who.BROKER and step.verb == "migrate"
+    }
+    found, next_one = list[_Migrated](), dict[tuple[_Place, int | None], Frame]()
+    for migration in reversed(timeline.migrations):
+        frame, session = migration.frame, migration.session
+        if session is None or not to_client(frame) or session.topic not in targets:
+            continue
+        registered = Registered(session)
+        place, client = _place(registered), _client(timeline, registered, frame)
+        again, next_one[place, client] = next_one.get((place, client)), frame
+        broker, opened = targets[place.topic], timeline.connection(frame.conn).opened
+        owner = whose(session, frame)
+        closing = None if owner is None else owner.closing
+        void = _earliest(again, _unopened(timeline, registered, frame), _unread(timeline, frame))
+        is_over = any(one is not None and one.seq < frame.seq for one in (closing, void))
+        is_there = opened is not None and opened.broker == broker
+        if client is not None and not (is_over or is_there or _sends_no_more(timeline, registered, frame)):
+            found.append(_Migrated(frame, place, client, broker, closing, void))
+    return found[::-1]
+
+
+def _place(one: Registered) -> _Place:
+    return _Place(one.kind, one.id, one.session.topic)
+
+
+def _client(timeline: Timeline, one: Registered, at: Event) -> int | None:
+    """The handle of its client; None where it may belong to any of several."""
+    clients = {call.handle for call in timeline.events.invokes("open_client")}
+    owner = whose(one.session, at)
+    client = timeline.view.client_of(None if owner is None else owner.handle)
+    return 0 if len(clients) <= 1 else None if client is None else client.handle
+
+
+def _earliest(*events: Event | None) -> Event | None:
+    return min((event for event in events if event is not None), key=lambda event: event.seq, default=None)
+
+
+def _unopened(timeline: Timeline, one: Registered, at: Frame) -> Event | None:
+    """The end of its open call, where that failed."""
+    owner = whose(one.session, at)
+    ends = timeline.events.completions(f"open_{one.kind}") if owner is not None and owner.handle is not None else ()
+    failed = (end for end in ends if end.outcome is not Outcome.OK)
+    return next((end for end in failed if owner is not None and end.handle == owner.handle), None)
+
+
+def _unread(timeline: Timeline, frame: Frame) -> Closed | None:
+    """The end of its connection, where that was lost, or the client left soon, over something ahead of it."""
+    connection = timeline.connection(frame.conn)
+    is_soon = timeline.bounds.ended_soon_after(frame, connection.left_by_client)
+    return connection.closed if is_soon and connection.may_be_left_before(frame) else connection.lost
+
+
+def _sends_no_more(timeline: Timeline, one: Registered, at: Frame) -> bool:
+    """Whether it is a producer that had got a final error."""
+    errors = timeline.events.frames("SEND_ERROR") if isinstance(one.session, ProducerSession) else ()
+    final = (error for error in errors if error.to_receiver and error.fields.get("error") in FINAL_ERRORS)
+    return any(error.seq < at.seq and timeline.session_of(error) is one.session for error in final)
+
+
+def _by_place(timeline: Timeline) -> dict[_Place, list[Registered]]:
+    found: dict[_Place, list[Registered]] = {}
+    for one in timeline.registered:
+        found.setdefault(_place(one), []).append(one)
+    return found
+
+
+@check("topics.follows-migration", of=_migrated)
+def follows_migration(timeline: Timeline, migrated: _Migrated) -> Says:
+    """topics.follows-migration: a producer or consumer that got TOPIC_MIGRATED next registers with the broker that the
+    Case's step names.
 
     A registration that is refused there counts. A failed LOOKUP there excuses the client until its next attempt. A
     producer or consumer that is closed or was never opened, or a producer that got a final error before, does not have
-    to register. A client that got a damaged frame, an error or an unexpected receipt may close the connection because
-    of that, and may not have read TOPIC_MIGRATED; it is not judged then.
+    to register. A client that got a damaged frame or an unexpected receipt may close the connection because of that,
+    and may not have read TOPIC_MIGRATED; it is not judged then.
     """
-
-    requirement = RequirementId("topics.follows-migration")
-    needs = ((Frame, "TOPIC_MIGRATED"),)
-
-    def start(self) -> None:
-        self._migrated: dict[Key, _Migrated] = {}
-        self._unopened: set[int] = set()
-        """Handles whose open call failed."""
-        self._ended_producers: set[tuple[int, int]] = set()
-        """Connection and id of producers that got a final error, and will send no more."""
-        self._target_broker = {
-            str(step.args.get("topic")): int(step.args.get("broker", 0))
-            for step in self.view.case.steps
-            if step.who is Who.BROKER and step.verb == "migrate"
-        }
-        self._damaged: dict[int, Frame | Fired] = {}
-        """Connection -> the first damaged frame on it, or the fault that injected bytes that are no command."""
-        self._closed: Completion | None = None
-        self._cut_ns = 0
-        self._operation_ns = int(self.view.setting("client", "operation_timeout_ms") or 0) * MS
-
-    @on(Frame)
-    def frame_damaged(self, event: Frame) -> None:
-        bad = event.fate is Fate.ALTERED or (event.command == "MESSAGE" and not is_readable(event))
-        if bad and to_client(event):
-            self._damaged.setdefault(event.conn, event)
-
-    @on(Fired)
-    def bytes_injected(self, event: Fired) -> None:
-        if event.action == "inject" and event.conn is not None:
-            self._damaged.setdefault(event.conn, event)
-
-    @on(Frame, "TOPIC_MIGRATED")
-    def topic_migrated(self, event: Frame) -> None:
-        id = int(event.fields.get("resource_id", -1))
-        kind = "producer" if event.fields.get("resource_type") == "Producer" else "consumer"
-        session, opened = migrating_session(self.tracker, event), self.tracker.opened.get(event.conn)
-        ended = kind == "producer" and (event.conn, id) in self._ended_producers
-        if session is None or ended or not to_client(event) or session.topic not in self._target_broker:
-            return
-        broker = self._target_broker[session.topic]
-        handles, client = self._handles(session), self._client_of(session)
-        if (opened is None or opened.broker != broker) and handles.isdisjoint(self._unopened) and client is not None:
-            self._migrated[kind, id, session.topic, client] = _Migrated(event, broker, handles)
-
-    def _handles(self, session: ProducerSession | ConsumerSession) -> frozenset[int]:
-        whose = session.line if isinstance(session, ProducerSession) else session.consumer
-        client = None if whose is None else self.view.client_of(whose.handle)
-        return frozenset(one.handle for one in (whose, client) if one is not None and one.handle is not None)
-
-    def _client_of(self, session: ProducerSession | ConsumerSession) -> int | None:
-        """None where it may belong to any of several clients."""
-        clients = self.tracker.foresight.clients.keys()
-        theirs = clients & self._handles(session) if len(clients) > 1 else clients
-        return next(iter(theirs), None if clients else 0)
-
-    @on(Completion, "open_producer", "open_consumer")
-    def opened(self, event: Completion) -> None:
-        if event.handle is not None and event.outcome is not Outcome.OK:
-            self._unopened.add(event.handle)
-            self._migrated = {key: one for key, one in self._migrated.items() if event.handle not in one.handles}
-
-    @on(Invoke, "close")
-    def closing(self, event: Invoke) -> None:
-        for key in [key for key, one in self._migrated.items() if event.handle in one.handles]:
-            self._ends(key, event)
-
-    @on(Closed)
-    def connection_closed(self, event: Closed) -> None:
-        """A frame written just before a cut may not have arrived, and a cut gives the client its time to reconnect
-        again."""
-        unread = {key for key, one in self._migrated.items() if self._may_be_unread(one.frame, event)}
-        if unread or event.by is not ClosedBy.CLIENT:
-            self._cut_ns = event.t_ns
-            self._migrated = {key: one for key, one in self._migrated.items() if key not in unread}
-
-    @on(Frame, "SEND_ERROR")
-    def send_refused(self, event: Frame) -> None:
-        if event.to_receiver and event.fields.get("error") in FINAL_ERRORS:
-            self._ended_producers.add((event.conn, event.producer_id or 0))
-
-    @on(Frame, "LOOKUP_RESPONSE")
-    def looked_up(self, event: Frame) -> None:
-        """Extend the deadline by a back-off that doubles (no longer than all waits before it together). Where no answer
-        comes, the client waits for the operation time-out first."""
-        if event.to_receiver and not event.fields.get("error"):
-            return
-        ended_ns = event.t_ns + (0 if event.to_receiver else self._operation_ns)
-        waits_until_ns = (2 * ended_ns - one.frame.t_ns for one in self._migrated.values())
-        self._cut_ns = max(self._cut_ns, *waits_until_ns, 0)
-
-    @on(Frame, "PRODUCER", "SUBSCRIBE")
-    def registered(self, event: Frame) -> None:
-        kind = "producer" if event.command == "PRODUCER" else "consumer"
-        session = self.tracker.producer_of(event) if kind == "producer" else self.tracker.consumer_of(event)
-        if session is None or not from_client(event):
-            return
-        id = session.producer_id if isinstance(session, ProducerSession) else session.consumer_id
-        topic, client = session.topic, self._client_of(session)
+    frame, place, broker = migrated.frame, migrated.place, migrated.broker
+    stop = _earliest(migrated.closing, migrated.void)
+    for one in timeline.once(_by_place).get(place, ()):
+        opened, registered = timeline.connection(one.frame.conn).opened, one.frame
+        if registered.seq < frame.seq or (stop is not None and registered.seq > stop.seq):
+            continue
+        client = _client(timeline, one, registered)
         if client is None:
-            self._migrated = {key: one for key, one in self._migrated.items() if key[:3] != (kind, id, topic)}
+            raise UnknownError("it may be any of several clients that registered next")
+        if client != migrated.client or opened is None or registered.conn == frame.conn:
+            continue
+        if opened.broker == broker:
+            yield Exercised(registered)
             return
-        key = (kind, id, topic, client)
-        migrated, opened = self._migrated.get(key), self.tracker.opened.get(event.conn)
-        if migrated is None or opened is None or event.conn == migrated.frame.conn:
-            return
-        if opened.broker == migrated.broker:
-            del self._migrated[key]
-            self.exercise(event)
-        else:
-            self.breach(
-                "stayed",
-                f"{kind} id {id} got TOPIC_MIGRATED for topic {topic} at {ms(migrated.frame.t_ns)}; expected it to "
-                f"register next with broker {migrated.broker} of the other cluster; it registered with broker "
-                f"{opened.broker} at {ms(event.t_ns)}",
-                migrated.frame,
-                event,
-            )
+        yield breach(
+            "stayed",
+            f"{place.kind} id {place.id} got TOPIC_MIGRATED for topic {place.topic} at {ms(frame.t_ns)}; expected it "
+            f"to register next with broker {broker} of the other cluster; it registered with broker {opened.broker} "
+            f"at {ms(registered.t_ns)}",
+            *(frame, registered),
+        )
+    if stop is migrated.closing:
+        yield from _never_came(timeline, migrated)
 
-    def _may_be_unread(self, frame: Frame, closed: Closed) -> bool:
-        if frame.conn != closed.conn or closed.by is not ClosedBy.CLIENT:
-            return frame.conn == closed.conn
-        soon = closed.t_ns - frame.t_ns <= TOLERANCES["answer"].slack_ns
-        reasons = (self._damaged.get(frame.conn), self.tracker.may_be_left.get(frame.conn))
-        return soon and any(reason is not None and reason.seq < frame.seq for reason in reasons)
 
-    @on(Completion, "close")
-    def client_closed(self, event: Completion) -> None:
-        self._closed = self._closed or event
+def _never_came(timeline: Timeline, migrated: _Migrated) -> Says:
+    (kind, id, topic), frame = migrated.place, migrated.frame
+    end = migrated.closing or next(iter(timeline.events.completions("close")), timeline.ended)
+    refused = timeline.once(refused_for_good).get(topic, ())
+    if any(frame.seq < one.seq < end.seq for one in refused):
+        return
+    since_ns = _may_wait_until_ns(timeline, frame, end)
+    if timeline.bounds.is_missing("reconnect", since_ns, end.t_ns, what="a registration"):
+        yield breach(
+            "never-came",
+            f"{kind} id {id} got TOPIC_MIGRATED for topic {topic} at {ms(frame.t_ns)}; expected it to register with "
+            f"broker {migrated.broker} of the other cluster; it had not by {ms(end.t_ns)}",
+            *(frame, end),
+        )
 
-    @on(Ended)
-    def case_ended(self, event: Ended) -> None:
-        end = self._closed or event
-        for key in list(self._migrated):
-            self._ends(key, end)
 
-    def _ends(self, key: Key, end: Event) -> None:
-        (kind, id, topic, _), migrated = key, self._migrated.pop(key)
-        refused = self.shut_out.get(topic)
-        if refused is not None and refused.seq > migrated.frame.seq:
-            return
-        since_ns = max(migrated.frame.t_ns, self._cut_ns)
-        if late("reconnect", since_ns, end.t_ns):
-            self.overdue(
-                "reconnect",
-                since_ns,
-                end.t_ns,
-                "never-came",
-                f"{kind} id {id} got TOPIC_MIGRATED for topic {topic} at {ms(migrated.frame.t_ns)}; expected it to "
-                f"register with broker {migrated.broker} of the other cluster; it had not by {ms(end.t_ns)}",
-                migrated.frame,
-                end,
-            )
+def _may_wait_until_ns(timeline: Timeline, frame: Frame, end: Event) -> int:
+    """A lost connection gives the client its time to reconnect again. A failed LOOKUP extends it by a back-off that
+    doubles (no longer than all waits before it together); where no answer comes, the client waits for the operation
+    time-out first."""
+    operation_ns = int(timeline.view.setting("client", "operation_timeout_ms") or 0) * MS
+    lost = (one.t_ns for one in timeline.events.of(Closed) if one.by is not ClosedBy.CLIENT and one.seq < end.seq)
+    answers = (one for one in timeline.events.frames("LOOKUP_RESPONSE") if frame.seq < one.seq < end.seq)
+    failed = (one for one in answers if not one.to_receiver or one.fields.get("error"))
+    failed_ns = (one.t_ns + (0 if one.to_receiver else operation_ns) for one in failed)
+    return max(chain([frame.t_ns], lost, (2 * ns - frame.t_ns for ns in failed_ns)))
