@@ -1,46 +1,69 @@
-"""A change of the owning broker loses and reorders nothing."""
+"""topics.ownership-change-loses-nothing"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, in_force, is_torn, late, to_client
-from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.checks.consumption import in_force, is_torn, to_client
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer, Operation, ProducerSession
-from assay_conformance.model.event import (
-    Closed,
-    ClosedBy,
-    Completion,
-    Event,
-    Fired,
-    Frame,
-    Invoke,
-    Outcome,
-    Received,
-    Stepped,
-)
+from assay_conformance.model.event import Closed, ClosedBy, Event, Invoke, Outcome, Received
 from assay_conformance.model.payload import is_identified
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.pulsar.checks.topics._shut_out import ShutOutCheck
+from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Breach,
+    Consumer,
+    Exercised,
+    Says,
+    Send,
+    Timeline,
+    breach,
+    check,
+    each,
+    known_owner,
+    ms,
+)
+from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 
 _ORDERED_TYPES = ("exclusive", "failover")
 """Subscription types that deliver a topic in order."""
 
+_LOOKUPS = ("PARTITIONED_METADATA", "LOOKUP", "PARTITIONED_METADATA_RESPONSE", "LOOKUP_RESPONSE")
+
 
 @dataclass(slots=True)
 class _Read:
-    """What one consumer received from one producer."""
+    """What a consumer received from one producer: the numbers of the messages, and the furthest one."""
 
     numbers: set[int] = field(default_factory=set)
     furthest: Received | None = None
 
 
-class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
-    """After the broker closed the producers and consumers of a topic, or ended, everything that was reported as sent is
-    received, in the order in which it was sent.
+class _Reordered(NamedTuple):
+    """A message came for the first time behind a later one of its producer."""
+
+    earlier: Received
+    message: Received
+    handle: int
+
+
+class _Missed(NamedTuple):
+    """A message that had been reported as sent had not come when the last receive ended with less than it asked for;
+    since `since_ns` nothing else kept it from coming."""
+
+    send: Send
+    end: Event
+    since_ns: int
+
+
+@check("topics.ownership-change-loses-nothing", sees_plain=[Trait.LET_GO])
+def ownership_change_loses_nothing(timeline: Timeline) -> Says:
+    """topics.ownership-change-loses-nothing: after the broker closed the producers and consumers of a topic, or ended,
+    everything that was reported as sent is received, in the order in which it was sent.
 
     Judged are unpartitioned topics; consumers that are alone on an exclusive or failover subscription from its
     beginning, and neither nacked nor called seek; and producers that send in order. Not judged after a fault that
@@ -49,192 +72,177 @@ class OwnershipChangeLosesNothing(TimedCheck, ShutOutCheck):
     the client may wait for. A consumer that is closed because its subscription was sought was not closed by a change of
     owner.
     """
+    moves = timeline.once(_moves)
+    for consumer in timeline.consumers if moves else ():
+        topic = consumer.topics[0] if len(consumer.topics) == 1 else ""
+        if topic in moves and _is_ordered(timeline, consumer):
+            reading = _Reading(timeline, consumer, moves[topic])
+            yield from map(Exercised, reading.arrived)
+            yield from each(reading.reordered, _is_out_of_order, timeline, consumer)
+            for said in each(reading.missed(), _is_lost, timeline, consumer):
+                yield said
+                if isinstance(said, Breach):
+                    break
 
-    requirement = RequirementId("topics.ownership-change-loses-nothing")
-    needs = (Trait.LET_GO,)
 
-    def start(self) -> None:
-        self._ends = BrokerEnds(self.view.case)
-        self._moved: set[str] = set()
-        self._moved_since: dict[int, Event] = {}
-        self._reads: dict[tuple[int, int], _Read] = {}
-        self._unordered: set[int] = set()
-        self._seeks: dict[tuple[str, str], Frame] = {}
-        """(topic, subscription) -> its last SEEK."""
-        self._last: dict[int, Operation] = {}
-        self._first_send = 1 << 62
-        self._may_wait = False
-        self._cut_ns = 0
-        self._latest_ns: dict[int, int] = {}
-        """Consumer -> when it last received a message."""
+def _moves(timeline: Timeline) -> dict[str, list[Event]]:
+    """Topic -> what showed that its owner changed, in order. The clients of a broker that ended see only the end of
+    their connections. A broker closes the consumers of a subscription that was sought, too."""
+    found: dict[str, list[Event]] = {}
+    for topic in timeline.view.case.topology.topics:
+        found[topic.name] = [*ends_of_brokers(timeline.view.case, timeline.events)]
+    sought: dict[tuple[str, str], int] = {}
+    for frame in timeline.events.frames("SEEK", "CLOSE_PRODUCER", "CLOSE_CONSUMER"):
+        consumer = timeline.consumer_sessions.of(frame)
+        session = timeline.session_of(frame) or consumer
+        last_seek = -1 if consumer is None else sought.get((consumer.topic, consumer.subscription), -1)
+        if frame.command == "SEEK" and consumer is not None:
+            sought[consumer.topic, consumer.subscription] = frame.seq
+        elif session is not None and to_client(frame) and last_seek < session.request.seq:
+            found.setdefault(session.topic, []).append(frame)
+    return {topic: sorted(events, key=_seq) for topic, events in found.items() if events}
 
-    @on(Closed)
-    def connection_cut(self, event: Closed) -> None:
-        """A cut gives the client its time to reconnect again."""
-        if event.by is ClosedBy.FAULT:
-            self._cut_ns = event.t_ns
 
-    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    def closed_by_broker(self, event: Frame) -> None:
-        if not to_client(event):
-            return
-        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if session is not None and not self._was_sought(session):
-            self._moves(session.topic, event)
+def _is_ordered(timeline: Timeline, consumer: Consumer) -> bool:
+    """A client that gave opening it up may have been admitted all the same."""
+    end, topic = timeline.end_of(consumer.invoke.op), timeline.view.case.topology.named(consumer.topics[0])
+    kind = in_force(timeline.view, consumer, "subscription_type") or "exclusive"
+    is_open = end is not None and end.outcome is Outcome.OK
+    return is_open and topic is not None and topic.persistent and not topic.partitions and kind in _ORDERED_TYPES
 
-    @on(Frame, "SEEK")
-    def sought(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None:
-            self._seeks[session.topic, session.subscription] = event
 
-    def _was_sought(self, session: ProducerSession | ConsumerSession) -> bool:
-        """Whether its subscription was sought after it registered, for which a broker closes all of its consumers."""
-        if isinstance(session, ProducerSession):
-            return False
-        seek = self._seeks.get((session.topic, session.subscription))
-        return seek is not None and seek.seq > session.request.seq
+class _Reading:
+    """What a consumer received while its topic changed its owner. `arrived`: of each change, the first new message that
+    it received afterwards."""
 
-    @on(Stepped)
-    @on(Fired)
-    def broker_ended(self, event: Stepped | Fired) -> None:
-        """The clients of such a broker see only the end of their connections."""
-        if self._ends.see(event):
-            for topic in self.view.case.topology.topics:
-                self._moves(topic.name, event)
-
-    def _moves(self, topic: str, event: Event) -> None:
-        self._moved.add(topic)
-        for handle, consumer in self.tracker.opened_consumers.items():
-            if topic in consumer.topics:
-                self._moved_since.setdefault(handle, event)
-
-    @on(Frame, "PARTITIONED_METADATA", "LOOKUP", "PARTITIONED_METADATA_RESPONSE", "LOOKUP_RESPONSE")
-    def lookup_lost(self, event: Frame) -> None:
-        self._may_wait = self._may_wait or is_torn(event)
-
-    @on(Invoke, "nack", "seek")
-    def reorders(self, event: Invoke) -> None:
-        self._unordered.add(event.handle or 0)
-
-    @on(Invoke, "send")
-    def send_called(self, event: Invoke) -> None:
-        self._first_send = min(self._first_send, event.seq)
-        if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & event.args.keys():
-            self._unordered.add(event.handle or 0)
-
-    @on(Frame, "MESSAGE", "FLOW")
-    def frame_lost(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if is_torn(event) and session is not None and session.consumer is not None:
-            self._unordered.add(session.consumer.handle)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        self._latest_ns[event.handle] = event.t_ns
-        identity = self.tracker.own(event.identity)
-        if identity is None:
-            return
-        read = self._reads.setdefault((event.handle, identity.handle), _Read())
-        earlier, first = read.furthest, identity.number not in read.numbers
-        read.numbers.add(identity.number)
-        if earlier is None or earlier.identity is None or identity.number > earlier.identity.number:
-            read.furthest = event
-        elif first and self._has_moved(event.handle) and self._judged(event.handle) and self._in_order(identity.handle):
-            self.breach(
-                "reordered",
-                f"consumer {event.handle} received message {identity.number} of producer {identity.handle} at "
-                f"{ms(event.t_ns)} for the first time; expected it before message {earlier.identity.number}, which "
-                f"came at {ms(earlier.t_ns)}; the topic's owner changed or its broker ended in between",
-                earlier,
-                event,
-            )
-        if first and event.handle in self._moved_since and self._judged(event.handle):
-            del self._moved_since[event.handle]
-            self.exercise(event)
-
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is not None and event.handle is not None:
-            self._last[event.handle] = operation
-
-    def finish(self) -> None:
-        for handle, consumer in self.tracker.opened_consumers.items():
-            receive = self._last.get(handle)
-            topic = consumer.topics[0]
-            if receive is not None and topic in self._moved - self.shut_out.keys() and self._judged(handle):
-                self._missing(consumer, receive)
-        super().finish()
-
-    def _missing(self, consumer: OpenedConsumer, receive: Operation) -> None:
-        """Judge the last receive, if it ended with fewer messages than it asked for and had enough time."""
-        end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
-        short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
-        if end is None or not short or self._may_wait or not self.view.is_dispatched_at_once(consumer.topics[0]):
-            return
-        since_ns = max(
-            receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._active_ns(consumer)
-        )
-        if not late("answer", since_ns, end.t_ns):
-            return
-        if consumer.invoke.seq > self._first_send:
-            return
-        for handle, opening in self.tracker.lines.openings.items():
-            if opening.args.get("topic", consumer.topics[0]) != consumer.topics[0] or not self._in_order(handle):
+    def __init__(self, timeline: Timeline, consumer: Consumer, moves: list[Event]) -> None:
+        self._timeline, self._consumer = timeline, consumer
+        self._reads: dict[int, _Read] = {}
+        self._until_seq = min((event.seq for event in self._ends()), default=None)
+        self.arrived: list[Received] = []
+        self.reordered: list[_Reordered] = []
+        move = bisect_right(moves, consumer.invoke.seq, key=_seq)
+        for message in timeline.received(consumer):
+            identity = timeline.own(message.identity)
+            if identity is None:
                 continue
-            got = self._reads.get((consumer.handle, handle), _Read()).numbers
-            for send in self.tracker.sends.get(handle, ()):
-                if self._is_due(send, receive) and send.invoke.number not in got:
-                    assert send.completion is not None
-                    self.overdue(
-                        "answer",
-                        since_ns,
-                        end.t_ns,
-                        "lost",
-                        f"message {send.invoke.number} of producer {handle} was reported as sent at "
-                        f"{ms(send.completion.t_ns)}; then the topic's owner changed or its broker ended; expected "
-                        f"consumer {consumer.handle} to receive it, and its last receive ended at {ms(end.t_ns)} "
-                        "without it",
-                        send.completion,
-                        end,
-                    )
-                    return
+            read = self._reads.setdefault(identity.handle, _Read())
+            earlier, is_new = read.furthest, identity.number not in read.numbers
+            read.numbers.add(identity.number)
+            if earlier is None or earlier.identity is None or identity.number > earlier.identity.number:
+                read.furthest = message
+            elif is_new and moves[0].seq < message.seq and self._is_judged(message):
+                self.reordered.append(_Reordered(earlier, message, identity.handle))
+            if is_new and move < len(moves) and moves[move].seq < message.seq and self._is_judged(message):
+                self.arrived.append(message)
+                move = bisect_right(moves, message.seq, key=_seq)
 
-    def _active_ns(self, consumer: OpenedConsumer) -> int:
-        """When it was last admitted, which other consumers may have delayed. On a failover subscription the broker
-        chooses the active consumer only after a delay."""
-        ready_ns = max((session.ready.t_ns for session in consumer.sessions if session.ready is not None), default=0)
-        fails_over = in_force(self.view, consumer, "subscription_type") == "failover"
-        return ready_ns + (self.view.case.topology.settings.failover_delay_ms * MS if fails_over else 0)
+    def _ends(self) -> Iterator[Event]:
+        """What ends the order in which messages come to it, or makes it unknown."""
+        timeline, consumer = self._timeline, self._consumer
+        calls = (call for verb in ("nack", "seek") for call in timeline.events.invokes(verb))
+        yield from (call for call in calls if call.handle == consumer.handle)
+        others = (one for one in timeline.consumers if one is not consumer)
+        yield from (other.invoke for other in others if other.subscription == consumer.subscription)
+        for session in consumer.sessions:
+            frames = timeline.consumer_sessions.frames(session, "MESSAGE", "FLOW")
+            yield from (one for one in frames if is_torn(one) and known_owner(session, one) is consumer)
 
-    def _is_due(self, send: Operation, receive: Operation) -> bool:
-        end = send.completion
-        reported = end is not None and end.outcome is Outcome.OK and end.seq < receive.invoke.seq
-        return reported and is_identified(send.invoke.size)
+    def _is_judged(self, at: Event | None) -> bool:
+        """Whether it still is at an event, or at the end, and its client was let in and knows it."""
+        sessions = self._consumer.sessions
+        last = bisect_left(sessions, at.seq, key=lambda one: one.request.seq) if at is not None else len(sessions)
+        admitted = sessions[last - 1].admitted if last else None
+        is_in = admitted is not None and (at is None or admitted.seq < at.seq)
+        return is_in and (self._until_seq is None or (at is not None and at.seq < self._until_seq))
 
-    def _has_moved(self, handle: int) -> bool:
-        consumer = self.tracker.opened_consumers.get(handle)
-        return consumer is not None and not self._moved.isdisjoint(consumer.topics)
+    def missed(self) -> Iterator[_Missed]:
+        """Of each producer, the first message."""
+        timeline, consumer = self._timeline, self._consumer
+        topic = consumer.topics[0]
+        receives = [end for end in timeline.events.completions("receive") if end.handle == consumer.handle]
+        is_void = topic in timeline.once(refused_for_good) or not timeline.view.is_dispatched_at_once(topic)
+        sends = timeline.events.invokes("send")
+        if is_void or not receives or receives[-1] not in timeline.starved or not self._is_judged(None):
+            return
+        if any(map(is_torn, timeline.events.frames(*_LOOKUPS))) or not sends or consumer.invoke.seq > sends[0].seq:
+            return
+        end, receive = receives[-1], timeline.call_of(receives[-1].op)
+        since_ns = self._may_come_ns()
+        for handle, opening in timeline.openings.items():
+            got = self._reads.get(handle, _Read()).numbers
+            its = timeline.sends_of(handle) if receive and opening.args.get("topic", topic) == topic else ()
+            due = (one for one in its if receive is not None and _had_been_reported(one, receive))
+            send = next((one for one in due if one.invoke.number not in got), None)
+            if send is not None and receive is not None:
+                yield _Missed(send, end, max(receive.t_ns, since_ns))
 
-    def _judged(self, handle: int) -> bool:
-        consumer = self.tracker.opened_consumers.get(handle)
-        if consumer is None or len(consumer.topics) != 1 or handle in self._unordered:
-            return False
-        if not consumer.sessions or consumer.sessions[-1].ready is None:
-            return False  # It is not admitted, or its client got no answer.
-        if self.tracker.foresight.outcomes.get(consumer.invoke.op) is not Outcome.OK:
-            return False  # Its client gave up, and may have been admitted all the same.
-        topic = self.view.case.topology.named(consumer.topics[0])
-        alone = not any(
-            other is not consumer and other.subscription == consumer.subscription
-            for other in self.tracker.opened_consumers.values()
+    def _may_come_ns(self) -> int:
+        """When the last message came, or a cut let it reconnect, or it was admitted, which other consumers may have
+        delayed. On a failover subscription the broker chooses the active consumer only after a delay."""
+        timeline, consumer = self._timeline, self._consumer
+        cuts = (one.t_ns for one in timeline.events.of(Closed) if one.by is ClosedBy.FAULT)
+        fails_over = in_force(timeline.view, consumer, "subscription_type") == "failover"
+        delay_ns = timeline.view.case.topology.settings.failover_delay_ms * MS if fails_over else 0
+        active = (one.ready.t_ns + delay_ns for one in consumer.sessions if one.ready is not None)
+        return max(chain([0], cuts, active, (one.t_ns for one in timeline.received(consumer)[-1:])))
+
+
+def _had_been_reported(send: Send, receive: Invoke) -> bool:
+    end = send.completion
+    reported = end is not None and end.outcome is Outcome.OK and end.seq < receive.seq
+    return reported and is_identified(send.invoke.size)
+
+
+def _out_of_order(timeline: Timeline) -> dict[int, Invoke]:
+    """Producers -> their first send that is delivered at a time of its own, or has a sequence id of its own."""
+    found: dict[int, Invoke] = {}
+    for call in timeline.events.invokes("send"):
+        if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & call.args.keys():
+            found.setdefault(call.handle or 0, call)
+    return found
+
+
+def _sends_in_order(timeline: Timeline, handle: int, at: Event) -> bool:
+    """Raises `UnknownError` where a fault changed what it sent, or what it heard of that."""
+    keyed = timeline.view.producer_setting(handle, "batching_type") == "key_based"
+    odd = timeline.once(_out_of_order).get(handle)
+    if keyed or handle in timeline.bursts or handle not in timeline.openings or (odd is not None and odd.seq < at.seq):
+        return False
+    timeline.check_untorn(handle, at)
+    timeline.check_untampered(handle)
+    timeline.check_forged_receipts(at)
+    return True
+
+
+def _is_out_of_order(timeline: Timeline, consumer: Consumer, reordered: _Reordered) -> Says:
+    earlier, message, handle = reordered
+    if message.identity is not None and earlier.identity is not None and _sends_in_order(timeline, handle, message):
+        yield breach(
+            "reordered",
+            f"consumer {consumer.handle} received message {message.identity.number} of producer {handle} at "
+            f"{ms(message.t_ns)} for the first time; expected it before message {earlier.identity.number}, which came "
+            f"at {ms(earlier.t_ns)}; the topic's owner changed or its broker ended in between",
+            *(earlier, message),
         )
-        kind = in_force(self.view, consumer, "subscription_type") or "exclusive"
-        return topic is not None and topic.persistent and not topic.partitions and alone and kind in _ORDERED_TYPES
 
-    def _in_order(self, handle: int) -> bool:
-        lines = self.tracker.lines
-        torn = handle in lines.torn_sends or handle in lines.forged_sends or lines.forged_receipts
-        keyed = self.view.producer_setting(handle, "batching_type") == "key_based"
-        return handle in lines.openings and not torn and not keyed and handle not in self._unordered | lines.burst
+
+def _is_lost(timeline: Timeline, consumer: Consumer, missed: _Missed) -> Says:
+    send, end, since_ns = missed
+    handle, reported = send.invoke.handle or 0, send.completion
+    if not timeline.bounds.is_past("answer", since_ns, end.t_ns) or reported is None:
+        return
+    if not _sends_in_order(timeline, handle, timeline.ended):
+        return
+    if timeline.bounds.is_missing("answer", since_ns, end.t_ns, what="a message"):
+        yield breach(
+            "lost",
+            f"message {send.invoke.number} of producer {handle} was reported as sent at {ms(reported.t_ns)}; then the "
+            f"topic's owner changed or its broker ended; expected consumer {consumer.handle} to receive it, and its "
+            f"last receive ended at {ms(end.t_ns)} without it",
+            *(reported, end),
+        )
+
+
+def _seq(event: Event) -> int:
+    return event.seq
