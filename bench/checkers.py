@@ -32,7 +32,6 @@ from bench.longer import longer
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import ConsumerCheck
-from assay_conformance.checks.dispatches import DispatchLedger
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import fitting, run
 from assay_conformance.checks.routes import routes
@@ -118,13 +117,9 @@ def judged(path: Path, case: Case) -> tuple[Judgement, ...]:
     return judge(read_lines(path, FileKind.HISTORY, Event), *knowing)  # type: ignore[arg-type]
 
 
-_LED: Final = (ConsumerCheck, DispatchLedger)
-_HOOKS: Final = (
-    *("asked", "called", "over", "closing", "joined", "refused", "sent", "acknowledged", "asked_again"),
-    *("granted", "first_granted"),
-)
-_SILENT: Final = {vars(base)[name] for base in _LED for name in _HOOKS if name in vars(base)}
-"""What these do nothing in, is not called."""
+_HOOKS: Final = ("asked", "called", "over", "closing")
+_SILENT: Final = {vars(ConsumerCheck)[name] for name in _HOOKS}
+"""What `ConsumerCheck` does nothing in, is not called."""
 
 
 def costs(path: Path, case: Case) -> None:

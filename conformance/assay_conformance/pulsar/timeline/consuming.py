@@ -8,7 +8,6 @@ from functools import cached_property
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import number_in_force
-from assay_conformance.checks.dispatches import shrinking_topics
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Fired, Frame, Invoke, Outcome, Received, Stepped
@@ -26,7 +25,7 @@ from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.loading import reloads
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
-from assay_conformance.pulsar.timeline.subscriptions import Subscription
+from assay_conformance.pulsar.timeline.subscriptions import Subscription, shrinking_topics
 
 
 class Consuming:

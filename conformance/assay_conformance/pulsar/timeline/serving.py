@@ -6,14 +6,13 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.dispatches import SHARED
 from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Position
 from assay_conformance.model.fault import Cut, CutHow
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
-from assay_conformance.pulsar.timeline.subscriptions import Acked, Asked, Member, Subscription
+from assay_conformance.pulsar.timeline.subscriptions import SHARED_TYPES, Acked, Asked, Member, Subscription
 
 SEEN: Final = ("SUBSCRIBE", "SUCCESS", "ERROR", "MESSAGE", "ACK", REDELIVER, "CLOSE_CONSUMER", "SEEK", "UNSUBSCRIBE")
 
@@ -113,7 +112,7 @@ class _Service:
         if not (waiting if member is None else member.takes_acks(ack)):
             return
         cumulative = ack.ack_type == CUMULATIVE
-        if cumulative and (subscription.kind in SHARED or len(ack.ids) != 1):
+        if cumulative and (subscription.kind in SHARED_TYPES or len(ack.ids) != 1):
             return
         lives, sets = member is not None and member.lives(ack), ack.ack_sets
         for number, named in enumerate(ack.ids):

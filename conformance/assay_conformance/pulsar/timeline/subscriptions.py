@@ -9,16 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from assay_conformance.checks.dispatches import name_of
 from assay_conformance.checks.occasions import DEFAULT_KIND
-from assay_conformance.model.event import Closed, Event, Frame, Position
+from assay_conformance.judging.tolerance import MS
+from assay_conformance.model.case import Case, Who
+from assay_conformance.model.event import Closed, Event, Frame, MessageId, Meta, Position
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession
 from assay_conformance.pulsar.timeline.deliveries import Delivery
 
-__all__ = ["Acked", "Asked", "Member", "Subscription", "name_of"]
+SHARED_TYPES: Final = frozenset({"Shared", "Key_Shared"})
+"""Types of subscription in which nothing is acknowledged cumulatively."""
+
+SETTLED_NS: Final = 200 * MS
+"""How long an ACK may be under way in a broker that has it already."""
+
+
+def sticky_key(meta: Meta) -> str | bytes | None:
+    """What Key_Shared goes by; None for an entry without a key."""
+    return meta.ordering_key if meta.ordering_key is not None else meta.key
+
+
+def name_of(position: Position) -> str:
+    """How sentences call the entry there."""
+    return MessageId(*position).name
+
+
+def shrinking_topics(case: Case) -> frozenset[object]:
+    """Topics whose backlog may shrink without an acknowledgement: a step changes their policies, or their entries may
+    be gone by themselves."""
+    steps = [step for step in case.steps if step.who is Who.BROKER]
+    changed = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
+    topics = case.topology.topics
+    return frozenset(changed | {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent})
 
 
 @dataclass(slots=True, eq=False)

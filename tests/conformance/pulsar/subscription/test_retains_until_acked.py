@@ -13,7 +13,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Stepped
 from assay_conformance.model.policy import BrokerSettings, Retention
-from assay_conformance.pulsar.checks.subscription.retains_until_acked import RetainsUntilAcked
+from assay_conformance.pulsar.checks.subscription.retains_until_acked import retains_until_acked
 
 UNLOAD = Step(Who.BROKER, "unload", {"topic": "t"})
 
@@ -59,16 +59,16 @@ def _late(story: Script, first: int) -> Script:
 
 
 def test_late_subscription_that_gets_what_another_needs_is_accepted() -> None:
-    check = trial(RetainsUntilAcked, _late(_unloaded("quick"), 0).done(), NOTHING_RETAINED)
+    check = trial(retains_until_acked, _late(_unloaded("quick"), 0).done(), NOTHING_RETAINED)
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_what_only_the_slow_one_needs_no_more_may_be_gone() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _late(_unloaded("quick"), 1).done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, _late(_unloaded("quick"), 1).done(), NOTHING_RETAINED)) == []
 
 
 def test_late_subscription_that_misses_what_another_needs_is_found() -> None:
-    check = trial(RetainsUntilAcked, _late(_unloaded("quick"), 2).done(), NOTHING_RETAINED)
+    check = trial(retains_until_acked, _late(_unloaded("quick"), 2).done(), NOTHING_RETAINED)
     assert codes_of(check) == ["deleted-too-early"]
 
 
@@ -86,17 +86,17 @@ def _all_acked(after_ms: int = 1_000, pause_ms: int = 300) -> Script:
 
 
 def test_what_all_have_acknowledged_may_go() -> None:
-    check = trial(RetainsUntilAcked, _late(_all_acked(), 4).done(), NOTHING_RETAINED)
+    check = trial(retains_until_acked, _late(_all_acked(), 4).done(), NOTHING_RETAINED)
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_what_all_have_acknowledged_and_stays_is_found() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _late(_all_acked(), 0).done(), NOTHING_RETAINED)) == ["kept"]
+    assert codes_of(trial(retains_until_acked, _late(_all_acked(), 0).done(), NOTHING_RETAINED)) == ["kept"]
 
 
 def test_what_was_acknowledged_while_the_topic_was_unloaded_may_stay() -> None:
     story = _all_acked(pause_ms=50)
-    assert codes_of(trial(RetainsUntilAcked, _late(story, 0).done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, _late(story, 0).done(), NOTHING_RETAINED)) == []
 
 
 def test_what_was_stored_when_an_empty_topic_had_been_unloaded_stays() -> None:
@@ -104,25 +104,25 @@ def test_what_was_stored_when_an_empty_topic_had_been_unloaded_stays() -> None:
     story.add(Stepped, step=0)
     story.stored(0)
     story.after(1_000)
-    assert codes_of(trial(RetainsUntilAcked, _late(story, 0).done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, _late(story, 0).done(), NOTHING_RETAINED)) == []
 
 
 def test_what_is_retained_stays() -> None:
-    check = trial(RetainsUntilAcked, _late(_all_acked(), 0).done(), RETAINED)
+    check = trial(retains_until_acked, _late(_all_acked(), 0).done(), RETAINED)
     assert (codes_of(check), check.exercised) == ([], 0)
 
 
 def test_subscription_that_comes_at_once_may_find_it_still() -> None:
     story = _subscribe(_all_acked(after_ms=50), "late", 9)
     story.message(0, conn=9)
-    assert codes_of(trial(RetainsUntilAcked, story.done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, story.done(), NOTHING_RETAINED)) == []
 
 
 def test_subscription_that_comes_as_soon_as_the_topic_is_loaded_may_find_it_still() -> None:
     """A broker took its time to load it."""
     story = _subscribe(_all_acked(), "late", 9)
     story.message(0, conn=9)
-    assert codes_of(trial(RetainsUntilAcked, story.done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, story.done(), NOTHING_RETAINED)) == []
 
 
 @pytest.mark.parametrize(("after_ms", "codes"), [(50, []), (1_000, ["kept"])])
@@ -138,7 +138,7 @@ def test_who_comes_back_before_the_unload_is_over_tells_that_the_topic_is_loaded
     _subscribe(story, "only", 1)
     story.add(Stepped, step=0)
     _subscribe(story.after(after_ms), "late", 9).message(0, conn=9)
-    assert codes_of(trial(RetainsUntilAcked, story.done(), NOTHING_RETAINED)) == codes
+    assert codes_of(trial(retains_until_acked, story.done(), NOTHING_RETAINED)) == codes
 
 
 def test_who_comes_and_is_served_about_an_unload_is_not_judged() -> None:
@@ -146,7 +146,7 @@ def test_who_comes_and_is_served_about_an_unload_is_not_judged() -> None:
     _subscribe(story, "late", 9)
     story.add(Stepped, step=0)
     story.message(0, conn=9)
-    assert codes_of(trial(RetainsUntilAcked, story.done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, story.done(), NOTHING_RETAINED)) == []
 
 
 def _back(first: int, away_ms: int, *, seeks: bool = False) -> Script:
@@ -164,16 +164,16 @@ def _back(first: int, away_ms: int, *, seeks: bool = False) -> Script:
 
 
 def test_what_is_too_old_is_passed_over() -> None:
-    check = trial(RetainsUntilAcked, _back(3, 4_000).done(), LIVES_A_SECOND)
+    check = trial(retains_until_acked, _back(3, 4_000).done(), LIVES_A_SECOND)
     assert (codes_of(check), check.exercised) == ([], 1)
 
 
 def test_what_is_too_old_and_comes_all_the_same_is_found() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _back(0, 4_000).done(), LIVES_A_SECOND)) == ["not-expired"]
+    assert codes_of(trial(retains_until_acked, _back(0, 4_000).done(), LIVES_A_SECOND)) == ["not-expired"]
 
 
 def test_subscription_that_sought_begins_where_it_was_told_to() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _back(0, 4_000, seeks=True).done(), LIVES_A_SECOND)) == []
+    assert codes_of(trial(retains_until_acked, _back(0, 4_000, seeks=True).done(), LIVES_A_SECOND)) == []
 
 
 def test_new_subscription_that_sought_comes_back_to_where_it_was_told_to() -> None:
@@ -181,11 +181,11 @@ def test_new_subscription_that_sought_comes_back_to_where_it_was_told_to() -> No
     story.up("SEEK", 9, consumer_id=0, request_id=50)
     story.subscribed(9, subscription="late", initialPosition="Earliest")
     story.message(2, conn=9)
-    assert codes_of(trial(RetainsUntilAcked, story.done(), NOTHING_RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, story.done(), NOTHING_RETAINED)) == []
 
 
 def test_broker_that_has_not_looked_yet_may_keep_it() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _back(0, 1_500).done(), LIVES_A_SECOND)) == []
+    assert codes_of(trial(retains_until_acked, _back(0, 1_500).done(), LIVES_A_SECOND)) == []
 
 
 def test_subscription_that_was_made_since_it_looked_may_begin_with_it() -> None:
@@ -196,7 +196,7 @@ def test_subscription_that_was_made_since_it_looked_may_begin_with_it() -> None:
     _subscribe(story, "s", 0).message(0)
     story.closed()
     _subscribe(story, "s", 1).message(0, conn=1)
-    assert codes_of(trial(RetainsUntilAcked, story.done(), LIVES_A_SECOND)) == []
+    assert codes_of(trial(retains_until_acked, story.done(), LIVES_A_SECOND)) == []
 
 
 def _backlog(backlog: int) -> Script:
@@ -209,8 +209,8 @@ def _backlog(backlog: int) -> Script:
 
 
 def test_backlog_that_counts_a_batch_as_one_is_accepted() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _backlog(1).done(), RETAINED)) == []
+    assert codes_of(trial(retains_until_acked, _backlog(1).done(), RETAINED)) == []
 
 
 def test_backlog_that_counts_messages_is_found() -> None:
-    assert codes_of(trial(RetainsUntilAcked, _backlog(4).done(), RETAINED)) == ["backlog-miscounted"]
+    assert codes_of(trial(retains_until_acked, _backlog(4).done(), RETAINED)) == ["backlog-miscounted"]

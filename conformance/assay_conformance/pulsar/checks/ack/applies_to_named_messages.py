@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from assay_conformance.checks.consumption import bits_of, indexes_of, listed, plain_acks
-from assay_conformance.checks.dispatches import SETTLED_NS
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fate, Frame, MessageId, Position, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import (
@@ -25,6 +24,7 @@ from assay_conformance.pulsar.timeline import (
 )
 from assay_conformance.pulsar.timeline.dispatching import supply_left
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
+from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS, SHARED_TYPES
 
 _LOADS: Final = ("unload", "move", "migrate")
 """Steps after which a topic is loaded again."""
@@ -183,7 +183,7 @@ class _Course:
         last = max(id.position for id in ack.ids)
         for position in [position for position in kept.named if position <= last]:
             named = kept.named[position]
-            if kind in ("Shared", "Key_Shared") or (len(ack.ids) > 1 and is_sole):
+            if kind in SHARED_TYPES or (len(ack.ids) > 1 and is_sole):
                 if named.left:
                     kept.void[position] = ack
                 continue

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.dispatches import sticky_key
 from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import FORGED, Frame, Position, Received
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.ordering._handed_over import Reading, came, describe, place, readings, restarts
 from assay_conformance.pulsar.timeline import REDELIVER, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.subscriptions import sticky_key
 
 Key = str | bytes
 

@@ -6,7 +6,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.dispatches import sticky_key
 from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Position
 from assay_conformance.pulsar.timeline import (
@@ -21,6 +20,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
+from assay_conformance.pulsar.timeline.subscriptions import sticky_key
 
 Key = str | bytes
 

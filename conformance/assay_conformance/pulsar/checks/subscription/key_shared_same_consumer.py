@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.dispatches import sticky_key
 from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import Exercised, Member, Says, Subscription, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.subscriptions import sticky_key
 
 
 @check(

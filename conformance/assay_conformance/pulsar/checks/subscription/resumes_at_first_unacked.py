@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.dispatches import SETTLED_NS
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
@@ -23,6 +22,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
+from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
 
 
 class _Resumed(NamedTuple):
