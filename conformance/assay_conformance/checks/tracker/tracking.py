@@ -75,9 +75,6 @@ class Tracker:
     """Operations that had ended, and how they ended once more."""
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
-    may_be_left: dict[int, Frame] = field(default_factory=dict)
-    """Connection -> the first frame there that a client may leave it for: an answer that is an error, a receipt that
-    came ahead of one that a fault took, or one that a fault made up."""
     foresight: Foresight = field(default_factory=Foresight)
     """Of the whole attempt, whatever the event just seen."""
     lines: Lines = field(init=False)
@@ -92,8 +89,6 @@ class Tracker:
     """Every event of the attempt, whatever the one just seen."""
     _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
-    _kept_receipts: set[tuple[int, int]] = field(default_factory=set)
-    """Producers, by connection and id, with a receipt that left the broker and has not come."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
     _frame_seen: Frame | None = None
@@ -323,35 +318,10 @@ class Tracker:
         if event.fate in FORGED:
             self.lines.forged_receipts = True
             self.lines.forged_receipt = self.lines.forged_receipt or event
-        if event.command == "SEND_RECEIPT":
-            self._receipt_order(event)
         if event.to_receiver:
-            self._refused(event)
-            if event.fate in FORGED:
-                self.may_be_left.setdefault(event.conn, event)
             self.lines.answered(self.producer_of(event), event)
-            self._receipt_ahead(event)
             if event.fate is _DUPLICATED:
                 self.lines.receipted_twice(event)
-
-    def _receipt_order(self, event: Frame) -> None:
-        producer = (event.conn, event.producer_id or 0)
-        if event.sides is _SENDER:
-            self._kept_receipts.add(producer)
-        elif event.sides is not _BOTH:
-            self._kept_receipts.discard(producer)
-        elif producer in self._kept_receipts:
-            self.may_be_left.setdefault(event.conn, event)
-
-    def _receipt_ahead(self, event: Frame) -> None:
-        """Of a SEND behind one that is still on its way."""
-        lines = self.lines
-        if event.command == "SEND_RECEIPT" and not lines.stale and lines.unit not in (None, lines.head):
-            self.may_be_left.setdefault(event.conn, event)
-
-    def _refused(self, event: Frame) -> None:
-        if event.to_receiver and event.fields.get("error"):
-            self.may_be_left.setdefault(event.conn, event)
 
     def _subscribe(self, event: Frame) -> None:
         if not event.from_sender or event.consumer_id is None:
@@ -419,7 +389,4 @@ _FRAMES: dict[str, Callable[[Tracker, Frame], None]] = {
     "REDELIVER_UNACKNOWLEDGED_MESSAGES": Tracker._redelivery_asked,
     "PRODUCER_SUCCESS": Tracker._answered,
     "SUCCESS": Tracker._answered,
-    "ERROR": Tracker._refused,
-    "LOOKUP_RESPONSE": Tracker._refused,
-    "PARTITIONED_METADATA_RESPONSE": Tracker._refused,
 }

@@ -1,0 +1,134 @@
+"""Where subscriptions begin, and what topics held and had deleted by then."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assay_conformance.model.case import Who
+from assay_conformance.model.event import Event, Frame, Position, Stepped, Stored
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import Entry, Member, Subscription, Timeline, ms
+from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
+
+_IN_ORDER: Final = ("Exclusive", "Failover")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first entry that a consumer was sent, on a durable subscription that is served in order and was not sought.
+    `stored`: all that its topic ever held."""
+
+    subscription: Subscription
+    member: Member
+    frame: Frame
+    first: Stored
+    stored: Sequence[Stored]
+
+    @property
+    def log(self) -> Sequence[Stored]:
+        """What the topic held by then."""
+        return self.stored[: bisect_left(self.stored, self.frame.seq, key=lambda entry: entry.seq)]
+
+    @property
+    def began(self) -> Frame:
+        """The subscription let in its first consumer."""
+        return self.subscription.members[0].joined
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the subscription was sent nothing before, and begins at the earliest entry."""
+        is_first = self.subscription.deliveries[0].frame is self.frame and not self.frame.redelivery_count
+        return is_first and is_from_the_beginning(self.subscription)
+
+    @property
+    def was_let_in(self) -> str:
+        """For sentences."""
+        return f"{self.subscription}: {self.member} was admitted at {ms(self.member.joined.t_ns)} and"
+
+
+def beginnings(timeline: Timeline) -> Iterator[Begun]:
+    """Those of all consumers, subscription by subscription."""
+    for subscription in timeline.once(_subscriptions):
+        stored = timeline.once(stored_logs).get(subscription.topic, [])
+        sought = timeline.once(_sought).get((subscription.topic, subscription.name))
+        for member in subscription.members if subscription.durable else ():
+            frame = member.deliveries[0].frame if member.deliveries else None
+            if frame is None or subscription.kind_at(frame) not in _IN_ORDER or (sought and sought.seq < frame.seq):
+                continue
+            first = timeline.stored_at(Entry(subscription.topic, *member.deliveries[0].position))
+            if first is not None:
+                yield Begun(subscription, member, frame, first, stored)
+
+
+def _subscriptions(timeline: Timeline) -> list[Subscription]:
+    """Those of topics whose policies no step changes, or from which nothing goes by itself."""
+    changed = [step.args.get("topic") for step in timeline.view.case.steps if step.verb in ("set_policy", "delete")]
+    steady = timeline.steady_subscriptions
+    unchanged = [one for one in timeline.subscriptions if base_topic(one.topic) not in changed]
+    return steady if None in changed else unchanged
+
+
+def stored_logs(timeline: Timeline) -> dict[str, list[Stored]]:
+    """Topic -> its entries, in order."""
+    found: dict[str, list[Stored]] = {}
+    for entry in timeline.events.of(Stored):
+        found.setdefault(entry.topic, []).append(entry)
+    return found
+
+
+def _sought(timeline: Timeline) -> dict[tuple[str, str], Frame]:
+    """Topic and name of a subscription -> its first SEEK: it begins elsewhere from there on."""
+    found: dict[tuple[str, str], Frame] = {}
+    for seek in timeline.events.frames("SEEK"):
+        session = timeline.consumer_sessions.of(seek)
+        if session is not None:
+            found.setdefault((session.topic, session.subscription), seek)
+    return found
+
+
+def durable_subscriptions(timeline: Timeline, topic: str, at: Event) -> list[Subscription]:
+    """Those that there were on a topic at an event."""
+    there = (one for one in timeline.once(_subscriptions) if one.topic == topic and one.durable)
+    return [one for one in there if one.asked[0].session.request.seq < at.seq and not _is_over(one, at)]
+
+
+def _is_over(subscription: Subscription, at: Event) -> bool:
+    return subscription.over is not None and subscription.over.seq < at.seq
+
+
+def is_from_the_beginning(subscription: Subscription) -> bool:
+    return subscription.members[0].session.request.fields.get("initialPosition") == "Earliest"
+
+
+def last_unload(timeline: Timeline, topic: str, before: Event) -> Stepped | None:
+    """The last step that unloaded a topic: its ledger is closed then, and may be deleted."""
+    found = None
+    for event in timeline.events.of(Stepped):
+        step = timeline.view.case.step(event.step)
+        is_unload = step is not None and step.who is Who.BROKER and step.verb == "unload" and not event.skipped
+        if is_unload and step is not None and str(step.args.get("topic")) == topic and event.seq < before.seq:
+            found = event
+    return found
+
+
+def acked_at_unload(timeline: Timeline, topic: str, before: Event) -> list[set[Position]]:
+    """What each subscription had acknowledged then; what crosses the unload is lost in it."""
+    unload = last_unload(timeline, topic, before)
+    there = [] if unload is None else durable_subscriptions(timeline, topic, unload)
+    known_ns = 0 if unload is None else unload.t_ns - SETTLED_NS
+    return [{position for position, one in its.acked.items() if one.ack.t_ns <= known_ns} for its in there]
+
+
+def loaded_ns(timeline: Timeline, begun: Begun, unload: Stepped) -> int:
+    """The first sign that the topic was loaded after an unload. One that registers before the step ends was closed with
+    the topic, and is one."""
+    subscriptions = [one for one in timeline.once(_subscriptions) if one.topic == begun.first.topic]
+    if any(one.living(unload) for one in subscriptions if not _is_over(one, unload)):
+        return unload.t_ns
+    joined = (member.joined for one in subscriptions for member in one.members)
+    signs: list[Event] = [*begun.log, *joined]
+    later = (sign for sign in signs if unload.seq < sign.seq < begun.frame.seq)
+    return min(later, key=lambda sign: sign.seq, default=begun.began).t_ns
