@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -27,23 +28,26 @@ def migrations(
     events: Events, producers: Sequence[ProducerSession], consumers: Sequence[ConsumerSession]
 ) -> list[Migration]:
     """All of the attempt, as both sides of a connection saw them, in order."""
-    found = []
-    for frame in events.frames("TOPIC_MIGRATED"):
-        to_producer = frame.fields.get("resource_type") == "Producer"
-        session = _addressed(frame, producers if to_producer else consumers)
+    found, sessions = [], dict[tuple[bool, int, int], list[Session]]()
+    migrated = events.frames("TOPIC_MIGRATED")
+    everyone: list[Session] = [*producers, *consumers] if migrated else []
+    for one in everyone:
+        sessions.setdefault(_ids(one), []).append(one)
+    for frame in migrated:
+        ids = (frame.fields.get("resource_type") == "Producer", frame.conn, int(frame.fields.get("resource_id", -1)))
+        its = sessions.get(ids, [])
+        place = bisect_right(its, frame.seq, key=lambda one: one.request.seq)
+        session = its[place - 1] if place else None
         urls = (frame.fields.get("brokerServiceUrl"), frame.fields.get("brokerServiceUrlTls"))
         found.append(Migration(frame, session, frozenset(str(url) for url in urls if url)))
     return found
 
 
-def _addressed(frame: Frame, sessions: Sequence[Session]) -> Session | None:
-    ids = (frame.conn, int(frame.fields.get("resource_id", -1)))
-    before = (one for one in reversed(sessions) if one.request.seq <= frame.seq)
-    return next((one for one in before if (one.conn, _id(one)) == ids), None)
-
-
-def _id(session: Session) -> int:
-    return session.producer_id if isinstance(session, ProducerSession) else session.consumer_id
+def _ids(session: Session) -> tuple[bool, int, int]:
+    """Whether it is a producer's, its connection, and its id there."""
+    if isinstance(session, ProducerSession):
+        return True, session.conn, session.producer_id
+    return False, session.conn, session.consumer_id
 
 
 def clusters(migrations: Iterable[Migration], by: Event) -> set[str]:

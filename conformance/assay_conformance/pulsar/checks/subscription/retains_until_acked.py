@@ -115,7 +115,7 @@ def _nothing_expired(timeline: Timeline, begun: Begun) -> Says:
     if not ttl_s or began_ns == joined_ns:
         return
     if not _is_old(timeline, first, joined_ns):
-        if any(_is_old(timeline, entry, joined_ns) for entry in begun.log):
+        if _is_old(timeline, begun.stored[0], joined_ns):
             yield Exercised(frame)
     elif _is_due(timeline, first.topic, joined_ns - began_ns):
         yield breach(

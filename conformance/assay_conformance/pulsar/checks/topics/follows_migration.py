@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -118,6 +119,15 @@ def _by_place(timeline: Timeline) -> dict[_Place, list[Registered]]:
     return found
 
 
+def _registered(timeline: Timeline, place: _Place, after: Frame, until: Event | None) -> list[Registered]:
+    its = timeline.once(_by_place).get(place, [])
+    first, end = (
+        len(its) if event is None else bisect_right(its, event.seq, key=lambda one: one.frame.seq)
+        for event in (after, until)
+    )
+    return its[first:end]
+
+
 @check("topics.follows-migration", of=_migrated)
 def follows_migration(timeline: Timeline, migrated: _Migrated) -> Says:
     """topics.follows-migration: a producer or consumer that got TOPIC_MIGRATED next registers with the broker that the
@@ -130,10 +140,8 @@ def follows_migration(timeline: Timeline, migrated: _Migrated) -> Says:
     """
     frame, place, broker = migrated.frame, migrated.place, migrated.broker
     stop = _earliest(migrated.closing, migrated.void)
-    for one in timeline.once(_by_place).get(place, ()):
+    for one in _registered(timeline, place, frame, stop):
         opened, registered = timeline.connection(one.frame.conn).opened, one.frame
-        if registered.seq < frame.seq or (stop is not None and registered.seq > stop.seq):
-            continue
         client = _client(timeline, one, registered)
         if client is None:
             raise UnknownError("it may be any of several clients that registered next")
