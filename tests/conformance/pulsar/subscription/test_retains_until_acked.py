@@ -72,6 +72,22 @@ def test_late_subscription_that_misses_what_another_needs_is_found() -> None:
     assert codes_of(check) == ["deleted-too-early"]
 
 
+@pytest.mark.parametrize(("back", "codes"), [(False, ["deleted-too-early"]), (True, [])])
+def test_subscription_that_acknowledged_a_batch_in_parts_is_not_new_when_its_consumer_comes_back(
+    back: bool, codes: list[str]
+) -> None:
+    story = _subscribe(_subscribe(Script(), "quick", 0), "parts", 1)
+    story.stored(0, 1)
+    story.stored(2)
+    if back:
+        story.message(0, 1, conn=1, entry=0, batch=True)
+        for left in (2, 1):
+            story.ack_frame(0, conn=1, ack_sets=((left,),))
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    _subscribe(story, "parts", 2).message(2, conn=2, entry=1)
+    assert codes_of(trial(retains_until_acked, story.done(), NOTHING_RETAINED)) == codes
+
+
 def _all_acked(after_ms: int = 1_000, pause_ms: int = 300) -> Script:
     story = _subscribe(Script(), "only", 0)
     for number in range(4):

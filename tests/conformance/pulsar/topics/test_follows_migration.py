@@ -108,6 +108,13 @@ def test_client_that_left_over_a_receipt_ahead_may_not_have_heard_where_its_topi
     assert _told_and_left(story) == codes
 
 
+def test_error_in_answer_to_a_request_is_no_reason_to_leave_unread_where_its_topic_went() -> None:
+    story = Script()
+    story.producer()
+    story.down("ERROR", request_id=60, fields={"error": "PersistenceError"})
+    assert _told_and_left(story) == ["stayed", "never-came"]
+
+
 @pytest.mark.parametrize(("end_ms", "codes"), [(2_800, []), (5_000, ["never-came"])])
 def test_client_that_cannot_look_its_topic_up_there_waits_to_ask_again(end_ms: int, codes: list[str]) -> None:
     story = Script()
