@@ -7,7 +7,7 @@ from tests.conformance.pulsar.compression._histories import Reading, judged
 
 from assay_conformance.checks.trial import ANY_CASE
 from assay_conformance.model.case import Topology
-from assay_conformance.pulsar.checks.compression.decompression_error_reported import DecompressionErrorReported
+from assay_conformance.pulsar.checks.compression.decompression_error_reported import decompression_error_reported
 
 SMALL_MESSAGES = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=1_000))
 
@@ -17,21 +17,21 @@ def test_garbled_message_that_is_reported_is_accepted() -> None:
     story.garbled(0)
     story.reported(0, "DecompressionError")
     story.flow(1)
-    assert judged(story, DecompressionErrorReported) == ([], 1)
+    assert judged(story, decompression_error_reported) == ([], 1)
 
 
 def test_body_larger_than_a_message_has_a_reason_of_its_own() -> None:
     story = Reading()
     story.comes(0, size=5_000)
     story.reported(0, "UncompressedSizeCorruption")
-    assert judged(story, DecompressionErrorReported, SMALL_MESSAGES) == ([], 1)
+    assert judged(story, decompression_error_reported, SMALL_MESSAGES) == ([], 1)
 
 
 def test_garbled_message_that_is_delivered_is_found() -> None:
     story = Reading()
     story.garbled(0)
     story.received(0)
-    assert judged(story, DecompressionErrorReported) == (["garbled-delivered"], 0)
+    assert judged(story, decompression_error_reported) == (["garbled-delivered"], 0)
 
 
 def test_what_an_application_acknowledges_was_delivered_and_not_reported() -> None:
@@ -39,28 +39,28 @@ def test_what_an_application_acknowledges_was_delivered_and_not_reported() -> No
     story.garbled(0)
     story.received(0)
     story.ack_frame(0)
-    assert judged(story, DecompressionErrorReported) == (["garbled-delivered"], 0)
+    assert judged(story, decompression_error_reported) == (["garbled-delivered"], 0)
 
 
 def test_garbled_message_that_is_settled_without_a_word_is_found() -> None:
     story = Reading()
     story.garbled(0)
     story.ack_frame(0)
-    assert judged(story, DecompressionErrorReported) == (["wrong-report"], 0)
+    assert judged(story, decompression_error_reported) == (["wrong-report"], 0)
 
 
 def test_garbled_message_reported_as_damaged_is_found() -> None:
     story = Reading()
     story.garbled(0)
     story.reported(0, "ChecksumMismatch")
-    assert judged(story, DecompressionErrorReported) == (["wrong-report"], 0)
+    assert judged(story, decompression_error_reported) == (["wrong-report"], 0)
 
 
 def test_garbled_message_that_nobody_reports_is_found() -> None:
     story = Reading()
     story.garbled(0)
     story.after(1_000)
-    assert judged(story, DecompressionErrorReported) == (["not-reported"], 0)
+    assert judged(story, decompression_error_reported) == (["not-reported"], 0)
 
 
 def test_permits_of_garbled_messages_that_are_kept_are_found() -> None:
@@ -69,7 +69,7 @@ def test_permits_of_garbled_messages_that_are_kept_are_found() -> None:
         story.garbled(number)
         story.reported(number, "DecompressionError")
     story.after(1_000)
-    assert judged(story, DecompressionErrorReported) == (["permit-not-returned"], 2)
+    assert judged(story, decompression_error_reported) == (["permit-not-returned"], 2)
 
 
 def test_garbled_messages_that_are_taken_for_good_wait_in_the_queue_with_their_permits() -> None:
@@ -77,7 +77,7 @@ def test_garbled_messages_that_are_taken_for_good_wait_in_the_queue_with_their_p
     for number in range(2):
         story.garbled(number)
     story.after(1_000)
-    assert judged(story, DecompressionErrorReported) == (["not-reported", "not-reported"], 0)
+    assert judged(story, decompression_error_reported) == (["not-reported", "not-reported"], 0)
 
 
 def test_permits_of_garbled_messages_that_were_delivered_are_found() -> None:
@@ -86,7 +86,7 @@ def test_permits_of_garbled_messages_that_were_delivered_are_found() -> None:
         story.garbled(number)
         story.received(number)
     story.after(1_000)
-    assert judged(story, DecompressionErrorReported)[0] == [
+    assert judged(story, decompression_error_reported)[0] == [
         "garbled-delivered",
         "garbled-delivered",
         "not-reported",
@@ -103,4 +103,4 @@ def test_garbled_message_that_was_delivered_is_not_counted_twice() -> None:
     story.received(0)
     story.reported(0, "DecompressionError")
     story.after(1_000)
-    assert judged(story, DecompressionErrorReported) == (["garbled-delivered"], 1)
+    assert judged(story, decompression_error_reported) == (["garbled-delivered"], 1)

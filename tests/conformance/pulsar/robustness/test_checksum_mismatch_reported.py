@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.robustness._histories import Story
 
 from assay_conformance.model.event import ClosedBy, Fate
-from assay_conformance.pulsar.checks.robustness.checksum_mismatch_reported import ChecksumMismatchReported
+from assay_conformance.pulsar.checks.robustness.checksum_mismatch_reported import checksum_mismatch_reported
 
 
 def test_damaged_message_held_back_until_its_consumer_comes_again_is_for_nobody() -> None:
@@ -17,7 +17,7 @@ def test_damaged_message_held_back_until_its_consumer_comes_again_is_for_nobody(
     story.down("SUCCESS", request_id=77)
     story.after(1_000)
     story.close_consumer()
-    assert story.judged(ChecksumMismatchReported)[0] == []
+    assert story.judged(checksum_mismatch_reported)[0] == []
 
 
 def test_damaged_message_is_reported_and_skipped() -> None:
@@ -29,14 +29,14 @@ def test_damaged_message_is_reported_and_skipped() -> None:
     story.received(1)
     story.after(600)
     story.close_consumer()
-    assert story.judged(ChecksumMismatchReported) == ([], 1)
+    assert story.judged(checksum_mismatch_reported) == ([], 1)
 
 
 def test_damaged_message_that_is_delivered_is_found() -> None:
     story = Story()
     story.damaged(0)
     story.received(0)
-    assert story.judged(ChecksumMismatchReported)[0] == ["damaged-delivered"]
+    assert story.judged(checksum_mismatch_reported)[0] == ["damaged-delivered"]
 
 
 def test_message_that_came_damaged_and_whole_may_be_delivered_once() -> None:
@@ -45,7 +45,7 @@ def test_message_that_came_damaged_and_whole_may_be_delivered_once() -> None:
     story.reported(0)
     story.message(0)
     story.received(0)
-    assert story.judged(ChecksumMismatchReported) == ([], 1)
+    assert story.judged(checksum_mismatch_reported) == ([], 1)
 
 
 def test_damage_that_is_not_reported_is_found() -> None:
@@ -54,7 +54,7 @@ def test_damage_that_is_not_reported_is_found() -> None:
     story.flow(1)
     story.after(600)
     story.close_consumer()
-    assert story.judged(ChecksumMismatchReported)[0] == ["not-reported"]
+    assert story.judged(checksum_mismatch_reported)[0] == ["not-reported"]
 
 
 def test_damage_before_a_lost_connection_is_not_judged() -> None:
@@ -62,21 +62,21 @@ def test_damage_before_a_lost_connection_is_not_judged() -> None:
     story.damaged(0)
     story.cut()
     story.after(600)
-    assert story.judged(ChecksumMismatchReported) == ([], 0)
+    assert story.judged(checksum_mismatch_reported) == ([], 0)
 
 
 def test_plain_ack_of_damaged_message_is_found() -> None:
     story = Story()
     story.damaged(0)
     story.reported(0, error="")
-    assert story.judged(ChecksumMismatchReported)[0] == ["wrong-report"]
+    assert story.judged(checksum_mismatch_reported)[0] == ["wrong-report"]
 
 
 def test_other_validation_error_is_found() -> None:
     story = Story()
     story.damaged(0)
     story.reported(0, error="DecompressionError")
-    assert story.judged(ChecksumMismatchReported)[0] == ["wrong-report"]
+    assert story.judged(checksum_mismatch_reported)[0] == ["wrong-report"]
 
 
 def test_permits_that_never_come_back_are_found() -> None:
@@ -86,7 +86,7 @@ def test_permits_that_never_come_back_are_found() -> None:
         story.reported(number)
     story.after(600)
     story.close_consumer()
-    assert story.judged(ChecksumMismatchReported)[0] == ["permit-not-returned"]
+    assert story.judged(checksum_mismatch_reported)[0] == ["permit-not-returned"]
 
 
 def test_permit_may_wait_for_half_the_queue() -> None:
@@ -95,7 +95,7 @@ def test_permit_may_wait_for_half_the_queue() -> None:
     story.reported(0)
     story.after(600)
     story.close_consumer()
-    assert story.judged(ChecksumMismatchReported) == ([], 1)
+    assert story.judged(checksum_mismatch_reported) == ([], 1)
 
 
 def test_permits_wait_for_what_the_application_left_in_the_queue() -> None:
@@ -105,7 +105,7 @@ def test_permits_wait_for_what_the_application_left_in_the_queue() -> None:
     story.message(1)
     story.after(600)
     story.close_consumer()
-    assert story.judged(ChecksumMismatchReported) == ([], 1)
+    assert story.judged(checksum_mismatch_reported) == ([], 1)
 
 
 def test_connection_left_beside_a_message_spoilt_in_another_way_is_not_laid_to_a_damaged_one() -> None:
@@ -113,14 +113,14 @@ def test_connection_left_beside_a_message_spoilt_in_another_way_is_not_laid_to_a
     story.damaged(0)
     story.message(7, fate=Fate.ALTERED)
     story.closed(by=ClosedBy.CLIENT)
-    assert story.judged(ChecksumMismatchReported)[0] == []
+    assert story.judged(checksum_mismatch_reported)[0] == []
 
 
 def test_connection_closed_over_damage_is_found() -> None:
     story = Story()
     story.damaged(0)
     story.closed(by=ClosedBy.CLIENT)
-    assert story.judged(ChecksumMismatchReported)[0] == ["connection-closed"]
+    assert story.judged(checksum_mismatch_reported)[0] == ["connection-closed"]
 
 
 def test_connection_closed_by_the_application_is_no_breach() -> None:
@@ -129,4 +129,4 @@ def test_connection_closed_by_the_application_is_no_breach() -> None:
     story.reported(0)
     story.invoke("close", 0, args={"handle": 0})
     story.closed(by=ClosedBy.CLIENT)
-    assert story.judged(ChecksumMismatchReported) == ([], 1)
+    assert story.judged(checksum_mismatch_reported) == ([], 1)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Frame
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.pulsar.checks._discarding import Discarding, are_discarded
+from assay_conformance.pulsar.timeline import Says, Timeline, check
+
+_DAMAGED = Discarding(
+    state="damaged",
+    how="with a wrong checksum",
+    error_of=lambda frame: "ChecksumMismatch" if frame.intact is False else None,
+)
 
 
-class ChecksumMismatchReported(Discarding):
-    """A MESSAGE with a wrong checksum."""
-
-    requirement = RequirementId("robustness.checksum-mismatch-reported")
-    needs = (Trait.HARMED,)
-    state = "damaged"
-    how = "with a wrong checksum"
-
-    def reason(self, event: Frame) -> str | None:
-        return "ChecksumMismatch" if event.intact is False else None
+@check("robustness.checksum-mismatch-reported", sees_plain=[Trait.HARMED])
+def checksum_mismatch_reported(timeline: Timeline) -> Says:
+    """robustness.checksum-mismatch-reported: a MESSAGE with a wrong checksum costs that message only."""
+    yield from are_discarded(timeline, _DAMAGED)

@@ -1,0 +1,114 @@
+"""What a client owes for a message that it cannot read: that costs this message only.
+
+It is not handed over, an ACK says why, its permit comes back, and the connection goes on. A permit that never comes
+back shows when none is left: everything granted was used, the application took all that came, and no more is granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import plain_acks
+from assay_conformance.model.event import AgentEnded, Closed, Event, Fired, Frame
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, each, known_owner, ms
+from assay_conformance.pulsar.timeline.permits import queue_of
+from assay_conformance.pulsar.timeline.unreadable import Ending, Unreadable, UnreadableMessages
+
+
+class Discarding(NamedTuple):
+    """What is to be discarded: `state` is what it is in one word, for codes and sentences, `how` it had come the rest
+    of a sentence; `error_of`: the validation error that a MESSAGE calls for, None where it can be read."""
+
+    state: str
+    how: str
+    error_of: Callable[[Frame], str | None]
+
+
+def are_discarded(timeline: Timeline, clause: Discarding) -> Says:
+    """Every such message is, and nothing else is lost."""
+    found = UnreadableMessages(timeline, clause.error_of)
+    yield from each(found.messages, _is_not_handed_over, clause)
+    yield from each(found.messages, _is_reported, clause)
+    waited = ((message, ending.end) for ending in found.endings for message in ending.messages)
+    yield from each(waited, _is_answered, timeline, clause)
+    yield from each(found.endings, _connection_goes_on, timeline, clause, found.frames)
+    yield from each(found.endings, _permits_come_back, timeline, clause)
+
+
+def _is_not_handed_over(clause: Discarding, message: Unreadable) -> Says:
+    for received in message.taken:
+        yield breach(
+            f"{clause.state}-delivered",
+            f"consumer {message.consumer.handle} received {message.entry} at {ms(received.t_ns)}, which had come at "
+            f"{ms(message.frame.t_ns)} {clause.how}; expected it to be discarded",
+            *(message.frame, received),
+        )
+
+
+def _is_reported(clause: Discarding, message: Unreadable) -> Says:
+    """What the application received is reported already, and it may acknowledge that."""
+    answer = message.answer
+    if answer is None:
+        return
+    named = answer.fields.get("validation_error")
+    if named == message.error:
+        yield Exercised(answer)
+    elif not (plain_acks(answer) and message.was_taken):
+        yield breach(
+            "wrong-report",
+            f"consumer {message.consumer.handle} got {message.entry} {clause.state} at {ms(message.frame.t_ns)}; "
+            f"expected an ACK with validation_error {message.error}; the ACK at {ms(answer.t_ns)} has "
+            f"{named or 'none'}",
+            *(message.frame, answer),
+        )
+
+
+def _is_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
+    (message, end), since_ns = waited, waited[0].frame.t_ns
+    if message.answer is not None or not _may_be_expected(message, end):
+        return
+    if timeline.bounds.is_missing("answer", since_ns, end.t_ns, what="an ACK"):
+        yield breach(
+            "not-reported",
+            f"consumer {message.consumer.handle} got {message.entry} {clause.state} at {ms(since_ns)}; expected an "
+            f"ACK with validation_error {message.error}; none had left by {ms(end.t_ns)}",
+            *(message.frame, end),
+        )
+
+
+def _may_be_expected(message: Unreadable, end: Event) -> bool:
+    """Whether the client could go on until the end, of a consumer that is known."""
+    return not isinstance(end, Closed | AgentEnded) and known_owner(message.session, end) is not None
+
+
+def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: list[Frame], ending: Ending) -> Says:
+    """After a fault of another kind a client may leave it for what is missing or late."""
+    message, end = ending.last, ending.end
+    if not isinstance(end, Closed) or (left := timeline.left_over_messages(message.frame, alike)) is None:
+        return
+    fired = (one for one in timeline.events.of(Fired) if one.conn == left.conn and one.seq < left.seq)
+    if all(one.action == "corrupt" for one in fired):
+        yield breach(
+            "connection-closed",
+            f"a {clause.state} message ({message.entry}) came over connection {left.conn} at "
+            f"{ms(message.frame.t_ns)}; expected the client to go on without that message; it closed the connection "
+            f"at {ms(left.t_ns)}",
+            *(message.frame, left),
+        )
+
+
+def _permits_come_back(timeline: Timeline, clause: Discarding, ending: Ending) -> Says:
+    """Consumers of several topics or partitions share a queue among them in ways of their own: they are not judged."""
+    message, end, usage = ending.last, ending.end, ending.usage
+    is_starved = 0 < usage.granted <= usage.came <= usage.left_queue and _may_be_expected(message, end)
+    if not is_starved or not queue_of(timeline.view, message.session):
+        return
+    if timeline.bounds.is_overdue("answer", usage.last_ns, end.t_ns, what="a permit"):
+        yield breach(
+            "permit-not-returned",
+            f"consumer {message.consumer.handle} granted {usage.granted} permits, which {usage.came} messages used up "
+            f"by {ms(usage.last_ns)}, {clause.state} ones among them; it granted no more until {ms(end.t_ns)} "
+            "although its queue was empty",
+            *(message.frame, end),
+        )

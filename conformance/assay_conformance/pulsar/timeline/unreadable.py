@@ -1,0 +1,190 @@
+"""Unreadable messages: MESSAGEs that a client is to discard, how it answered each, and what permits were left then.
+
+What makes a MESSAGE unreadable differs from clause to clause; what became of it is followed in one way. The same entry
+may also come in a copy that can be read: the application may get that one, and acknowledge it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from assay_conformance.checks.consumption import entry_on, from_client, plain_acks, to_client
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_owner
+from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+
+@dataclass(slots=True, eq=False)
+class Unreadable:
+    """One such MESSAGE. `error`: what its ACK has to name; `taken`: messages of its entry that the application got
+    beyond those of copies that can be read; `answer`: the ACK of it, while its session lasts; `was_taken`: the
+    application had got a message of its entry by then."""
+
+    consumer: Consumer
+    session: ConsumerSession
+    frame: Frame
+    entry: Entry
+    error: str
+    messages: int
+    taken: list[Received] = field(default_factory=list)
+    answer: Frame | None = None
+    was_taken: bool = False
+
+    @property
+    def left_queue(self) -> int:
+        """How many of its messages left the client's queue: one that it takes for good lies there until it is taken."""
+        return min(len(self.taken), self.messages) if self.answer is None else self.messages
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one session was granted, how many messages came for that, and how many of those that can be read left the
+    client's queue. `last_ns`: when something last came or left."""
+
+    granted: int = 0
+    came: int = 0
+    left_queue: int = 0
+    last_ns: int = 0
+
+
+class Ending(NamedTuple):
+    """`end` is the first event behind these messages from which on nothing more can be expected on their session.
+    `usage`: of that session, what left the queue of these messages included."""
+
+    end: Event
+    messages: list[Unreadable]
+    usage: Usage
+
+    @property
+    def last(self) -> Unreadable:
+        """The last of the messages."""
+        return self.messages[-1]
+
+
+class UnreadableMessages:
+    """All of the attempt, by consumers. `frames`: those of consumers that are not known as well."""
+
+    def __init__(self, timeline: Timeline, error_of: Callable[[Frame], str | None]) -> None:
+        self.messages: list[Unreadable] = []
+        self.endings: list[Ending] = []
+        errors = {
+            frame.seq: (frame, error)
+            for frame in timeline.events.frames("MESSAGE")
+            if to_client(frame) and (error := error_of(frame)) is not None
+        }
+        self.frames = [frame for frame, _ in errors.values()]
+        for consumer in _owners(timeline, self.frames):
+            walk = _Walk(timeline, consumer, {seq: error for seq, (_, error) in errors.items()})
+            self.messages += walk.messages
+            self.endings += walk.endings
+
+
+def _owners(timeline: Timeline, frames: Iterable[Frame]) -> Iterable[Consumer]:
+    found: dict[int, Consumer] = {}
+    for frame in frames:
+        session = timeline.consumer_sessions.of(frame)
+        owner = None if session is None else known_owner(session, frame)
+        if owner is not None:
+            found[owner.handle] = owner
+    return found.values()
+
+
+_Step = tuple[Event, Callable[[Any, Any], None], ConsumerSession | None]
+
+
+class _Walk:
+    """Through all that happened to one consumer. `errors`: number of an unreadable MESSAGE -> what its ACK has to
+    name."""
+
+    def __init__(self, timeline: Timeline, consumer: Consumer, errors: dict[int, str]) -> None:
+        self.messages: list[Unreadable] = []
+        self.endings: list[Ending] = []
+        self._timeline, self._consumer, self._errors = timeline, consumer, errors
+        self._open: dict[Entry, list[Unreadable]] = {}
+        self._readable: Counter[Entry] = Counter()
+        self._taken: Counter[Entry] = Counter()
+        self._usages: dict[int, Usage] = {}
+        self._latest: dict[str, ConsumerSession] = {}
+        for event, see, session in sorted(self._steps(), key=lambda step: step[0].seq):
+            see(session, event)
+
+    def _steps(self) -> Iterator[_Step]:
+        sessions = self._timeline.consumer_sessions
+        for session in self._consumer.sessions:
+            yield session.request, self._subscribed, session
+            for frame in sessions.frames(session, "MESSAGE"):
+                if to_client(frame) and known_owner(session, frame) is self._consumer:
+                    yield frame, self._came, session
+            for frame in sessions.frames(session, "FLOW"):
+                if from_client(frame):
+                    yield frame, self._granted, session
+            for frame in sessions.frames(session, "ACK"):
+                if from_client(frame) and frame.ack_type != CUMULATIVE:
+                    yield frame, self._acked, session
+            for end in sessions.ends(session):
+                yield end, self._over, session
+        for message in self._timeline.received(self._consumer):
+            yield message, self._handed, None
+
+    def _usage(self, session: ConsumerSession) -> Usage:
+        return self._usages.setdefault(id(session), Usage())
+
+    def _subscribed(self, session: ConsumerSession, _: Frame) -> None:
+        self._latest[session.topic] = session
+
+    def _came(self, session: ConsumerSession, frame: Frame) -> None:
+        if session.admitted is None or session.admitted.seq > frame.seq:
+            return  # Held back from an earlier session: no consumer is attached yet that could take it.
+        entry, usage, error = entry_on(session, frame.ids[0]), self._usage(session), self._errors.get(frame.seq)
+        # How many messages a damaged entry holds, its own metadata says: a client that returns one permit is right.
+        count = frame.messages if frame.intact else 1
+        usage.came += count
+        usage.last_ns = frame.t_ns
+        if error is None:
+            self._readable[entry] += count
+            return
+        message = Unreadable(self._consumer, session, frame, entry, error, count)
+        self.messages.append(message)
+        self._open.setdefault(entry, []).append(message)
+
+    def _handed(self, _: None, received: Received) -> None:
+        entry = self._timeline.entry_of(received)
+        if entry is None:
+            return
+        self._taken[entry] += 1
+        session = self._latest.get(entry.topic)
+        if session is not None:
+            self._usage(session).last_ns = received.t_ns
+        if self._open.get(entry) and self._taken[entry] > self._readable[entry]:
+            self._open[entry][0].taken.append(received)
+        elif session is not None:
+            self._usage(session).left_queue += 1
+
+    def _granted(self, session: ConsumerSession, frame: Frame) -> None:
+        self._usage(session).granted += frame.permits or 0
+
+    def _acked(self, session: ConsumerSession, frame: Frame) -> None:
+        for entry in {entry_on(session, id) for id in frame.ids}:
+            if plain_acks(frame) and self._readable[entry]:
+                continue  # It may acknowledge the copy that can be read.
+            for message in self._open.get(entry, ()):
+                if message.session is session and message.answer is None:
+                    message.answer, message.was_taken = frame, self._taken[entry] > 0
+                    self._usage(session).last_ns = frame.t_ns
+
+    def _over(self, session: ConsumerSession, end: Event) -> None:
+        waiting = [one for messages in self._open.values() for one in messages]
+        over = sorted((one for one in waiting if one.session is session), key=lambda one: one.frame.seq)
+        if not over:
+            return
+        self._open = {}
+        for one in waiting:
+            if one.session is not session:
+                self._open.setdefault(one.entry, []).append(one)
+        usage = self._usage(session)
+        left_queue = usage.left_queue + sum(one.left_queue for one in over)
+        self.endings.append(Ending(end, over, Usage(usage.granted, usage.came, left_queue, usage.last_ns)))
