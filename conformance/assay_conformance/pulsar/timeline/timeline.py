@@ -379,7 +379,12 @@ class Timeline(Producing, Acknowledging):
 
     def closing(self, handle: int) -> Parting | None:
         """What ends a producer: the call that closes it or its client, or the death of its process."""
-        return self._tracker.lines.closings.get(handle)
+        return self.closings.get(handle)
+
+    @property
+    def closings(self) -> Mapping[int, Parting]:
+        """Handle of each producer -> what ends it."""
+        return self._tracker.lines.closings
 
     def close_of(self, handle: int | None) -> Completion | None:
         """How the call that closed a producer, or its client, ended, where it ended well."""

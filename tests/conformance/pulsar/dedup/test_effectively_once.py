@@ -6,13 +6,14 @@ from tests.conformance.pulsar._reopened_names import AGAIN, Story
 from tests.conformance.pulsar._trials import codes_of
 from tests.conformance.pulsar.dedup._histories import CASE, lost_receipt
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.pulsar.checks.dedup.effectively_once import EffectivelyOnce
+from assay_conformance.pulsar.checks.dedup.effectively_once import effectively_once
 
 
-def _once(*more: int) -> EffectivelyOnce:
+def _once(*more: int) -> Check:
     story = lost_receipt(2)
     for number in more:
         story.stored(number)
@@ -20,7 +21,7 @@ def _once(*more: int) -> EffectivelyOnce:
         story.receipt(number, conn=1, id=DUPLICATE)
         story.ok(number)
     story.read_back()
-    return trial(EffectivelyOnce, story.done(), CASE)
+    return trial(effectively_once, story.done(), CASE)
 
 
 def test_each_message_once_and_in_order_is_accepted() -> None:
@@ -32,7 +33,7 @@ def test_message_stored_twice_is_found() -> None:
     assert codes_of(_once(1)) == ["stored-twice"]
 
 
-def _stored(*numbers: int, **config: str | int) -> EffectivelyOnce:
+def _stored(*numbers: int, **config: str | int) -> Check:
     story = Script()
     story.producer(**{"producer_name": "p", **config})  # type: ignore[arg-type]
     for number in range(3):
@@ -45,7 +46,7 @@ def _stored(*numbers: int, **config: str | int) -> EffectivelyOnce:
         story.ok(number)
     story.fail(2)
     story.read_back()
-    return trial(EffectivelyOnce, story.done(), CASE)
+    return trial(effectively_once, story.done(), CASE)
 
 
 def test_lost_message_is_found() -> None:
@@ -70,7 +71,7 @@ def test_producer_without_a_fixed_name_is_not_judged() -> None:
     story.send(0)
     story.ok(0)
     story.read_back()
-    assert codes_of(trial(EffectivelyOnce, story.done(), CASE)) == []
+    assert codes_of(trial(effectively_once, story.done(), CASE)) == []
 
 
 DEDUPLICATED = Case(
@@ -91,7 +92,7 @@ def test_two_producers_of_one_name_at_a_time_are_not_effectively_once() -> None:
     story.send_frame(0, handle=AGAIN, conn=1, producer_id=1)
     story.receipt(0, conn=1, producer_id=1, id=DUPLICATE)
     story.ok(0, AGAIN)
-    assert story.judged(EffectivelyOnce, DEDUPLICATED) == []
+    assert story.judged(effectively_once, DEDUPLICATED) == []
 
 
 def test_message_lost_by_the_second_producer_of_a_name_is_found() -> None:
@@ -103,4 +104,4 @@ def test_message_lost_by_the_second_producer_of_a_name_is_found() -> None:
     story.send_frame(0, handle=AGAIN, producer_id=1)
     story.receipt(0, producer_id=1, id=DUPLICATE)
     story.ok(0, AGAIN)
-    assert story.judged(EffectivelyOnce, DEDUPLICATED) == ["lost"]
+    assert story.judged(effectively_once, DEDUPLICATED) == ["lost"]

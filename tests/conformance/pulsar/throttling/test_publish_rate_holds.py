@@ -11,7 +11,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.case import Case, Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.pulsar.checks.throttling.publish_rate_holds import PublishRateHolds
+from assay_conformance.pulsar.checks.throttling.publish_rate_holds import publish_rate_holds
 
 PUBLISH = throttled_case(publish_rate=Rate(messages=10))
 
@@ -34,12 +34,12 @@ def _published(*stored_ms: int, ok: int | None = None, size: int = 64 * 1024) ->
 
 def test_publishing_slowed_to_the_rate_is_accepted() -> None:
     story = _published(*range(100, 110), *(200 + 100 * n for n in range(10)))
-    check = trial(PublishRateHolds, story.done(), PUBLISH)
+    check = trial(publish_rate_holds, story.done(), PUBLISH)
     assert (check.findings, check.exercised) == ([], 10)
 
 
 def test_publishing_beyond_the_rate_is_found() -> None:
-    assert codes_of(trial(PublishRateHolds, _published(*range(100, 160)).done(), PUBLISH)) == ["too-fast"]
+    assert codes_of(trial(publish_rate_holds, _published(*range(100, 160)).done(), PUBLISH)) == ["too-fast"]
 
 
 OF_BROKER = msgspec.structs.replace(
@@ -49,24 +49,24 @@ OF_BROKER = msgspec.structs.replace(
 
 def test_publishing_slowed_to_the_brokers_rate_is_accepted() -> None:
     story = _published(*range(100, 110), *(200 + 100 * n for n in range(10)))
-    check = trial(PublishRateHolds, story.done(), OF_BROKER)
+    check = trial(publish_rate_holds, story.done(), OF_BROKER)
     assert (check.findings, check.exercised) == ([], 10)
 
 
 def test_publishing_beyond_the_brokers_rate_is_found() -> None:
-    check = trial(PublishRateHolds, _published(*range(100, 160)).done(), OF_BROKER)
+    check = trial(publish_rate_holds, _published(*range(100, 160)).done(), OF_BROKER)
     assert codes_of(check) == ["too-fast"]
     assert check.findings[0].sentence.startswith("the broker has a publish rate of 10 messages per 1 s")
 
 
 @pytest.mark.parametrize(("case", "at_once"), [(ANY_CASE, True), (PUBLISH, False), (OF_BROKER, False)])
 def test_what_is_written_under_a_publish_rate_is_not_read_at_once(case: Case, at_once: bool) -> None:
-    assert trial(PublishRateHolds, Script().done(), case).view.is_read_at_once() is at_once
+    assert trial(publish_rate_holds, Script().done(), case).view.is_read_at_once() is at_once
 
 
 def test_which_broker_has_a_topic_is_not_known_where_there_are_several() -> None:
     two = msgspec.structs.replace(OF_BROKER, topology=msgspec.structs.replace(OF_BROKER.topology, brokers=2))
-    assert codes_of(trial(PublishRateHolds, _published(*range(100, 160)).done(), two)) == []
+    assert codes_of(trial(publish_rate_holds, _published(*range(100, 160)).done(), two)) == []
 
 
 def _every(gap_ms: int, until_ms: int) -> Script:
@@ -75,15 +75,15 @@ def _every(gap_ms: int, until_ms: int) -> Script:
 
 
 def test_publishing_at_the_rate_for_ten_periods_is_accepted() -> None:
-    assert codes_of(trial(PublishRateHolds, _every(108, 12_000).done(), PUBLISH)) == []
+    assert codes_of(trial(publish_rate_holds, _every(108, 12_000).done(), PUBLISH)) == []
 
 
 def test_publishing_slowed_beyond_the_rate_is_starved() -> None:
-    assert codes_of(trial(PublishRateHolds, _every(120, 12_000).done(), PUBLISH)) == ["starved"]
+    assert codes_of(trial(publish_rate_holds, _every(120, 12_000).done(), PUBLISH)) == ["starved"]
 
 
 def test_nine_periods_tell_nothing_of_publishing_from_below() -> None:
-    assert codes_of(trial(PublishRateHolds, _every(200, 10_000).done(), PUBLISH)) == []
+    assert codes_of(trial(publish_rate_holds, _every(200, 10_000).done(), PUBLISH)) == []
 
 
 def test_who_has_nothing_to_send_is_not_starved() -> None:
@@ -96,11 +96,11 @@ def test_who_has_nothing_to_send_is_not_starved() -> None:
         story.receipt(number)
         story.ok(number)
     story.read_back()
-    assert codes_of(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+    assert codes_of(trial(publish_rate_holds, story.done(), PUBLISH)) == []
 
 
 def test_throttled_message_that_is_lost_is_found() -> None:
-    assert codes_of(trial(PublishRateHolds, _published(100, 200, ok=3).done(), PUBLISH)) == ["lost"]
+    assert codes_of(trial(publish_rate_holds, _published(100, 200, ok=3).done(), PUBLISH)) == ["lost"]
 
 
 def test_message_under_an_id_that_another_had_is_not_lost_by_the_rate() -> None:
@@ -113,7 +113,7 @@ def test_message_under_an_id_that_another_had_is_not_lost_by_the_rate() -> None:
     story.ok(0)
     story.ok(1)
     story.read_back()
-    assert codes_of(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+    assert codes_of(trial(publish_rate_holds, story.done(), PUBLISH)) == []
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -130,7 +130,7 @@ def test_message_that_is_taken_for_a_duplicate_is_not_lost_by_the_rate(
     story.ok(0, message_id=DUPLICATE if told else None)
     story.read_back()
     case = throttled_case(publish_rate=Rate(messages=10), deduplication=deduplication)
-    assert codes_of(trial(PublishRateHolds, story.done(), case)) == codes
+    assert codes_of(trial(publish_rate_holds, story.done(), case)) == codes
 
 
 def test_throttled_messages_that_change_order_are_found() -> None:
@@ -140,7 +140,7 @@ def test_throttled_messages_that_change_order_are_found() -> None:
         story.send(number)
     story.stored(1)
     story.stored(0)
-    assert codes_of(trial(PublishRateHolds, story.done(), PUBLISH)) == ["reordered"]
+    assert codes_of(trial(publish_rate_holds, story.done(), PUBLISH)) == ["reordered"]
 
 
 def test_throttled_message_answered_with_error_is_found() -> None:
@@ -148,7 +148,7 @@ def test_throttled_message_answered_with_error_is_found() -> None:
     story.producer()
     story.send_frame(0)
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "TooManyRequests"})
-    assert codes_of(trial(PublishRateHolds, story.done(), PUBLISH)) == ["answered-with-error"]
+    assert codes_of(trial(publish_rate_holds, story.done(), PUBLISH)) == ["answered-with-error"]
 
 
 def test_error_with_a_cause_of_its_own_is_accepted() -> None:
@@ -156,4 +156,4 @@ def test_error_with_a_cause_of_its_own_is_accepted() -> None:
     story.producer()
     story.send_frame(0)
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
-    assert codes_of(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+    assert codes_of(trial(publish_rate_holds, story.done(), PUBLISH)) == []

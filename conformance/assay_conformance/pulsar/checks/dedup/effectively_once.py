@@ -3,55 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Final
 
-from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, topic_of
-from assay_conformance.checks.worlds import Kind
-from assay_conformance.model.event import Event
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.judging.worlds import Kind
+from assay_conformance.pulsar.checks._holdings import is_possible
 from assay_conformance.pulsar.checks.dedup._deduplication import deduplicated, may_repeat_ids
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, check
+from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
+
+CODES: Final = {
+    Kind.LOST: "lost",
+    Kind.TWICE: "stored-twice",
+    Kind.DISORDER: "reordered",
+    Kind.PHANTOM: "stored-though-failed",
+}
 
 
-class EffectivelyOnce(HoldingsCheck):
-    """With deduplication, a fixed producer name and ids that the client assigns, each message is stored once, in order.
+def _by_their_own_ids(timeline: Timeline) -> Iterator[Holding]:
+    """Not with a configured initial sequence id, which may repeat ids on purpose; with raw entries in the topic, which
+    may use the ids; and while two producers have the same name, and both assign its ids."""
+    view, topics = timeline.view, deduplicated(timeline.view)
+    if not topics or any(step.verb == "store_entries" for step in view.case.steps):
+        return
+    for holding in ordered_holdings(timeline):
+        is_named = view.producer_setting(holding.handle, "producer_name") is not None
+        numbers_itself = is_named and not may_repeat_ids(view, holding.handle)
+        if holding.topic.name in topics and numbers_itself and not _shares_its_name(timeline, holding):
+            yield holding
 
-    Not judged with a configured initial sequence id, which may repeat ids on purpose; with raw entries in the topic,
-    which may use the ids; and while two producers have the same name, and both assign its ids.
-    """
 
-    requirement = RequirementId("dedup.effectively-once")
-    skips_plain = True
-    codes: ClassVar[dict[Kind, str]] = {
-        Kind.LOST: "lost",
-        Kind.TWICE: "stored-twice",
-        Kind.DISORDER: "reordered",
-        Kind.PHANTOM: "stored-though-failed",
-    }
-    once: ClassVar[bool] = True
+def _shares_its_name(timeline: Timeline, holding: Holding) -> bool:
+    """Whether another producer of that name was open at the same time."""
+    name_of, mine = timeline.view.producer_setting, timeline.openings[holding.handle]
+    return any(
+        handle != holding.handle
+        and timeline.topic_of(handle) == holding.topic
+        and name_of(handle, "producer_name") == name_of(holding.handle, "producer_name")
+        and opening.is_beside(mine, timeline.closings)
+        for handle, opening in timeline.openings.items()
+    )
 
-    def judges(self, holding: Holding) -> bool:
-        setting = self.view.producer_setting
-        return (
-            holding.topic.name in deduplicated(self.view)
-            and setting(holding.handle, "producer_name") is not None
-            and not may_repeat_ids(self.view, holding.handle)
-            and keeps_call_order(self, holding)
-            and not self._shares_its_name(holding)
-            and not any(step.verb == "store_entries" for step in self.view.case.steps)
-        )
 
-    def _shares_its_name(self, holding: Holding) -> bool:
-        """Whether another producer of that name was open at the same time."""
-        lines, name = self.tracker.lines, self.view.producer_setting(holding.handle, "producer_name")
-        return any(
-            handle != holding.handle
-            and topic_of(self, handle) == holding.topic
-            and self.view.producer_setting(handle, "producer_name") == name
-            and opening.is_beside(lines.openings[holding.handle], lines.closings)
-            for handle, opening in lines.openings.items()
-        )
-
-    def exercised_by(self, holding: Holding) -> Iterator[Event]:
-        for line in self.tracker.lines.of_handle(holding.handle):
-            for unit in line.units:
-                yield from (frame for _, frame in unit.sends[1:])
+@check("dedup.effectively-once", of=_by_their_own_ids)
+def effectively_once(timeline: Timeline, holding: Holding) -> Says:
+    """dedup.effectively-once: with deduplication, a fixed producer name and ids that the client assigns, each message
+    is stored once, in order. What exercises it is that something leaves again."""
+    for producer in timeline.producers_of(holding.handle):
+        for unit in producer.units:
+            yield from (Exercised(frame) for _, frame in unit.sends[1:])
+    yield from is_possible(timeline, holding, CODES, once=True)

@@ -3,92 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from functools import partial
+from typing import Final
 
-from assay_conformance.checks.base import LEFT, ms, on
-from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order
-from assay_conformance.checks.tracker import ConsumerSession, Operation
-from assay_conformance.checks.worlds import Kind, Standing
+from assay_conformance.judging.worlds import Kind, Standing
 from assay_conformance.model.case import Rate
-from assay_conformance.model.event import Event, Frame, Outcome, Position
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.event import Frame, Outcome, Position
+from assay_conformance.pulsar.checks._holdings import is_possible, stored_behind
+from assay_conformance.pulsar.timeline import ConsumerSession, Says, Send, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
 
-_OK = Outcome.OK
-_ORDERED = ("Exclusive", "Failover")
+CODES: Final = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
+
+_ORDERED: Final = ("Exclusive", "Failover")
+_UNLIMITED: Final = Rate()
+# As in `model.event`: members of enums are slow to find, and every send is asked.
+_OK: Final = Outcome.OK
 _CERTAIN, _POSSIBLE = Standing.CERTAIN, Standing.POSSIBLE
-_UNLIMITED = Rate()
 
 
-class KeepsSendOrder(HoldingsCheck):
-    """Storing order is judged over possible worlds; dispatch order on each session of an ordered subscription.
+@check("ordering.keeps-send-order")
+def keeps_send_order(timeline: Timeline) -> Says:
+    """ordering.keeps-send-order: messages of a producer are stored in the order of its sends, and dispatched in that
+    order on each session of an ordered subscription. A second copy of a resend may come late; the first may not."""
+    sessions = timeline.consumer_sessions.all
+    ordered = (one for one in sessions if one.request.fields.get("subType") in _ORDERED)
+    yield from each(ordered, _is_dispatched_in_order, timeline)
+    yield from each(ordered_holdings(timeline), _is_stored_in_order, timeline)
 
-    A second copy of a resend may come late; the first one may not.
-    """
 
-    requirement = RequirementId("ordering.keeps-send-order")
-    skips_plain = True
-    codes: ClassVar[dict[Kind, str]] = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
+def _is_stored_in_order(timeline: Timeline, holding: Holding) -> Says:
+    yield from stored_behind(holding, 1)
+    yield from is_possible(timeline, holding, CODES, partial(_standing, timeline, holding))
 
-    def start(self) -> None:
-        super().start()
-        self._dispatched: dict[ConsumerSession, _Dispatched] = {}
 
-    def judges(self, holding: Holding) -> bool:
-        return keeps_call_order(self, holding)
+def _standing(timeline: Timeline, holding: Holding, send: Send) -> Standing:
+    """Loss with deduplication or a publish rate, and of chunks, is judged by the requirements about these."""
+    topic = holding.topic
+    if send.outcome is not _OK or topic.deduplication or topic.publish_rate != _UNLIMITED:
+        return _POSSIBLE
+    unit = timeline.unit_with(send)
+    return _POSSIBLE if unit is not None and unit.is_chunk else _CERTAIN
 
-    def standing(self, holding: Holding, send: Operation) -> Standing:
-        end = send.completion
-        if end is None or end.outcome is not _OK:
-            return _POSSIBLE
-        # Loss with deduplication or a publish rate, and of chunks, is judged by the requirements about these.
-        if holding.topic.deduplication or holding.topic.publish_rate != _UNLIMITED:
-            return _POSSIBLE
-        unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
-        chunked = unit is not None and unit.first.meta is not None and unit.first.meta.chunk_id is not None
-        return _POSSIBLE if chunked else _CERTAIN
 
-    def exercised_by(self, holding: Holding) -> Iterator[Event]:
-        for log in holding.logs.values():
-            yield from (entry for _, entry in log[1:])
-
-    @on(Frame, "MESSAGE", seen=LEFT)
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or not event.ids:
-            return
-        position = event.ids[0].position
-        before = self._dispatched.get(session)
-        if before is None:
-            if session.request.fields.get("subType") in _ORDERED:
-                self._dispatched[session] = _Dispatched(event, position)
-            return
-        if position > before.position:
-            before.furthest, before.position = event, position
-        elif position not in before.positions and not before.sought:
-            self.breach(
+def _is_dispatched_in_order(timeline: Timeline, session: ConsumerSession) -> Says:
+    """Until the consumer seeks."""
+    furthest: Frame | None = None
+    positions: set[Position] = set()
+    for frame in _dispatched(timeline, session):
+        position = frame.ids[0].position
+        if furthest is None or position > furthest.ids[0].position:
+            furthest = frame
+        elif position not in positions:
+            yield breach(
                 "dispatched-out-of-order",
-                f"subscription {session.subscription} got entry {event.ids[0].name} for the first time at "
-                f"{ms(event.t_ns)}; expected it before the later entry {before.furthest.ids[0].name}, which it got at "
-                f"{ms(before.furthest.t_ns)}",
-                before.furthest,
-                event,
+                f"subscription {session.subscription} got entry {frame.ids[0].name} for the first time at "
+                f"{ms(frame.t_ns)}; expected it before the later entry {furthest.ids[0].name}, which it got at "
+                f"{ms(furthest.t_ns)}",
+                *(furthest, frame),
             )
-        before.positions.add(position)
-
-    @on(Frame, "SEEK")
-    def seek(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session in self._dispatched:
-            self._dispatched[session].sought = True
+        positions.add(position)
 
 
-class _Dispatched:
-    """What a consumer session was sent. `position`: that of the furthest entry."""
-
-    __slots__ = ("furthest", "position", "positions", "sought")
-
-    def __init__(self, first: Frame, position: Position) -> None:
-        self.furthest = first
-        self.position = position
-        self.positions = {position}
-        self.sought = False
+def _dispatched(timeline: Timeline, session: ConsumerSession) -> Iterator[Frame]:
+    """What the broker wrote before the first SEEK that came behind some of it."""
+    messages = [one for one in timeline.consumer_sessions.frames(session, "MESSAGE") if one.from_sender and one.ids]
+    seeks = timeline.consumer_sessions.frames(session, "SEEK") if messages else []
+    sought = next((one.seq for one in seeks if one.seq > messages[0].seq), None)
+    return (one for one in messages if sought is None or one.seq < sought)

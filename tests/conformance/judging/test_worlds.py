@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.profiles import scaled
 
-from assay_conformance.checks.worlds import Contradiction, Kind, Sent, Standing, contradictions
+from assay_conformance.judging.worlds import Contradiction, Kind, Sent, Standing, contradictions
 
 _SENDS = st.lists(st.builds(Sent, st.sampled_from("abcd"), st.sampled_from(Standing)), max_size=6)
 _DISTINCT = st.lists(st.sampled_from(Standing), max_size=6).map(
