@@ -31,7 +31,6 @@ from bench.longer import longer
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.base import View
-from assay_conformance.checks.consumption import ConsumerCheck
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import fitting, run
 from assay_conformance.checks.routes import routes
@@ -117,11 +116,6 @@ def judged(path: Path, case: Case) -> tuple[Judgement, ...]:
     return judge(read_lines(path, FileKind.HISTORY, Event), *knowing)  # type: ignore[arg-type]
 
 
-_HOOKS: Final = ("asked", "called", "over", "closing")
-_SILENT: Final = {vars(ConsumerCheck)[name] for name in _HOOKS}
-"""What `ConsumerCheck` does nothing in, is not called."""
-
-
 def costs(path: Path, case: Case) -> None:
     """Nanoseconds an event that each check takes, the dearest first."""
     events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
@@ -138,8 +132,7 @@ def costs(path: Path, case: Case) -> None:
 
     for check in checks:
         handlers = {route.method for route in routes(type(check))}
-        hooks = {name for name in _HOOKS if name in dir(check) and getattr(type(check), name) not in _SILENT}
-        for name in handlers | hooks | {"finish"}:
+        for name in handlers | {"finish"}:
             setattr(check, name, timed(check.requirement, getattr(check, name)))
     with undisturbed():
         run(in_log_order(events), view, checks)

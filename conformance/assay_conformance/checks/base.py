@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from assay_conformance.checks.occasions import Need
 from assay_conformance.checks.routes import CAME as CAME
@@ -212,17 +212,6 @@ def call_hooks(hooks: Iterable[Callable[..., None]], *given: object) -> None:
     for hook in hooks:
         try:
             hook(*given)
-        except Exception as error:
-            blame(hook, error)
-
-
-def call_hooks_each(hooks: Iterable[Callable[[Any], None]], given: Iterable[object]) -> None:
-    """Call these methods of checks, each with one after the other."""
-    given = tuple(given)
-    for hook in hooks:
-        try:
-            for each in given:
-                hook(each)
         except Exception as error:
             blame(hook, error)
 

@@ -1,8 +1,6 @@
-"""What the consumer chapters share: which ack or nack call named a message, and when a session is over.
+"""What the consumer chapters share: configuration in force, and what frames about consumers say.
 
 An application names messages by delivery, a wire by id, a broker by position; all three meet in the tracker's `Entry`.
-A consumer whose wire session is not certain (two consumers of one subscription may have written the SUBSCRIBE) has no
-`ConsumerSession.consumer`, and no check judges it.
 """
 
 from __future__ import annotations
@@ -11,15 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_conformance.checks.base import Check, View, call_hooks, call_hooks_each, listening, on
+from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Tracker
+from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
-    AgentEnded,
-    Closed,
-    Completion,
-    Ended,
     Event,
     Fate,
     Frame,
@@ -102,17 +96,6 @@ def of_batch(id: MessageId) -> bool:
     return id.batch_index >= 0 and id.batch_size != 1
 
 
-def is_acked(tracker: Tracker, handle: int, entry: Entry) -> bool:
-    """Whether this consumer was ever asked to acknowledge the entry, or a later one cumulatively: then it may drop what
-    comes of it again."""
-    return any(
-        call.covers(entry)
-        for calls in tracker.calls.values()
-        for call in calls
-        if call.consumer.handle == handle and call.invoke.verb == "ack"
-    )
-
-
 def sent_round(tracker: Tracker, call: Invoke) -> Iterator[tuple[Received, Entry]]:
     """The messages that a reconsume_later names."""
     for ordinal in call.args.get("messages", ()):
@@ -161,97 +144,6 @@ class TimedCheck(Check):
 def late(tolerance: str, due_ns: int, seen_ns: int) -> bool:
     """Beyond what is tolerated; whether the client is to blame is for `suspect` to find out."""
     return seen_ns > due_ns + TOLERANCES[tolerance].slack_ns
-
-
-class ConsumerCheck(TimedCheck):
-    """A check about consumers: tells calls from operations, and when a session, or a consumer's life, is over.
-
-    `over`: nothing more can be expected on that session; its connection has ended, or the consumer on it has, or a seek
-    moved it elsewhere.
-    `closing`: the application ended the consumer; the client may stop its timers from here on.
-
-    Who tells it all of this is the attempt's one `ConsumerLife`, ahead of the event that shows it.
-    """
-
-    def called(self, call: Call) -> None:
-        """An ack or nack completed well: the client had been called by then."""
-
-    def asked(self, call: Call) -> None:
-        """An ack or nack left for the agent, and was not refused: the client had not been called before.
-
-        A call of several messages that failed may have been taken for some of them, and is asked, too.
-        """
-
-    def over(self, session: ConsumerSession, event: Event) -> None: ...
-
-    def closing(self, consumer: OpenedConsumer, event: Event) -> None: ...
-
-    def session_of(self, call: Call) -> ConsumerSession | None:
-        """The session on which this call's message came and can still be settled."""
-        session = call.consumer.latest.get(call.entry.topic)
-        if session is None or session.ended is not None or session.ready is None:
-            return None
-        return session if session.request.seq < call.message.seq else None
-
-
-class ConsumerLife:
-    """Derives the events of a ConsumerCheck once, and calls those that handle them."""
-
-    def __init__(self, tracker: Tracker, checks: Iterable[Check]) -> None:
-        self._tracker = tracker
-        consuming = [check for check in checks if isinstance(check, ConsumerCheck)]
-        self._asked, self._called = (
-            listening(consuming, ConsumerCheck.asked),
-            listening(consuming, ConsumerCheck.called),
-        )
-        self._over, self._closing = (
-            listening(consuming, ConsumerCheck.over),
-            listening(consuming, ConsumerCheck.closing),
-        )
-
-    @on(Invoke, "ack", "nack")
-    def call_invoked(self, event: Invoke) -> None:
-        calls = self._tracker.calls.get(event.op, ())
-        if len(calls) > 1 or self._tracker.foresight.outcomes.get(event.op) not in REFUSED:
-            call_hooks_each(self._asked, calls)
-
-    @on(Invoke, "close")
-    def close_invoked(self, event: Invoke) -> None:
-        for consumer in self._tracker.opened_consumers.values():
-            if consumer.closing is event:
-                call_hooks(self._closing, consumer, event)
-
-    @on(Completion, "ack", "nack")
-    def call_completed(self, event: Completion) -> None:
-        if event.outcome is Outcome.OK:
-            operation = self._tracker.operations.get(event.op)
-            if operation is not None and operation.completion is event:
-                call_hooks_each(self._called, self._tracker.calls.get(event.op, ()))
-
-    @on(Closed)
-    def connection_closed(self, event: Closed) -> None:
-        for session in self._tracker.consumers.values():
-            if session.ended is event:
-                call_hooks(self._over, session, event)
-
-    @on(Frame, "CLOSE_CONSUMER", "UNSUBSCRIBE")
-    def consumer_closed(self, event: Frame) -> None:
-        session = self._tracker.consumer_of(event)
-        if session is not None and session.ended is event:
-            call_hooks(self._over, session, event)
-
-    @on(Frame, "SEEK")
-    def sought(self, event: Frame) -> None:
-        session = self._tracker.consumer_of(event)
-        if session is not None:
-            call_hooks(self._over, session, event)
-
-    @on(AgentEnded)
-    @on(Ended)
-    def all_over(self, event: AgentEnded | Ended) -> None:
-        for session in self._tracker.consumers.values():
-            if session.ended is None:
-                call_hooks(self._over, session, event)
 
 
 def plain_acks(event: Frame) -> bool:

@@ -301,11 +301,6 @@ class Lines:
             self.unit.errors += (event,)
         queue.take(self.unit)
 
-    @property
-    def is_out_of_turn(self) -> bool:
-        """The answer just seen is none to the head of its producer's queue: a reason to leave its connection."""
-        return self.stale or self.unit is not self.head
-
     def forged(self, session: ProducerSession | None, event: Frame) -> None:
         """A SEND that a fault altered or made up: the client did not write its fields."""
         self.forged_sends.update(member.identity.handle for member in event.members if member.identity)

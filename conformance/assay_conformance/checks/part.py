@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay_conformance.checks.base import Check, Said, View, blame, call_hooks
 from assay_conformance.checks.bench_facts import BenchFacts
-from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.occasions import met_by, occasions
 from assay_conformance.checks.plain import LEAST, LONG, shortened
@@ -102,7 +101,7 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     tracker.history = events
     attempt = BenchFacts(tracker.load)
     checks = [check for check in checks if check.concerned()]
-    see, handlers = tracker.see, Table([attempt, ConsumerLife(tracker, checks), *checks]).of
+    see, handlers = tracker.see, Table([attempt, *checks]).of
     for event in events:
         see(event)
         for handler in handlers(event):

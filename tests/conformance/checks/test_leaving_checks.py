@@ -12,9 +12,7 @@ import assay_conformance.pulsar.checks as pulsar_checks
 
 LEFT: Final = frozenset({"connection-closed", "left-the-connection"})
 """Codes of findings that say so."""
-ASKS: Final = frozenset(
-    {"was_left", "may_have_heard_nothing", "left_over", "left_over_messages", "left_without_reason"}
-)
+ASKS: Final = frozenset({"may_have_heard_nothing", "left_over", "left_over_messages", "left_without_reason"})
 
 
 def _blaming() -> Iterator[tuple[str, frozenset[str]]]:

@@ -10,7 +10,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tracker import Call
 from assay_conformance.judging.patterns import Bounds
-from assay_conformance.model.event import Completion, Event, Fired, Frame, Invoke, Outcome, Received, Stepped
+from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import (
     Consumer,
@@ -147,12 +147,6 @@ class Consuming:
         """Every time that an entry was sent to a consumer, in order."""
         _ = self.subscriptions
         return self._deliveries.copies(consumer, entry)
-
-    def delivery_of(self, one: Received | Frame) -> Delivery | None:
-        """What a message of the application came with: the last copy before it; or the delivery that a MESSAGE is."""
-        _ = self.subscriptions
-        found = self._deliveries.of_frame if isinstance(one, Frame) else self._deliveries.of_received
-        return found.get(one.seq)
 
     @cached_property
     def subscriptions(self) -> list[Subscription]:
