@@ -82,10 +82,11 @@ def _may_be_expected(message: Unreadable, end: Event) -> bool:
     return not isinstance(end, Closed | AgentEnded) and known_owner(message.session, end) is not None
 
 
-def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: list[Frame], ending: Ending) -> Says:
+def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int, list[Frame]], ending: Ending) -> Says:
     """After a fault of another kind a client may leave it for what is missing or late."""
     message, end = ending.last, ending.end
-    if not isinstance(end, Closed) or (left := timeline.left_over_messages(message.frame, alike)) is None:
+    left = timeline.left_over_messages(message.frame, alike[end.conn]) if isinstance(end, Closed) else None
+    if left is None:
         return
     fired = (one for one in timeline.events.of(Fired) if one.conn == left.conn and one.seq < left.seq)
     if all(one.action == "corrupt" for one in fired):

@@ -7,7 +7,7 @@ may also come in a copy that can be read: the application may get that one, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -66,31 +66,28 @@ class Ending(NamedTuple):
 
 
 class UnreadableMessages:
-    """All of the attempt, by consumers. `frames`: those of consumers that are not known as well."""
+    """All of the attempt, by consumers. `frames`: by connection, those of consumers that are not known as well."""
 
     def __init__(self, timeline: Timeline, error_of: Callable[[Frame], str | None]) -> None:
         self.messages: list[Unreadable] = []
         self.endings: list[Ending] = []
-        errors = {
-            frame.seq: (frame, error)
-            for frame in timeline.events.frames("MESSAGE")
-            if to_client(frame) and (error := error_of(frame)) is not None
-        }
-        self.frames = [frame for frame, _ in errors.values()]
-        for consumer in _owners(timeline, self.frames):
-            walk = _Walk(timeline, consumer, {seq: error for seq, (_, error) in errors.items()})
+        self.frames: dict[int, list[Frame]] = {}
+        errors: dict[int, str] = {}
+        owners: dict[int, Consumer] = {}
+        for frame in timeline.events.frames("MESSAGE"):
+            error = error_of(frame) if to_client(frame) else None
+            if error is None:
+                continue
+            errors[frame.seq] = error
+            self.frames.setdefault(frame.conn, []).append(frame)
+            session = timeline.consumer_sessions.of(frame)
+            owner = None if session is None else known_owner(session, frame)
+            if owner is not None:
+                owners[owner.handle] = owner
+        for owner in owners.values():
+            walk = _Walk(timeline, owner, errors)
             self.messages += walk.messages
             self.endings += walk.endings
-
-
-def _owners(timeline: Timeline, frames: Iterable[Frame]) -> Iterable[Consumer]:
-    found: dict[int, Consumer] = {}
-    for frame in frames:
-        session = timeline.consumer_sessions.of(frame)
-        owner = None if session is None else known_owner(session, frame)
-        if owner is not None:
-            found[owner.handle] = owner
-    return found.values()
 
 
 _Step = tuple[Event, Callable[[Any, Any], None], ConsumerSession | None]

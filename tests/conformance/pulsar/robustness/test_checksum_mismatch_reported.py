@@ -57,6 +57,15 @@ def test_damage_that_is_not_reported_is_found() -> None:
     assert story.judged(checksum_mismatch_reported)[0] == ["not-reported"]
 
 
+def test_machine_that_is_busy_long_after_a_report_was_due_excuses_nothing() -> None:
+    story = Story()
+    story.damaged(0)
+    story.after(5_000)
+    story.load(window_ms=100, loop_lag_ms=1_000)
+    story.close_consumer()
+    assert story.judged(checksum_mismatch_reported)[0] == ["not-reported"]
+
+
 def test_damage_before_a_lost_connection_is_not_judged() -> None:
     story = Story()
     story.damaged(0)
@@ -104,6 +113,17 @@ def test_permits_wait_for_what_the_application_left_in_the_queue() -> None:
     story.reported(0)
     story.message(1)
     story.after(600)
+    story.close_consumer()
+    assert story.judged(checksum_mismatch_reported) == ([], 1)
+
+
+def test_permits_of_what_the_application_has_just_taken_may_still_come_back() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0)
+    story.message(1)
+    story.after(600)
+    story.received(1)
     story.close_consumer()
     assert story.judged(checksum_mismatch_reported) == ([], 1)
 
