@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import plain_acks
-from assay_conformance.model.event import AgentEnded, Closed, Event, Fired, Frame
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, each, known_owner, ms
+from assay_conformance.model.event import Closed, Event, Fired, Frame
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, each, ms
 from assay_conformance.pulsar.timeline.permits import queue_of
 from assay_conformance.pulsar.timeline.unreadable import Ending, Unreadable, UnreadableMessages
 
@@ -30,8 +30,7 @@ def are_discarded(timeline: Timeline, clause: Discarding) -> Says:
     found = UnreadableMessages(timeline, clause.error_of)
     yield from each(found.messages, _is_not_handed_over, clause)
     yield from each(found.messages, _is_reported, clause)
-    waited = ((message, ending.end) for ending in found.endings for message in ending.messages)
-    yield from each(waited, _is_answered, timeline, clause)
+    yield from each(found.waited, _is_answered, timeline, clause)
     yield from each(found.endings, _connection_goes_on, timeline, clause, found.frames)
     yield from each(found.endings, _permits_come_back, timeline, clause)
 
@@ -66,7 +65,7 @@ def _is_reported(clause: Discarding, message: Unreadable) -> Says:
 
 def _is_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
     (message, end), since_ns = waited, waited[0].frame.t_ns
-    if message.answer is not None or not _may_be_expected(message, end):
+    if message.answer is not None or not message.may_be_answered(end):
         return
     if timeline.bounds.is_missing("answer", since_ns, end.t_ns, what="an ACK"):
         yield breach(
@@ -75,11 +74,6 @@ def _is_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadabl
             f"ACK with validation_error {message.error}; none had left by {ms(end.t_ns)}",
             *(message.frame, end),
         )
-
-
-def _may_be_expected(message: Unreadable, end: Event) -> bool:
-    """Whether the client could go on until the end, of a consumer that is known."""
-    return not isinstance(end, Closed | AgentEnded) and known_owner(message.session, end) is not None
 
 
 def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int, list[Frame]], ending: Ending) -> Says:
@@ -102,7 +96,7 @@ def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int,
 def _permits_come_back(timeline: Timeline, clause: Discarding, ending: Ending) -> Says:
     """Consumers of several topics or partitions share a queue among them in ways of their own: they are not judged."""
     message, end, usage = ending.last, ending.end, ending.usage
-    is_starved = 0 < usage.granted <= usage.came <= usage.left_queue and _may_be_expected(message, end)
+    is_starved = 0 < usage.granted <= usage.came <= usage.left_queue and message.may_be_answered(end)
     if not is_starved or not queue_of(timeline.view, message.session):
         return
     if timeline.bounds.is_overdue("answer", usage.last_ns, end.t_ns, what="a permit"):

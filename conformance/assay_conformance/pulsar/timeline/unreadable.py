@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from assay_conformance.checks.consumption import entry_on, from_client, plain_acks, to_client
-from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.event import AgentEnded, Closed, Event, Frame, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_owner
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE
 from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -21,8 +21,9 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 @dataclass(slots=True, eq=False)
 class Unreadable:
     """One such MESSAGE. `error`: what its ACK has to name; `taken`: messages of its entry that the application got
-    beyond those of copies that can be read; `answer`: the ACK of it, while its session lasts; `was_taken`: the
-    application had got a message of its entry by then."""
+    beyond those of copies that can be read; `acks`: the individual ACKs of its entry, while its session lasts;
+    `answer`: the first that is not for such a copy; `was_taken`: the application had got a message of its entry by
+    then."""
 
     consumer: Consumer
     session: ConsumerSession
@@ -31,8 +32,13 @@ class Unreadable:
     error: str
     messages: int
     taken: list[Received] = field(default_factory=list)
+    acks: list[Frame] = field(default_factory=list)
     answer: Frame | None = None
     was_taken: bool = False
+
+    def may_be_answered(self, end: Event) -> bool:
+        """Whether the client could go on until an end of its session, and is known."""
+        return not isinstance(end, Closed | AgentEnded) and known_owner(self.session, end) is not None
 
     @property
     def left_queue(self) -> int:
@@ -66,7 +72,8 @@ class Ending(NamedTuple):
 
 
 class UnreadableMessages:
-    """All of the attempt, by consumers. `frames`: by connection, those of consumers that are not known as well."""
+    """All of the attempt that came to known consumers, in order. One that was held back until its consumer came again
+    has no ending. `frames`: by connection, those of all consumers."""
 
     def __init__(self, timeline: Timeline, error_of: Callable[[Frame], str | None]) -> None:
         self.messages: list[Unreadable] = []
@@ -88,6 +95,13 @@ class UnreadableMessages:
             walk = _Walk(timeline, owner, errors)
             self.messages += walk.messages
             self.endings += walk.endings
+        self.messages.sort(key=lambda one: one.frame.seq)
+        self.endings.sort(key=lambda one: one.end.seq)
+
+    @property
+    def waited(self) -> Iterator[tuple[Unreadable, Event]]:
+        """Each message, with the end of what it could be answered in."""
+        return ((message, ending.end) for ending in self.endings for message in ending.messages)
 
 
 _Step = tuple[Event, Callable[[Any, Any], None], ConsumerSession | None]
@@ -134,19 +148,21 @@ class _Walk:
         self._latest[session.topic] = session
 
     def _came(self, session: ConsumerSession, frame: Frame) -> None:
-        if session.admitted is None or session.admitted.seq > frame.seq:
-            return  # Held back from an earlier session: no consumer is attached yet that could take it.
-        entry, usage, error = entry_on(session, frame.ids[0]), self._usage(session), self._errors.get(frame.seq)
+        entry, error = entry_on(session, frame.ids[0]), self._errors.get(frame.seq)
         # How many messages a damaged entry holds, its own metadata says: a client that returns one permit is right.
         count = frame.messages if frame.intact else 1
+        message = None if error is None else Unreadable(self._consumer, session, frame, entry, error, count)
+        if message is not None:
+            self.messages.append(message)
+        if session.admitted is None or session.admitted.seq > frame.seq:
+            return  # Held back from an earlier session: no consumer is attached yet that could take it.
+        usage = self._usage(session)
         usage.came += count
         usage.last_ns = frame.t_ns
-        if error is None:
+        if message is None:
             self._readable[entry] += count
-            return
-        message = Unreadable(self._consumer, session, frame, entry, error, count)
-        self.messages.append(message)
-        self._open.setdefault(entry, []).append(message)
+        else:
+            self._open.setdefault(entry, []).append(message)
 
     def _handed(self, _: None, received: Received) -> None:
         entry = self._timeline.entry_of(received)
@@ -166,10 +182,12 @@ class _Walk:
 
     def _acked(self, session: ConsumerSession, frame: Frame) -> None:
         for entry in {entry_on(session, id) for id in frame.ids}:
-            if plain_acks(frame) and self._readable[entry]:
-                continue  # It may acknowledge the copy that can be read.
+            may_be_of_a_copy = plain_acks(frame) and self._readable[entry] > 0
             for message in self._open.get(entry, ()):
-                if message.session is session and message.answer is None:
+                if message.session is not session:
+                    continue
+                message.acks.append(frame)
+                if message.answer is None and not may_be_of_a_copy:
                     message.answer, message.was_taken = frame, self._taken[entry] > 0
                     self._usage(session).last_ns = frame.t_ns
 
@@ -184,4 +202,4 @@ class _Walk:
                 self._open.setdefault(one.entry, []).append(one)
         usage = self._usage(session)
         left_queue = usage.left_queue + sum(one.left_queue for one in over)
-        self.endings.append(Ending(end, over, Usage(usage.granted, usage.came, left_queue, usage.last_ns)))
+        self.endings.append(Ending(end, over, replace(usage, left_queue=left_queue)))

@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.robustness._unreadable import Clause, Unreadable, are_discarded, unreadable
+from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable
 from assay_conformance.pulsar.timeline import Entry, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.unreadable import Unreadable
 
 BAD_BATCH = "BatchDeSerializeError"
 
@@ -32,14 +33,14 @@ def corrupt_batch_reported(timeline: Timeline) -> Says:
     damaged part are received once at most."""
     bad = unreadable(timeline, _BATCH)
     yield from are_discarded(timeline, _BATCH, bad)
-    if bad:
-        yield from _are_received_once(timeline, bad)
+    if bad.messages:
+        yield from _are_received_once(timeline, bad.messages)
 
 
 def _are_received_once(timeline: Timeline, bad: list[Unreadable]) -> Says:
     came: dict[tuple[int, Entry], list[Frame]] = defaultdict(list)
     for one in bad:
-        came[one.handle, one.entry].append(one.frame)
+        came[one.consumer.handle, one.entry].append(one.frame)
     received: Counter[tuple[int, Entry, int]] = Counter()
     for message in timeline.events.of(Received):
         entry = timeline.entry_of(message)
