@@ -79,7 +79,9 @@ def _is_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadabl
 def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int, list[Frame]], ending: Ending) -> Says:
     """After a fault of another kind a client may leave it for what is missing or late."""
     message, end = ending.last, ending.end
-    left = timeline.left_over_messages(message.frame, alike[end.conn]) if isinstance(end, Closed) else None
+    if not isinstance(end, Closed):
+        return
+    left = timeline.left_over_messages(message.frame, alike[end.conn], or_died=True)
     if left is None:
         return
     fired = (one for one in timeline.events.of(Fired) if one.conn == left.conn and one.seq < left.seq)

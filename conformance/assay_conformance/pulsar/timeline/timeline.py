@@ -99,16 +99,25 @@ class Timeline(Producing, Acknowledging):
 
     def left_without_reason(self, conn: int, alike: Iterable[Event] = (), *, or_died: bool = False) -> Closed | None:
         """The end of a connection where the client ended it, the application had not begun to end what it has, and the
-        client had no reason beside the frames (or faults) `alike`. Raises `TooBusyError` where the machine may have
-        made the client think that its peer was gone."""
+        client had no reason beside the frames (or faults) `alike`; a message that it acknowledged is none. Raises
+        `TooBusyError` where the machine may have made the client think that its peer was gone."""
         connection, passed_over = self.connection(conn), {event.seq for event in alike}
         left = connection.ended_by_client if or_died else connection.left_by_client
         if left is None or self.has_begun_to_end(left.seq):
             return None
-        reasons = (reason.event.seq for reason in connection.reasons_but() if reason.event.seq < left.seq)
-        if any(seq not in passed_over for seq in reasons):
+        reasons = (reason.event for reason in connection.reasons_but() if reason.event.seq < left.seq)
+        if any(event.seq not in passed_over and not self._is_acknowledged(event, left) for event in reasons):
             return None
         return self._heard(left)
+
+    def _is_acknowledged(self, message: Event, before: Event) -> bool:
+        """Whether this is a MESSAGE that the client took, or reported, on its connection, and went on."""
+        if not isinstance(message, Frame) or message.command != "MESSAGE" or not message.ids:
+            return False
+        session, (id, *_) = self.consumer_sessions.of(message), message.ids
+        acks = [] if session is None else self.consumer_sessions.frames(session, "ACK")
+        written = (ack for ack in acks if ack.from_sender and message.seq < ack.seq < before.seq)
+        return any(id.position == named.position for ack in written for named in ack.ids)
 
     def _heard(self, left: Closed) -> Closed:
         if may_have_heard_nothing(self.view, left):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar.robustness._histories import Story
 
-from assay_conformance.model.event import ClosedBy, Fate
+from assay_conformance.model.event import AgentEnded, ClosedBy, Fate
 from assay_conformance.pulsar.checks.robustness.checksum_mismatch_reported import checksum_mismatch_reported
 
 
@@ -134,6 +134,23 @@ def test_connection_left_beside_a_message_spoilt_in_another_way_is_not_laid_to_a
     story.message(7, fate=Fate.ALTERED)
     story.closed(by=ClosedBy.CLIENT)
     assert story.judged(checksum_mismatch_reported)[0] == []
+
+
+def test_connection_closed_behind_a_spoilt_message_that_was_acknowledged_is_laid_to_the_damaged_one() -> None:
+    story = Story()
+    story.message(7, fate=Fate.ALTERED)
+    story.ack_frame(7)
+    story.damaged(0)
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(checksum_mismatch_reported)[0] == ["connection-closed"]
+
+
+def test_process_that_dies_over_damage_is_found() -> None:
+    story = Story()
+    story.damaged(0)
+    story.closed(by=ClosedBy.CLIENT)
+    story.add(AgentEnded, reason="signal 11")
+    assert story.judged(checksum_mismatch_reported)[0] == ["connection-closed"]
 
 
 def test_connection_closed_over_damage_is_found() -> None:
