@@ -17,7 +17,7 @@ evidence allows no verdict). It is pure: same events, same answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -199,21 +199,6 @@ def grade_of(witnesses: Set[Witness]) -> Grade:
     if not witnesses & {Witness.WIRE, Witness.BROKER}:
         return Grade.C
     return Grade.A if Witness.AGENT in witnesses else Grade.B
-
-
-def listening(checks: Iterable[Check], hook: Callable[..., None]) -> list[Callable[..., None]]:
-    """This method of every check whose class does something in it; `hook` is the one that does nothing."""
-    name = hook.__name__
-    return [getattr(check, name) for check in checks if getattr(type(check), name) is not hook]
-
-
-def call_hooks(hooks: Iterable[Callable[..., None]], *given: object) -> None:
-    """Call these methods of checks."""
-    for hook in hooks:
-        try:
-            hook(*given)
-        except Exception as error:
-            blame(hook, error)
 
 
 def blame(method: Callable[..., None], error: Exception) -> None:

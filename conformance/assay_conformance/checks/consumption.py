@@ -6,15 +6,13 @@ An application names messages by delivery, a wire by id, a broker by position; a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from assay_conformance.checks.base import Check, View
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
+from assay_conformance.checks.base import View
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
-    Event,
     Fate,
     Frame,
     Invoke,
@@ -103,47 +101,6 @@ def sent_round(tracker: Tracker, call: Invoke) -> Iterator[tuple[Received, Entry
         entry = None if message is None else tracker.entries.get(message.seq)
         if message is not None and entry is not None:
             yield message, entry
-
-
-@dataclass(frozen=True, slots=True)
-class _Suspicion:
-    tolerance: Tolerance
-    start_ns: int
-    end_ns: int
-    code: str
-    sentence: str
-    events: tuple[Event, ...]
-
-
-class TimedCheck(Check):
-    """A check with time bounds. What looks late is judged at the end: the load of the window it was late in is written
-    down only when that window is over."""
-
-    def __init__(self, view: View) -> None:
-        self._suspicions: list[_Suspicion] = []
-        super().__init__(view)
-
-    def suspect(self, tolerance: str, start_ns: int, end_ns: int, code: str, sentence: str, *events: Event) -> None:
-        """A breach, if the machine was quiet from `start_ns` to `end_ns`; otherwise undecided."""
-        self._suspicions.append(_Suspicion(TOLERANCES[tolerance], start_ns, end_ns, code, sentence, events))
-
-    def overdue(self, tolerance: str, due_ns: int, seen_ns: int, code: str, sentence: str, *events: Event) -> None:
-        """What was due at once, at `due_ns`, and had not come at `seen_ns`: a breach, if the machine was quiet in the
-        time it had. What the machine did long after says nothing about it."""
-        until_ns = min(seen_ns, due_ns + 2 * TOLERANCES[tolerance].slack_ns)
-        self.suspect(tolerance, due_ns, until_ns, code, sentence, *events)
-
-    def finish(self) -> None:
-        for suspicion in self._suspicions:
-            if self.tracker.load.fair(suspicion.start_ns, suspicion.end_ns, suspicion.tolerance):
-                self.breach(suspicion.code, suspicion.sentence, *suspicion.events)
-            else:
-                self.undecided(f"the machine was too busy to judge {suspicion.code}: {suspicion.sentence}")
-
-
-def late(tolerance: str, due_ns: int, seen_ns: int) -> bool:
-    """Beyond what is tolerated; whether the client is to blame is for `suspect` to find out."""
-    return seen_ns > due_ns + TOLERANCES[tolerance].slack_ns
 
 
 def plain_acks(event: Frame) -> bool:

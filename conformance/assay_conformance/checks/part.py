@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay_conformance.checks.base import Check, Said, View, blame, call_hooks
+from assay_conformance.checks.base import Check, Said, View, blame
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.occasions import met_by, occasions
@@ -113,6 +113,9 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     for check in checks:
         if isinstance(check, TimelineCheck):
             check.timeline = timeline
-        call_hooks((check.finish,))
+        try:
+            check.finish()
+        except Exception as error:
+            blame(check.finish, error)
     timeline.let_go()
     return attempt

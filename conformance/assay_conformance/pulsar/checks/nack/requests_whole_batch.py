@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.consumption import is_dead_letter, late, listed, of_batch
+from assay_conformance.checks.consumption import is_dead_letter, listed, of_batch
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
@@ -92,7 +92,8 @@ def _judged(
             batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
         case Receive(end, is_short) if is_short:
             for entry, one in list(refused.items()):
-                if one.dispatch is not None and one.back and late("answer", one.dispatch.t_ns, end.t_ns):
+                sent = one.dispatch
+                if sent is not None and one.back and timeline.bounds.is_past("answer", sent.t_ns, end.t_ns):
                     yield refused.pop(entry), end
 
 
