@@ -6,8 +6,9 @@ from typing import Final
 
 from assay_conformance.checks.routes import on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, HeldUp, LoadRecord
+from assay_conformance.judging.tolerance import ms
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Ended, Ending, Fired, Overdue, Stored
+from assay_conformance.model.event import Completion, Ended, Ending, Fired, Outcome, Overdue, Stored
 from assay_conformance.model.outside import Pause, Role
 
 SHORTEST_PAUSE_NS: Final = 100 * MS
@@ -24,6 +25,10 @@ class BenchFacts:
         self.ended: Ended | None = None
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
+        self.not_opened: Completion | None = None
+        """How the first opening ended that failed: whatever needed it did not come about."""
+        self.unsettable: tuple[str, ...] = ()
+        """Configuration keys that the Case sets, and the client does not let be set."""
         self.unread = ""
         """What a broker holds that cannot be decoded: it may be any message, so nothing is missing, or too many."""
 
@@ -34,6 +39,11 @@ class BenchFacts:
     @on(Overdue)
     def operation_overdue(self, event: Overdue) -> None:
         self.overdue.append(event)
+
+    @on(Completion, "open_client", "open_producer", "open_consumer")
+    def opening_ended(self, event: Completion) -> None:
+        if self.not_opened is None and event.outcome is not Outcome.OK:
+            self.not_opened = event
 
     @on(Ended)
     def attempt_ended(self, event: Ended) -> None:
@@ -51,6 +61,14 @@ class BenchFacts:
         """A fault kept the client from running: what it was late with then is no evidence, whichever way."""
         actions = (case.faults[index].action for index in self.fired if index < len(case.faults))
         return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
+
+    @property
+    def failed_step(self) -> str:
+        """What may have kept a precondition away, to be said behind the reason; empty where nothing is known."""
+        if (end := self.not_opened) is None:
+            return ""
+        how = f"{end.error or end.outcome}{f', {end.text}' if end.text else ''}"
+        return f"; its {end.verb} of operation {end.op} had failed at {ms(end.t_ns)}: {how}"
 
     @property
     def broken_off(self) -> bool:

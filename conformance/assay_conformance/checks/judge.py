@@ -1,8 +1,9 @@
 """One attempt of one Case: route its events through the checks, and say what each requirement came to.
 
 Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
-it, the others may be. A requirement of the Case that was not exercised is `invalid` when a fault stayed unfired, and
-`untestable` otherwise. An operation that never ended, or an agent that was lost, is a finding of one requirement,
+it, the others may be. A requirement of the Case that was not exercised is `unsupported` where the Case sets what the
+client does not let be set, `invalid` when a fault stayed unfired, and `untestable` otherwise; the reason names the
+first opening that failed. An operation that never ended, or an agent that was lost, is a finding of one requirement,
 `liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
 
 A machine that was late ran another schedule than the Case's: what that brought about is a finding as ever, but what it
@@ -77,6 +78,7 @@ def judge_parts(
         attempt_end.unread = unread = unread or attempt_end.unread
         for requirement, said in results.items():
             found[requirement].add(said)
+    attempt_end.unsettable = facts.unsettable(case)
     if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
     judgements = [
@@ -143,15 +145,21 @@ def _verdict(
         return Verdict.INCONCLUSIVE, late, ()
     if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
+    if own and attempt_end.unsettable and (unfired or not check.exercised) and not check.undecided_because:
+        return (
+            Verdict.UNSUPPORTED,
+            f"the agent declares no {', '.join(attempt_end.unsettable)}, which the Case sets",
+            (),
+        )
     if unfired and not attempt_end.cut_short:
-        return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired", ()
+        return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired{attempt_end.failed_step}", ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()
     if not check.exercised and check.not_judged:
         (why, _), *_ = check.not_judged.most_common(1)
         return Verdict.INCONCLUSIVE, f"{check.not_judged.total()} times it could not be judged: {why}", ()
     if not check.exercised:
-        return Verdict.UNTESTABLE, "the Case ended without its precondition", ()
+        return Verdict.UNTESTABLE, f"the Case ended without its precondition{attempt_end.failed_step}", ()
     return Verdict.PASS, "", ()
 
 

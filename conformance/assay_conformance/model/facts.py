@@ -25,6 +25,12 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     defaults: dict[str, ConfigValue] = {}
     words: dict[str, tuple[str, ...]] = {}
 
+    def unsettable(self, case: Case) -> tuple[str, ...]:
+        """The keys that the Case sets, and the client does not let be set: its own value is another one."""
+        own = {**self.defaults, **self.fixed}
+        config = (pair for config in _configs(case) for pair in config.items())
+        return tuple(sorted({key for key, value in config if key not in self.settable and own.get(key) != value}))
+
     def has_words(self, config: Config) -> bool:
         """Whether the client has every word that this configuration sets."""
         return not any(True for _ in self._unknown(config))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 
+import msgspec
+
 from assay_conformance import catalogue
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.case import Case
-from assay_conformance.model.event import AgentEnded, Ending, Event, Frame
+from assay_conformance.model.case import Case, ClientConfig, ConfigValue
+from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Frame, Outcome
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
@@ -108,6 +110,36 @@ def test_a_case_whose_broker_did_not_answer_the_bench_is_invalid_whatever_the_cl
         story.send_frame(number, sequence_id=0)
     told = _judged(story.done(Ending.PEER)).values()
     assert {(judgement.verdict, judgement.findings) for judgement in told} == {(Verdict.INVALID, ())}
+
+
+def _nothing_sent_by(client: ClientFacts, **producer: ConfigValue) -> Judgement:
+    """Of a Case that configures its producer so, by a client that never sends."""
+    story = Script()
+    story.producer()
+    case = msgspec.structs.replace(CASE, config=ClientConfig(producer=producer))
+    return judge(story.done(), case, client, CATALOGUE, CHECKS)[0]
+
+
+def test_what_a_client_without_the_option_did_not_do_is_unsupported() -> None:
+    told = _nothing_sent_by(CLIENT, initial_sequence_id=5)
+    assert told.verdict is Verdict.UNSUPPORTED
+    assert told.reason == "the agent declares no initial_sequence_id, which the Case sets"
+
+
+def test_an_option_that_the_client_has_or_that_is_its_own_value_excuses_nothing() -> None:
+    has = msgspec.structs.replace(CLIENT, settable=frozenset({"batching"}), defaults={"compression": "NONE"})
+    assert _nothing_sent_by(has, batching=True, compression="NONE").verdict is Verdict.UNTESTABLE
+
+
+def test_the_reason_names_the_first_opening_that_failed() -> None:
+    story = Script()
+    for text in ("queue too small", "not connected"):
+        opening = story.invoke("open_producer")
+        story.complete(opening, outcome=Outcome.FAIL, error=ErrorClass.INVALID_CONFIG, text=text)
+    told = _judged(story.done())[ORDER]
+    assert told.verdict is Verdict.UNTESTABLE
+    assert told.reason.startswith("the Case ended without its precondition; its open_producer of operation ")
+    assert told.reason.endswith("invalid_config, queue too small")
 
 
 def test_an_operation_that_never_ends_is_a_finding_of_liveness_alone() -> None:
