@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay_conformance.model.requirement import Side
-from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import VOID, Expected, RequirementVerdict, Verdict
 from assay_reports.impact import Impact, impact_words
 from assay_reports.outcome import WORDS
 from assay_reports.report import Failure, Report
@@ -108,6 +108,8 @@ def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, wid
             cells.append(Text(_title(row, report)))
         if times := _times_not_judged(row):
             cells[-1].append(f"\nnot judged {counted(times, 'time')}", style="magenta")
+        if row.void and row.verdict not in VOID:
+            cells[-1].append(f"\nvoid in {counted(sum(row.void.values()), 'Case')}", style="magenta")
         cells += [Text(shown(row), style=_style(row)), Text(str(row.exercised))]
         if width >= _CASES_FROM:
             cells += [Text(str(len(row.cases))), Text(state, style=state_style)]

@@ -1,8 +1,9 @@
 """How a run stands to its expectations: pure, from judgements to verdict rows with their `Expected` state.
 
 The unit is a cell, one requirement in one Case, since that is what an entry names. What went wrong in a cell is a set
-of codes: its findings' codes, and `untestable` where the precondition could not be reached, so that this too can be
-listed. Listed codes are expected; any other is not. Rows take the worst state of their cells.
+of codes: its findings' codes, and `untestable` or `invalid` where the Case says nothing of the requirement, so that
+this too can be listed. Listed codes are expected; any other is not, but what is untestable of a broker is not the
+client's. Rows take the worst state of their cells.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import msgspec
 from assay_conformance.model.case import words_of
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import (
+    EXERCISED,
+    VOID,
     WORST_FIRST,
     Expected,
     Finding,
@@ -27,13 +30,12 @@ from assay_conformance.model.verdict import (
 from assay_reports.deviations import Occurs
 from assay_reports.expectations import Expectation, Known
 
-UNTESTABLE_CODE = Verdict.UNTESTABLE.value
-
-DECISIVE = frozenset({Verdict.PASS, Verdict.WARN, Verdict.INFO, Verdict.FAIL, Verdict.UNTESTABLE})
+DECISIVE = EXERCISED | {Verdict.UNTESTABLE}
 """Verdicts that say what the client did; the others leave open whether a listed failure would have shown."""
 
-COUNTS_AGAINST = frozenset({Verdict.FAIL, Verdict.UNTESTABLE})
-"""Verdicts that fail a run unless every code in them is listed; an unlisted SHOULD or MAY is merely not listed."""
+COUNTS_AGAINST = frozenset({Verdict.FAIL, *VOID})
+"""Verdicts that keep a run from exit code 0 unless every code in them is listed; an unlisted SHOULD or MAY is merely
+not listed."""
 
 WORST_STATE_FIRST: tuple[Expected, ...] = (
     Expected.UNEXPECTED,
@@ -96,11 +98,13 @@ def match_expectations(
     known: Sequence[Known],
     today: date,
     selected: Collection[str],
+    of_brokers: Collection[str] = (),
 ) -> Matching:
     """Return the folded rows with their state, the cells under them, and what became of each entry.
 
     `known` are the failures expected of the client, and of its broker. `selected` are the Cases of the plan; an entry
-    of another Case, or of other versions, says nothing about this run.
+    of another Case, or of other versions, says nothing about this run. `of_brokers` are the requirements that a broker
+    has to keep.
     """
     current = [judgement for judgement in judgements if not judgement.superseded]
     grouped: dict[tuple[str, str], list[Judgement]] = {}
@@ -118,7 +122,11 @@ def match_expectations(
     )
     in_force = _in_force(entries)
     cells = tuple(
-        _cell(group, [entry for entry in in_force.get(requirement, ()) if entry.expectation.excuses(case)])
+        _cell(
+            group,
+            [entry for entry in in_force.get(requirement, ()) if entry.expectation.excuses(case)],
+            COUNTS_AGAINST - {Verdict.UNTESTABLE} if requirement in of_brokers else COUNTS_AGAINST,
+        )
         for (requirement, case), group in grouped.items()
     )
     of_row: dict[str, list[Cell]] = {}
@@ -176,9 +184,12 @@ def _kept(group: Sequence[Judgement], judged: Collection[str]) -> bool:
 
 
 def _codes(judgement: Judgement) -> frozenset[str]:
-    if judgement.verdict is Verdict.UNTESTABLE:
-        return frozenset({UNTESTABLE_CODE})
-    return frozenset(finding.code for finding in judgement.findings)
+    return codes_of(judgement.verdict, judgement.findings)
+
+
+def codes_of(verdict: Verdict, findings: Iterable[Finding]) -> frozenset[str]:
+    """Return what an entry has to list: the codes of the findings, or the verdict that takes their place."""
+    return frozenset({verdict.value}) if verdict in VOID else frozenset(finding.code for finding in findings)
 
 
 def _in_force(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -190,10 +201,10 @@ def _in_force(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return found
 
 
-def _cell(group: Sequence[Judgement], entries: Sequence[Entry]) -> Cell:
+def _cell(group: Sequence[Judgement], entries: Sequence[Entry], against: Collection[Verdict]) -> Cell:
     worst = min(group, key=lambda judgement: WORST_FIRST.index(judgement.verdict))
     codes = frozenset().union(*(_codes(judgement) for judgement in group))
-    counts = any(judgement.verdict in COUNTS_AGAINST for judgement in group)
+    counts = any(judgement.verdict in against for judgement in group)
     return Cell(
         requirement=worst.requirement,
         case=worst.case,

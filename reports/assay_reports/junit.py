@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from assay_conformance.model.verdict import Expected, Verdict
+from assay_conformance.model.verdict import VOID, Expected, Verdict
 from assay_reports.expectation_matching import FAILS_THE_RUN, Cell, EntryState
 from assay_reports.report import Failure as ShownFailure
 from assay_reports.report import Report
@@ -47,9 +47,18 @@ OF_STATE: dict[Expected, Result] = {
 """States that outweigh the verdict, as far as it is one about the client."""
 
 
+OF_VOID: dict[Expected, Result] = {
+    Expected.EXPECTED_FAIL: Result.SKIPPED,
+    Expected.NOT_LISTED: Result.SKIPPED,
+}
+"""Of what a Case says nothing of: it is listed, or it is a broker's."""
+
+
 def result(cell: Cell, strict: bool) -> Result:
     """Which kind of JUnit result a cell is."""
     by_verdict = OF_VERDICT[cell.verdict]
+    if cell.verdict in VOID and cell.expected in OF_VOID:
+        return OF_VOID[cell.expected]
     if by_verdict is Result.ERROR:
         return by_verdict
     if strict and cell.verdict is Verdict.WARN and cell.expected is Expected.NOT_LISTED:

@@ -2,7 +2,8 @@
 
 0 all as expected; 1 an unexpected failure, a stale or an expired expectation; 2 usage or configuration; 3 inconclusive,
 invalid, asked-for means unavailable, or nothing ran; 4 harness error; 130 interrupted. When several apply, the first of
-`PRECEDENCE`. Nothing selected and nothing exercised are never 0.
+`PRECEDENCE`. Nothing selected and nothing exercised are never 0. What is listed does not count, nor what is untestable
+of a broker.
 """
 
 from __future__ import annotations
@@ -64,9 +65,14 @@ WORDS: dict[int, str] = {
 
 _OF_VERDICT: dict[Verdict, Cause] = {
     Verdict.HARNESS_ERROR: Cause.HARNESS_ERROR,
-    Verdict.INVALID: Cause.INVALID,
     Verdict.INCONCLUSIVE: Cause.INCONCLUSIVE,
 }
+
+_OF_VOID: dict[Verdict, Cause] = {
+    Verdict.UNTESTABLE: Cause.UNEXPECTED_FAILURE,
+    Verdict.INVALID: Cause.INVALID,
+}
+"""Where it is the client's, and not listed."""
 
 _OF_ENTRY: dict[EntryState, Cause] = {EntryState.STALE: Cause.STALE, EntryState.EXPIRED: Cause.EXPIRED}
 
@@ -140,7 +146,9 @@ def _of_cell(cell: Cell, strict: bool) -> Reason | None:
     where = f"{cell.requirement} in {cell.case}"
     if cause := _OF_VERDICT.get(cell.verdict):
         return Reason(cause, f"{where}: {cell.reason or cell.verdict.value}")
-    if cell.verdict in (Verdict.FAIL, Verdict.UNTESTABLE) and cell.expected not in _FORGIVEN:
+    if cell.expected is Expected.UNEXPECTED and (cause := _OF_VOID.get(cell.verdict)):
+        return Reason(cause, f"{where}: {cell.verdict.value}{f', {cell.reason}' if cell.reason else ''}")
+    if cell.verdict is Verdict.FAIL and cell.expected not in _FORGIVEN:
         return Reason(Cause.UNEXPECTED_FAILURE, f"{where}: {_codes(cell)}")
     if strict and cell.verdict is Verdict.WARN and cell.expected not in _FORGIVEN:
         return Reason(Cause.WARNING, f"{where}: {_codes(cell)}")

@@ -19,7 +19,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Expected, Finding
 from assay_reports.deviations import ANY_CASE, ANY_VERSION, Deviation, Seen, new_id
-from assay_reports.expectation_matching import UNTESTABLE_CODE, EntryState
+from assay_reports.expectation_matching import EntryState, codes_of
 from assay_reports.expectations import Expectation, Expectations, parse_expectations, places
 from assay_reports.expectations_schema import SCHEMA_MAJOR
 from assay_reports.expectations_text import deviation_text, render
@@ -197,7 +197,7 @@ def _unlisted(
         first: dict[str, Finding] = {}
         for finding in cell.findings:
             first.setdefault(finding.code, finding)
-        for code in first or (UNTESTABLE_CODE,):
+        for code in first or sorted(codes_of(cell.verdict, ())):
             if (cell.requirement, cell.case, code) not in known:
                 excerpt, replay = ("", "")
                 if code in first:

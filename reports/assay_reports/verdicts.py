@@ -171,6 +171,17 @@ def not_judged(row: RequirementVerdict | Cell) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def void(row: RequirementVerdict) -> tuple[str, ...]:
+    """Which Cases say nothing of it and why, a sentence for each reason, the most frequent first; the reasons beyond
+    `MOST_WHY` share one."""
+    by_reason = sorted(row.void.items(), key=lambda item: (-item[1], item[0]))
+    sentences = [f"{counted(count, 'Case')} {reason}" for reason, count in by_reason[:MOST_WHY]]
+    if more := by_reason[MOST_WHY:]:
+        cases = counted(sum(count for _, count in more), "Case")
+        sentences.append(f"{cases} for {counted(len(more), 'other reason')}, which verdicts.json has")
+    return tuple(sentences)
+
+
 _ORDER = (
     Verdict.PASS,
     Verdict.INFO,

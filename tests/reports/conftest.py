@@ -209,7 +209,8 @@ class Sample:
     ) -> Matching:
         listed = listing(entries, agent="pulsar-python")
         known = [Known(listed, version), *brokers]
-        return match_expectations(self.rows(judgements), judgements, known, today, frozenset(selected))
+        of_brokers = self.catalogue.of_brokers
+        return match_expectations(self.rows(judgements), judgements, known, today, frozenset(selected), of_brokers)
 
     def run(self, **fields: Any) -> RunInfo:
         return RunInfo(

@@ -14,7 +14,7 @@ import msgspec
 
 from assay_conformance.catalogue.sources import homes, linked
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.requirement import Capability, Profile, Requirement, Statement
+from assay_conformance.model.requirement import Capability, Profile, Requirement, RequirementId, Side, Statement
 
 Entry = TypeVar("Entry", Requirement, Capability, Profile, Statement)
 
@@ -41,6 +41,11 @@ class Catalogue:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
     statements: Mapping[str, Statement] = field(default_factory=dict)
+
+    @property
+    def of_brokers(self) -> frozenset[RequirementId]:
+        """The requirements that a broker has to keep: they count neither for nor against a client."""
+        return frozenset(stated.id for stated in self.requirements.values() if stated.side is Side.BROKER)
 
     def members(self, profile: Profile) -> tuple[Requirement, ...]:
         """The requirements of a profile, in catalogue order."""

@@ -1,18 +1,22 @@
 """The fold: every judgement of a requirement, over attempts and Cases, comes to one verdict, the worst.
 
 Superseded attempts and Cases that were not selected do not fold. A breach weighs what its level says, wherever it was
-judged, and nothing passes that was never exercised. The order in which judgements arrive is no evidence and changes
-nothing.
+judged, and nothing passes that was never exercised. Where it was exercised in one Case, another that is void
+(untestable or invalid) is counted beside the verdict and does not change it. The order in which judgements arrive is no
+evidence and changes nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import (
+    EXERCISED,
+    VOID,
     WORST_FIRST,
     Finding,
     Judgement,
@@ -40,7 +44,9 @@ def fold(
 
 def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> RequirementVerdict:
     weighed = [msgspec.structs.replace(judgement, verdict=_weight(judgement, requirement)) for judgement in judgements]
-    worst = min(weighed, key=lambda j: (WORST_FIRST.index(j.verdict), j.case, j.attempt, j.reason))
+    was_exercised = any(judgement.verdict in EXERCISED for judgement in weighed)
+    counted = [judgement for judgement in weighed if not (was_exercised and judgement.verdict in VOID)]
+    worst = min(counted, key=lambda j: (WORST_FIRST.index(j.verdict), j.case, j.attempt, j.reason))
     return RequirementVerdict(
         requirement=requirement.id,
         verdict=worst.verdict,
@@ -49,6 +55,7 @@ def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> Requireme
         findings=tuple(sorted((f for judgement in judgements for f in judgement.findings), key=_place)),
         reason=worst.reason,
         not_judged=sum_not_judged(judgements),
+        void=dict(sorted(Counter(_said(one) for one in weighed if one.verdict in VOID).items())),
     )
 
 
@@ -58,6 +65,10 @@ def _weight(judgement: Judgement, requirement: Requirement) -> Verdict:
     if judgement.verdict is Verdict.PASS and not judgement.exercised:
         return Verdict.UNTESTABLE
     return judgement.verdict
+
+
+def _said(judgement: Judgement) -> str:
+    return f"{judgement.verdict.value}: {judgement.reason}" if judgement.reason else judgement.verdict.value
 
 
 def _place(finding: Finding) -> tuple[str, int, tuple[int, ...], str, str]:

@@ -41,6 +41,13 @@ WORST_FIRST: tuple[Verdict, ...] = (
 """The order in which verdicts of one requirement fold: proof against the client outranks an unfired fault."""
 
 
+VOID = frozenset({Verdict.UNTESTABLE, Verdict.INVALID})
+"""Verdicts of a Case that says nothing of a requirement, since what was to happen for it did not."""
+
+EXERCISED = frozenset({Verdict.PASS, Verdict.INFO, Verdict.WARN, Verdict.FAIL})
+"""Verdicts that rest on what happened."""
+
+
 BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
 """What a breach of a requirement of this level comes to, where it is tested."""
 
@@ -121,3 +128,5 @@ class RequirementVerdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_onl
     reason: str = ""
     not_judged: dict[str, int] = {}
     """Reason -> how many occurrences of its precondition too little was known of to judge them."""
+    void: dict[str, int] = {}
+    """Verdict and reason of Cases that say nothing of it -> how many there are."""

@@ -19,14 +19,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay_conformance.model.requirement import Side
-from assay_conformance.model.verdict import Expected, Verdict
+from assay_conformance.model.verdict import VOID, Expected, Verdict
 from assay_reports import plots
 from assay_reports.impact import IMPACT_MEANS, Impact, impact_words
 from assay_reports.outcome import WORDS
 from assay_reports.page import axis, chart, facts, overview, room
 from assay_reports.report import Failure, Report
 from assay_reports.text import clean, counted
-from assay_reports.verdicts import Met, counts, not_judged, shown
+from assay_reports.verdicts import Met, counts, not_judged, shown, void
 
 TONE: dict[Verdict, str] = {
     Verdict.PASS: "good",
@@ -118,11 +118,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(chart=chart, plots=plots, counted_words=counted, Side=Side)
+    environment.globals.update(chart=chart, plots=plots, counted_words=counted, Side=Side, VOID=VOID)
     environment.filters.update(
         seen=overview.seen,
         judged=overview.judged,
         not_judged=not_judged,
+        void=void,
         shown=shown,
         tone=tone,
         state=lambda state: STATE_WORDS[state],

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from assay_conformance.checks.fold import fold
 from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source, Status
-from assay_conformance.model.verdict import WORST_FIRST, Finding, Grade, Judgement, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import (
+    EXERCISED,
+    VOID,
+    WORST_FIRST,
+    Finding,
+    Grade,
+    Judgement,
+    RequirementVerdict,
+    Verdict,
+)
 
 CASES = ("chapter/a", "chapter/b", "chapter/c")
 
@@ -45,13 +54,37 @@ def row(*judgements: Judgement, level: Level = Level.MUST) -> RequirementVerdict
     return only
 
 
-@pytest.mark.parametrize(("worse", "better"), list(combinations(WORST_FIRST, 2)))
+PAIRS = [pair for pair in combinations(WORST_FIRST, 2) if not (pair[0] in VOID and pair[1] in EXERCISED)]
+
+
+@pytest.mark.parametrize(("worse", "better"), PAIRS)
 def test_worse_verdict_wins(worse: Verdict, better: Verdict) -> None:
     assert row(judged(better), judged(worse, "chapter/b")).verdict is worse
 
 
 def test_proof_against_client_outranks_unfired_fault() -> None:
     assert row(judged(Verdict.INVALID), judged(Verdict.FAIL, "chapter/b")).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("void", sorted(VOID))
+@pytest.mark.parametrize("verdict", sorted(EXERCISED))
+def test_a_void_case_does_not_change_what_another_exercised(void: Verdict, verdict: Verdict) -> None:
+    told = row(judged(void, exercised=0, reason="no reconnect came"), judged(verdict, "chapter/b"))
+    assert (told.verdict, told.void) == (row(judged(verdict)).verdict, {f"{void.value}: no reconnect came": 1})
+
+
+def test_a_case_that_was_not_reached_twice_is_counted_by_reason() -> None:
+    voids = (judged(Verdict.INVALID, case, 0, reason="fault 0 never fired") for case in CASES[:2])
+    assert row(*voids, judged(Verdict.PASS, CASES[2])).void == {"invalid: fault 0 never fired": 2}
+
+
+def test_a_void_case_leaves_open_what_only_an_undecided_one_might_have_exercised() -> None:
+    assert row(judged(Verdict.INCONCLUSIVE), judged(Verdict.INVALID, "chapter/b")).verdict is Verdict.INVALID
+
+
+def test_a_pass_without_its_precondition_is_void_beside_one_with_it() -> None:
+    told = row(judged(Verdict.PASS, exercised=0), judged(Verdict.PASS, "chapter/b"))
+    assert (told.verdict, told.void) == (Verdict.PASS, {"untestable": 1})
 
 
 def test_superseded_attempt_does_not_fold() -> None:
@@ -118,7 +151,10 @@ def test_order_of_judgements_does_not_matter(data: st.DataObject, judgements: li
 
 
 @given(_JUDGEMENTS, st.sampled_from(Verdict))
-def test_another_judgement_never_makes_it_better(judgements: list[Judgement], verdict: Verdict) -> None:
+def test_another_judgement_makes_nothing_better_but_what_was_void(
+    judgements: list[Judgement], verdict: Verdict
+) -> None:
     before = row(judged(Verdict.UNSUPPORTED), *judgements).verdict
     after = row(judged(Verdict.UNSUPPORTED), *judgements, judged(verdict)).verdict
-    assert WORST_FIRST.index(after) <= WORST_FIRST.index(before)
+    was_exercised = before in VOID and verdict in EXERCISED
+    assert was_exercised or WORST_FIRST.index(after) <= WORST_FIRST.index(before)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.listing import listing
 
-from assay_conformance.model.verdict import Expected, Verdict
+from assay_conformance.model.verdict import VOID, Expected, Verdict
 from assay_reports.expectation_matching import EntryState
 from assay_reports.expectations import Known
 from assay_reports.outcome import outcome
@@ -121,8 +121,25 @@ def test_untestable_can_be_listed_by_that_code(sample: Sample) -> None:
     assert standing.rows[0].expected is Expected.EXPECTED_FAIL
 
 
-def test_unlisted_untestable_is_unexpected(sample: Sample) -> None:
-    assert sample.standing(sample.judged(Verdict.UNTESTABLE)).rows[0].expected is Expected.UNEXPECTED
+def test_invalid_can_be_listed_by_that_code(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.INVALID), entries=[sample.entry("invalid")])
+    assert standing.rows[0].expected is Expected.EXPECTED_FAIL
+    assert standing.entries[0].state is EntryState.MATCHED
+
+
+def test_case_listed_as_invalid_that_passes_is_stale(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.PASS), entries=[sample.entry("invalid")])
+    assert standing.entries[0].state is EntryState.STALE
+
+
+@pytest.mark.parametrize("verdict", sorted(VOID))
+def test_unlisted_void_verdict_is_unexpected(sample: Sample, verdict: Verdict) -> None:
+    assert sample.standing(sample.judged(verdict)).rows[0].expected is Expected.UNEXPECTED
+
+
+def test_untestable_of_a_broker_is_merely_not_listed(sample: Sample) -> None:
+    of_broker = sample.judged(Verdict.UNTESTABLE, requirement="ack.broker-keeps")
+    assert sample.standing(of_broker).rows[0].expected is Expected.NOT_LISTED
 
 
 def test_unlisted_warning_is_merely_not_listed(sample: Sample) -> None:

@@ -107,12 +107,13 @@ def test_unlisted_failure_is_added_with_the_reason_given(sample: Sample) -> None
     assert told.unreasoned == 0
 
 
-def test_untestable_requirement_is_added_by_its_code(sample: Sample) -> None:
-    told = brought(sample, HEAD, sample.judged(Verdict.UNTESTABLE), reason="known")
-    assert [entry.code for entry in entries(told).entries] == ["untestable"]
+@pytest.mark.parametrize("verdict", [Verdict.UNTESTABLE, Verdict.INVALID])
+def test_void_verdict_is_added_by_its_name(sample: Sample, verdict: Verdict) -> None:
+    told = brought(sample, HEAD, sample.judged(verdict), reason="known")
+    assert [entry.code for entry in entries(told).entries] == [verdict.value]
 
 
-@pytest.mark.parametrize("verdict", [Verdict.WARN, Verdict.INCONCLUSIVE, Verdict.INVALID, Verdict.HARNESS_ERROR])
+@pytest.mark.parametrize("verdict", [Verdict.WARN, Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR])
 def test_what_does_not_fail_the_client_is_not_added(sample: Sample, verdict: Verdict) -> None:
     codes = ("slow",) if verdict is Verdict.WARN else ()
     assert brought(sample, HEAD, sample.judged(verdict, *codes)).done == ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay_conformance.model.verdict import Verdict
+from assay_conformance.model.verdict import VOID, Verdict
 from assay_reports.outcome import EXIT_CODE, PRECEDENCE, WORDS, Cause, Outcome, exit_code, outcome
 
 Sample = Any
@@ -47,6 +47,32 @@ def test_verdict_sets_the_exit_code(sample: Sample, verdict: Verdict, code: int,
     codes = ("out-of-order",) if verdict is Verdict.FAIL else ()
     told = outcome(sample.standing(sample.judged(verdict, *codes, exercised=1)), selected=2)
     assert (told.exit_code, causes(told)) == (code, {cause})
+
+
+@pytest.mark.parametrize("verdict", sorted(VOID))
+def test_what_a_case_says_nothing_of_can_be_listed(sample: Sample, verdict: Verdict) -> None:
+    other = sample.judged(requirement="resend.pending-sends-resent")
+    standing = sample.standing(sample.judged(verdict), other, entries=[sample.entry(verdict.value)])
+    assert outcome(standing, selected=2).exit_code == 0
+
+
+@pytest.mark.parametrize("pair", [(Verdict.UNTESTABLE, "invalid"), (Verdict.INVALID, "untestable")])
+def test_listed_as_the_other_it_counts(sample: Sample, pair: tuple[Verdict, str]) -> None:
+    standing = sample.standing(sample.judged(pair[0]), entries=[sample.entry(pair[1])])
+    assert outcome(standing, selected=2).exit_code != 0
+
+
+@pytest.mark.parametrize(("verdict", "code"), [(Verdict.UNTESTABLE, 0), (Verdict.INVALID, 3), (Verdict.FAIL, 1)])
+def test_what_is_untestable_of_a_broker_is_not_the_clients(sample: Sample, verdict: Verdict, code: int) -> None:
+    of_broker = sample.judged(verdict, requirement="ack.broker-keeps", case="ack/close-flushes")
+    assert outcome(sample.standing(sample.judged(), of_broker), selected=2).exit_code == code
+
+
+def test_reason_says_why_a_case_says_nothing(sample: Sample) -> None:
+    other = sample.judged(requirement="resend.pending-sends-resent")
+    standing = sample.standing(sample.judged(Verdict.UNTESTABLE, reason="no reconnect"), other)
+    (reason,) = outcome(standing, selected=2).reasons
+    assert reason.sentence.endswith(": untestable, no reconnect")
 
 
 def test_failure_without_any_finding_still_fails(sample: Sample) -> None:
