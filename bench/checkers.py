@@ -1,12 +1,12 @@
 """How fast histories are judged: events a CPU second, decoding and every check of the catalogue included, on one core.
 
-    python -m bench.checkers [--messages 30000] [--cut-every 10000] [--rounds 3] [--days 1] [--longer 0]
+    python -m bench.checkers [--messages 30000] [--cut-every 10000] [--rounds 3] [--days 1]
                              [--costs] [--profile]
 
 The history is a real one: the reference client sends, receives and acknowledges so many messages in virtual time, and
 loses its connection now and then. A process of its own writes it as a run writes it; this one reads and judges it. With
 `--days` it is written so often, each time with a client, a topic and connections of its own: what is too large to be
-held is judged in parts. With `--longer` a stretch of the day is lived so many times more: then it is one large part.
+held is judged in parts.
 `--costs` lists what each check costs, `--profile` where the time went.
 """
 
@@ -27,12 +27,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.days import days
-from bench.longer import longer
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.base import View
 from assay_conformance.checks.log_order import in_log_order
-from assay_conformance.checks.part import fitting, run
+from assay_conformance.checks.part import run
 from assay_conformance.checks.routes import routes
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Limits
@@ -81,12 +80,10 @@ def busy_day(messages: int, cut_every: int) -> Case:
     )
 
 
-def record(messages: int, cut_every: int, count: int, times: int, path: Path) -> tuple[int, Case]:
-    """So many days, or one that much longer, written there: how many events they are, and the Case they are of."""
+def record(messages: int, cut_every: int, count: int, path: Path) -> tuple[int, Case]:
+    """So many days, written there: how many events they are, and the Case they are of."""
     case = busy_day(messages, cut_every)
     events = ReferenceTrial().in_virtual_time(case).events
-    if times:
-        return write(longer(events, case, FACTS, times), path), case
     told, case = days(events, case, count)
     return write(told, path), case
 
@@ -120,7 +117,7 @@ def costs(path: Path, case: Case) -> None:
     """Nanoseconds an event that each check takes, the dearest first."""
     events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
     view, spent = View(case, FACTS, Tracker()), Counter[str]()
-    checks = [check(view) for check in fitting(load_packs().checks.values(), events, case, FACTS)]
+    checks = [check(view) for check in load_packs().checks.values()]
 
     def timed(name: str, method: Callable[..., None]) -> Callable[..., None]:
         def call(*told: object) -> None:
@@ -151,13 +148,12 @@ def main() -> int:
     parser.add_argument("--cut-every", type=int, default=CUT_EVERY, metavar="MESSAGES")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--days", type=int, default=1)
-    parser.add_argument("--longer", type=int, default=0, metavar="TIMES")
     parser.add_argument("--costs", action="store_true")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
-        count, case = _apart(said.messages, said.cut_every, said.days, said.longer, path)
+        count, case = _apart(said.messages, said.cut_every, said.days, path)
         print(f"{_resident_mib():,.0f} MiB before anything is judged")
         for _ in range(said.rounds):
             began = time.process_time()

@@ -81,7 +81,7 @@ def _history(folder: Path, size: int) -> None:
         story.stored(number)
         story.receipt(number)
         if number % 7 == 0:
-            # Once more, long after: no plain stretch, so that every check looks at all of it.
+            # Once more, long after.
             story.receipt(number // 2)
     (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
 

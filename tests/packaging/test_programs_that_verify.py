@@ -28,7 +28,6 @@ def test_exit_code_says_what_was_shown(tried: int, wrong: int, code: int) -> Non
         ("-m", "tests.replay", "{empty}/missing"),
         ("fuzz/lives.py", "--lives", "0"),
         ("fuzz/permutations.py", "--select", "no-such-case"),
-        ("fuzz/plain.py", "--seconds", "0"),
         ("fuzz/wire.py", "--inputs", "0"),
     ],
     ids=" ".join,

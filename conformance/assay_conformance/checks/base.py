@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from assay_conformance.checks.occasions import Need
 from assay_conformance.checks.routes import CAME as CAME
 from assay_conformance.checks.routes import LEFT as LEFT
 from assay_conformance.checks.routes import on as on
@@ -140,11 +139,6 @@ class Check(Said):
     """Base of all checks. Subclasses set `requirement`; a fresh instance judges one attempt."""
 
     requirement: ClassVar[RequirementId]
-    needs: ClassVar[tuple[Need, ...]] = ()
-    """What has to occur in a history for it to have anything to say of it: without, it is not made for it."""
-    skips_plain: ClassVar[bool] = False
-    """A plain stretch (`plain`) neither holds a breach of its clause nor changes what it makes of the rest: of a long
-    history it is not shown those."""
 
     def __init__(self, view: View) -> None:
         super().__init__()
@@ -156,8 +150,7 @@ class Check(Said):
         """Set up state."""
 
     def concerned(self) -> bool:
-        """False where the Case, the client or the length of the history says that there is nothing to judge: then it
-        is shown nothing."""
+        """False where the Case or the client says that there is nothing to judge: then it is shown nothing."""
         return True
 
     def finish(self) -> None:

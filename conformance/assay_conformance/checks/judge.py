@@ -23,7 +23,6 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Said
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.part import judge_part
-from assay_conformance.history.rereading import History
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Ending, Event
 from assay_conformance.model.facts import ClientFacts
@@ -57,7 +56,7 @@ def judge(
 
 
 def judge_parts(
-    parts: Iterable[Iterable[Event] | History],
+    parts: Iterable[Iterable[Event]],
     case: Case,
     facts: ClientFacts,
     catalogue: Catalogue,

@@ -9,7 +9,7 @@ import msgspec
 
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.log_order import in_log_order
-from assay_conformance.checks.part import fitting, run
+from assay_conformance.checks.part import run
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event, Invoke
@@ -30,7 +30,7 @@ def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts:
     events = tuple(events)
     view = View(case, facts or _taking(case, events), Tracker())
     judging = check(view)
-    run(in_log_order(events), view, [judging] if fitting([check], events, view.case, view.facts) else [])
+    run(in_log_order(events), view, [judging])
     if judging.crashed is not None:
         raise judging.crashed
     return judging

@@ -12,11 +12,10 @@ class checks and function checks are judged side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
-from assay_conformance.checks.occasions import Need
 from assay_conformance.judging.certainty import Breach, Counted, Exercised, Judged, NotJudged, each
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -28,7 +27,6 @@ class TimelineCheck(Check):
     asks: ClassVar[Callable[..., Iterator[Judged]]]
     subjects: ClassVar[Callable[[Timeline], Iterable[Any]] | None]
     judges: ClassVar[Callable[[View], bool] | None]
-    skips_plain = True
     timeline: Timeline
 
     def concerned(self) -> bool:
@@ -69,14 +67,11 @@ def check(
     requirement: str,
     of: Callable[[Timeline], Iterable[Any]] | None = None,
     *,
-    sees_plain: Sequence[Need] = (),
     where: Callable[[View], bool] | None = None,
 ) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
     """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
 
-    A stretch in which everything goes as it should has nothing for it: of a long history it is not shown those.
-    `sees_plain`: it is, where all of this occurs, and without has nothing to say. `where`: it is, in Cases and with
-    clients of which this holds, and of others has nothing to say.
+    `where`: of Cases and clients of which this does not hold it has nothing to say.
     """
 
     def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:
@@ -87,9 +82,7 @@ def check(
             "asks": staticmethod(function),
             "subjects": None if of is None else staticmethod(of),
             "requirement": RequirementId(requirement),
-            "needs": tuple(sees_plain),
             "judges": None if where is None else staticmethod(where),
-            "skips_plain": not sees_plain and where is None,
         }
         return type(function.__name__, (TimelineCheck,), attributes)
 

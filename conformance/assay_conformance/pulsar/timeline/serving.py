@@ -6,13 +6,19 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Position
 from assay_conformance.model.fault import Cut, CutHow
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
-from assay_conformance.pulsar.timeline.subscriptions import SHARED_TYPES, Acked, Asked, Member, Subscription
+from assay_conformance.pulsar.timeline.subscriptions import (
+    DEFAULT_KIND,
+    SHARED_TYPES,
+    Acked,
+    Asked,
+    Member,
+    Subscription,
+)
 
 SEEN: Final = ("SUBSCRIBE", "SUCCESS", "ERROR", "MESSAGE", "ACK", REDELIVER, "CLOSE_CONSUMER", "SEEK", "UNSUBSCRIBE")
 

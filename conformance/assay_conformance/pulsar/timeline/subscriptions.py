@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Closed, Event, Frame, MessageId, Meta, Position
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession
 from assay_conformance.pulsar.timeline.deliveries import Delivery
+
+DEFAULT_KIND: Final = "Exclusive"
+"""The type of a subscription whose SUBSCRIBE names none."""
 
 SHARED_TYPES: Final = frozenset({"Shared", "Key_Shared"})
 """Types of subscription in which nothing is acknowledged cumulatively."""

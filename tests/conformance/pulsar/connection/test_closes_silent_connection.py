@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 from tests.conformance.pulsar._trials import codes_of
 
-from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case
@@ -49,13 +48,6 @@ def test_answered_ping_ends_the_silence() -> None:
     assert (check.findings, check.exercised) == ([], 0)
 
 
-def test_a_plain_stretch_ends_the_silence() -> None:
-    *story, end = _silent(None).at(15_000).done()
-    passed = Passed(seq=end.seq, t_ns=9_000_000_000, heard_ns={0: 9_000_000_000})
-    assert codes_of(trial(closes_silent_connection, [*story, passed, end], facts=PINGING)) == []  # type: ignore[list-item]
-    assert codes_of(trial(closes_silent_connection, [*story, end], facts=PINGING)) == ["no-ping"]
-
-
 def test_client_that_speaks_need_not_ping() -> None:
     story = _silent(None)
     story.at(5_000).up("SEND", producer_id=0, sequence_id=0)
@@ -85,13 +77,6 @@ def test_what_a_toxic_keeps_from_a_client_is_not_heard() -> None:
 def test_client_that_stays_behind_a_toxic_is_found() -> None:
     story, case = _behind(UNHEARD)
     assert codes_of(trial(closes_silent_connection, story.at(40_000).done(), case, PINGING)) == ["stayed"]
-
-
-def test_what_a_plain_stretch_brings_behind_a_toxic_is_not_heard() -> None:
-    story, case = _behind(UNHEARD)
-    *events, end = story.at(40_000).done()
-    passed = Passed(seq=end.seq, t_ns=30_000_000_000, heard_ns={0: 30_000_000_000})
-    assert codes_of(trial(closes_silent_connection, [*events, passed, end], case, PINGING)) == ["stayed"]  # type: ignore[list-item]
 
 
 def test_client_is_heard_again_when_the_toxic_is_healed() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import elapsed
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.ack._owed import Owed, interval_ns, owed_since
 from assay_conformance.pulsar.timeline import (
@@ -39,7 +38,7 @@ def _owed(timeline: Timeline) -> Iterator[Owed]:
     return owed_since(timeline, _asked(timeline))
 
 
-@check("ack.zero-group-time-is-immediate", of=_owed, sees_plain=[Trait.NO_INTERVAL])
+@check("ack.zero-group-time-is-immediate", of=_owed)
 def zero_group_time_is_immediate(timeline: Timeline, owed: Owed) -> Says:
     """ack.zero-group-time-is-immediate: with a group interval of 0 the ACK of a whole entry leaves at once."""
     ack, left, over, end = owed.ack, owed.left, owed.over, owed.ack.call.operation.completion

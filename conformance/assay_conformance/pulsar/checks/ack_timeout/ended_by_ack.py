@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.joined import Joined
-from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, Step, steps, timed
@@ -74,7 +73,7 @@ class _Holdings:
                     self.settled[entry] = (call, since)
 
 
-@check("ack-timeout.ended-by-ack", sees_plain=(Setting("consumer", "ack_timeout_ms"),))
+@check("ack-timeout.ended-by-ack")
 def ended_by_ack(timeline: Timeline) -> Says:
     """ack-timeout.ended-by-ack: what was acknowledged in time is not asked for, and what is asked for is asked for
     whole.

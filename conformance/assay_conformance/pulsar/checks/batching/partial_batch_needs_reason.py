@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
-from assay_conformance.checks.occasions import Setting
 from assay_conformance.pulsar.checks.batching._closing import Asked, called_ns, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
@@ -139,7 +138,7 @@ def _producers(timeline: Timeline) -> Iterator[_Producer]:
             yield _Producer(timeline, handle, in_one_frame(timeline.view, limits))
 
 
-@check("batching.partial-batch-needs-reason", of=_producers, sees_plain=[Setting("producer", "batching")])
+@check("batching.partial-batch-needs-reason", of=_producers)
 def partial_batch_needs_reason(timeline: Timeline, producer: _Producer) -> Says:
     """batching.partial-batch-needs-reason: a batch that is not full leaves because of its delay, a flush, or a full
     queue or memory; or nothing else came.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks._discarding import Discarding, are_discarded
 from assay_conformance.pulsar.checks.compression._compressed import is_too_large, metadata_if_compressed
@@ -13,7 +12,7 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
 
-@check("compression.decompression-error-reported", sees_plain=[Trait.COMPRESSED])
+@check("compression.decompression-error-reported")
 def decompression_error_reported(timeline: Timeline) -> Says:
     """compression.decompression-error-reported: an unchunked MESSAGE with a valid checksum whose body cannot be
     decompressed, or not to the announced size, or that is larger than the broker accepts, costs that message only."""

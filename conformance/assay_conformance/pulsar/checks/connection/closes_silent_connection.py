@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fired, Frame, Healed
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import Timeout
@@ -58,11 +57,6 @@ def _silences(timeline: Timeline) -> Iterator[_Silence]:
                     before.pinged = before.pinged or event
                 elif before is not None:
                     before.spoke = True
-            case Passed():
-                for conn, heard_ns in event.heard_ns.items() if blocked_by is None else ():
-                    before = going_on.get(conn)
-                    if before is not None and heard_ns > before.since_ns:
-                        going_on[conn] = _Silence(conn, heard_ns, before.last)
             case Fired() if _blocks_to_client(timeline, event):
                 blocked_by = event
                 going_on = {conn: _Silence(conn, event.t_ns, event) for conn in going_on}
@@ -76,13 +70,12 @@ def _silences(timeline: Timeline) -> Iterator[_Silence]:
                 going_on = {}
 
 
-def _of_connections(timeline: Timeline) -> list[Event | Passed]:
+def _of_connections(timeline: Timeline) -> list[Event]:
     """What concerns silences, in order; nothing of a history that is shorter than an interval."""
     of = timeline.events.of
     if not 0 < _interval_ns(timeline) < timeline.lasted_ns:
         return []
-    passed: Sequence[Passed] = of(Passed)  # type: ignore[type-var]
-    events: list[Event | Passed] = [*of(Frame), *passed, *of(Fired), *of(Healed), *of(Closed), *of(Ended)]
+    events: list[Event] = [*of(Frame), *of(Fired), *of(Healed), *of(Closed), *of(Ended)]
     return sorted(events, key=lambda event: event.seq)
 
 

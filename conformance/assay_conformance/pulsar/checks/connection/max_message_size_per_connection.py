@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, each, ms
@@ -11,7 +10,7 @@ METADATA_BYTES = 1_024
 """Room for the metadata of a message that has no properties."""
 
 
-@check("connection.max-message-size-per-connection", sees_plain=[Trait.OVERSIZE])
+@check("connection.max-message-size-per-connection")
 def max_message_size_per_connection(timeline: Timeline) -> Says:
     """connection.max-message-size-per-connection: the limit on the size of a message is that of the connection it
     leaves on, whatever another connection announced.

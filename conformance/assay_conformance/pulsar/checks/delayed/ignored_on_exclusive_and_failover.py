@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.pulsar.checks.delayed._due import SentDelayed, sent_delayed
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, TooBusyError, breach, check, each, ms
 
 
-@check("delayed.ignored-on-exclusive-and-failover", sees_plain=[Trait.DELAYED])
+@check("delayed.ignored-on-exclusive-and-failover")
 def ignored_on_exclusive_and_failover(timeline: Timeline) -> Says:
     """delayed.ignored-on-exclusive-and-failover: an entry is sent at once, whatever its delivery time.
 

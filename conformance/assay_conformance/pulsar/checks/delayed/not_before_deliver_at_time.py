@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.pulsar.checks.delayed._due import Due, SentDelayed, sent_delayed
 from assay_conformance.pulsar.timeline import MS, Delivery, Exercised, Says, Timeline, breach, check, each, ms
 
@@ -23,7 +22,7 @@ class _Passed(NamedTuple):
     before: Delivery
 
 
-@check("delayed.not-before-deliver-at-time", sees_plain=[Trait.DELAYED])
+@check("delayed.not-before-deliver-at-time")
 def not_before_deliver_at_time(timeline: Timeline) -> Says:
     """delayed.not-before-deliver-at-time: no entry is sent early, and those that are due leave in order of their times.
     Order is judged where one consumer could take them all."""

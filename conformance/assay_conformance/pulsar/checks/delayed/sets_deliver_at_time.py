@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Began
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Exercised, Says, Send, Timeline, Unit, breach, check, ms
 
@@ -17,7 +16,7 @@ def _for_later(timeline: Timeline) -> Iterator[tuple[Unit, Send]]:
                 yield unit, send
 
 
-@check("delayed.sets-deliver-at-time", of=_for_later, sees_plain=[Trait.FOR_LATER])
+@check("delayed.sets-deliver-at-time", of=_for_later)
 def sets_deliver_at_time(timeline: Timeline, subject: tuple[Unit, Send]) -> Says:
     """delayed.sets-deliver-at-time: SEND has the delivery time that was asked for. A delay counts from some moment
     between call and SEND. Judged for messages sent alone in their entry."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Fired, Stepped
 from assay_conformance.pulsar.checks.delayed._due import WAITING_KINDS, Due, delayed, sent_delayed
 from assay_conformance.pulsar.timeline import Exercised, Member, Says, Subscription, Timeline, breach, check, each, ms
 
 
-@check("delayed.survives-restart", sees_plain=[Trait.DELAYED])
+@check("delayed.survives-restart")
 def survives_restart(timeline: Timeline) -> Says:
     """delayed.survives-restart: an entry that was stored before its topic was loaded again, and is due after it, is
     sent. Judged where no dispatch rate holds it back for longer, and nothing moved the subscription."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion
 from assay_conformance.pulsar.checks.flow._full_queue import count_held, refused_sends
 from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, each, ms
 
 
-@check("flow.max-pending-across-partitions", sees_plain=[Setting("producer", "max_pending_across_partitions")])
+@check("flow.max-pending-across-partitions")
 def max_pending_across_partitions(timeline: Timeline) -> Says:
     """flow.max-pending-across-partitions: each partition's messages without a receipt are no more than its share of the
     limit, and none is refused with room. A share of none is not judged.

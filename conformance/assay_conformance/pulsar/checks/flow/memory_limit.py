@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Invoke
 from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, ms
 
@@ -29,7 +28,7 @@ def _full(timeline: Timeline) -> Iterator[_Full]:
                 yield _Full(client, limit, leaving, [send.invoke.size or 0 for send in sends])
 
 
-@check("flow.memory-limit", of=_full, sees_plain=[Setting("client", "memory_limit_bytes")])
+@check("flow.memory-limit", of=_full)
 def memory_limit(timeline: Timeline, full: _Full) -> Says:
     """flow.memory-limit: messages without a receipt, of all producers of a client together, hold no more bytes than its
     limit; one message may cross it."""

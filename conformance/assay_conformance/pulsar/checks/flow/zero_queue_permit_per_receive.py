@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import buries, plain_acks
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Position
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
 from assay_conformance.pulsar.timeline import (
@@ -28,7 +27,7 @@ def _grants(timeline: Timeline) -> Iterator[Grant]:
     return (grant for account in zero_queue_accounts(timeline) for grant in account.grants)
 
 
-@check("flow.zero-queue-permit-per-receive", of=_grants, sees_plain=[Trait.NO_QUEUE])
+@check("flow.zero-queue-permit-per-receive", of=_grants)
 def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     """flow.zero-queue-permit-per-receive: a consumer without a queue never grants more permits than messages the
     application has asked for, and one at a time.

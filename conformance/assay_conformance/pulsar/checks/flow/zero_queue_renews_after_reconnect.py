@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, Event
 from assay_conformance.pulsar.checks.flow._grants import until_ns
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
@@ -13,7 +12,7 @@ def _returns(timeline: Timeline) -> list[PermitAccount]:
     return [account for account in zero_queue_accounts(timeline) if account.is_return]
 
 
-@check("flow.zero-queue-renews-after-reconnect", of=_returns, sees_plain=[Trait.NO_QUEUE])
+@check("flow.zero-queue-renews-after-reconnect", of=_returns)
 def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount) -> Says:
     """flow.zero-queue-renews-after-reconnect: behind a reconnect the permit of a receive that waits is granted again.
 

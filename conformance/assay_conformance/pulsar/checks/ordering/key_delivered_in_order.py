@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import FORGED, Frame, Position, Received
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.ordering._handed_over import Reading, came, describe, place, readings, restarts
@@ -50,7 +49,7 @@ def _persistent(timeline: Timeline) -> Iterator[Reading]:
     return (one for one in readings(timeline, "Key_Shared") if base_topic(one.topic) in persistent)
 
 
-@check("ordering.key-delivered-in-order", of=_persistent, sees_plain=[Subscribed("Key_Shared")])
+@check("ordering.key-delivered-in-order", of=_persistent)
 def key_delivered_in_order(timeline: Timeline, reading: Reading) -> Says:
     """ordering.key-delivered-in-order: ids increase from message to message of a key. The key is that of the entry, by
     which the broker chose the consumer.

@@ -6,7 +6,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Position
 from assay_conformance.pulsar.timeline import (
     Breach,
@@ -51,11 +50,7 @@ class _Sent(NamedTuple):
         return self.subscription.is_unacked(self.last[position], self.delivery.frame)
 
 
-@check(
-    "ordering.key-shared-keeps-order",
-    of=lambda timeline: timeline.steady_subscriptions,
-    sees_plain=[Subscribed("Key_Shared")],
-)
+@check("ordering.key-shared-keeps-order", of=lambda timeline: timeline.steady_subscriptions)
 def key_shared_keeps_order(_timeline: Timeline, subscription: Subscription) -> Says:
     """ordering.key-shared-keeps-order: entries of a key are sent in order, to one consumer at a time, also when
     consumers are added or leave.

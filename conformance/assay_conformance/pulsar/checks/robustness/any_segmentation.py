@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Healed
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
 from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms, offers
 
 
-@check("robustness.any-segmentation", sees_plain=[Trait.IN_PIECES])
+@check("robustness.any-segmentation")
 def any_segmentation(timeline: Timeline) -> Says:
     """robustness.any-segmentation: on a connection whose bytes come in unusual pieces, every message is received
     unchanged, and nothing is closed.

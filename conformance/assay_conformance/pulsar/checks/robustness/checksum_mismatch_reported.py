@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.pulsar.checks._discarding import Discarding, are_discarded
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
@@ -13,7 +12,7 @@ _DAMAGED = Discarding(
 )
 
 
-@check("robustness.checksum-mismatch-reported", sees_plain=[Trait.HARMED])
+@check("robustness.checksum-mismatch-reported")
 def checksum_mismatch_reported(timeline: Timeline) -> Says:
     """robustness.checksum-mismatch-reported: a MESSAGE with a wrong checksum costs that message only."""
     yield from are_discarded(timeline, _DAMAGED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable
 from assay_conformance.pulsar.timeline import Entry, Says, Timeline, breach, check, ms
@@ -27,7 +26,7 @@ _BATCH = Clause(
 )
 
 
-@check("robustness.corrupt-batch-reported", sees_plain=[Trait.UNREADABLE])
+@check("robustness.corrupt-batch-reported")
 def corrupt_batch_reported(timeline: Timeline) -> Says:
     """robustness.corrupt-batch-reported: a batch that cannot be decoded is reported; messages decoded before its
     damaged part are received once at most."""

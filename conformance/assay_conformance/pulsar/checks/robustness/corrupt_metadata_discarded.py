@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
@@ -14,7 +13,7 @@ _METADATA = Clause(
 )
 
 
-@check("robustness.corrupt-metadata-discarded", sees_plain=[Trait.UNREADABLE])
+@check("robustness.corrupt-metadata-discarded")
 def corrupt_metadata_discarded(timeline: Timeline) -> Says:
     """robustness.corrupt-metadata-discarded: an entry with metadata that cannot be decoded, under a valid checksum, is
     acknowledged, and has no other effect."""

@@ -27,7 +27,7 @@ def _announced(timeline: Timeline) -> list[Subscription]:
     return timeline.steady_subscriptions if timeline.events.frames(_CHANGE) else []
 
 
-@check("subscription.failover-redelivers-unacked", of=_announced, sees_plain=[(Frame, _CHANGE)])
+@check("subscription.failover-redelivers-unacked", of=_announced)
 def failover_redelivers_unacked(timeline: Timeline, subscription: Subscription) -> Says:
     """subscription.failover-redelivers-unacked: who becomes active is sent first what is unacknowledged, in order.
     Judged by what the broker announces: ACTIVE_CONSUMER_CHANGE names the active consumer."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import Exercised, Member, Says, Subscription, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.subscriptions import sticky_key
 
 
-@check(
-    "subscription.key-shared-same-consumer",
-    of=lambda timeline: timeline.steady_subscriptions,
-    sees_plain=[Subscribed("Key_Shared")],
-)
+@check("subscription.key-shared-same-consumer", of=lambda timeline: timeline.steady_subscriptions)
 def key_shared_same_consumer(_timeline: Timeline, subscription: Subscription) -> Says:
     """subscription.key-shared-same-consumer: all entries of a key go to one consumer between two changes of the
     members. While a consumer is being admitted, keys may move already, and an entry may cross the close of its

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import to_client
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.timeline import (
     Consumer,
@@ -83,7 +82,7 @@ def _of_several_topics(timeline: Timeline) -> Iterator[Consumer]:
             yield consumer
 
 
-@check("subscription.no-topic-starves", of=_of_several_topics, sees_plain=[Trait.SEVERAL_TOPICS])
+@check("subscription.no-topic-starves", of=_of_several_topics)
 def no_topic_starves(timeline: Timeline, consumer: Consumer) -> Says:
     """subscription.no-topic-starves: before a message, no more later messages of other topics are received than all
     queues of the consumer hold.

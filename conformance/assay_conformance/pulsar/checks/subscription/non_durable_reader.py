@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
 from assay_conformance.model.fault import Direction
@@ -28,7 +27,7 @@ class _First(NamedTuple):
     was_served: bool
 
 
-@check("subscription.non-durable-reader", sees_plain=[Trait.READER])
+@check("subscription.non-durable-reader")
 def non_durable_reader(timeline: Timeline) -> Says:
     """subscription.non-durable-reader: a reader begins where it asks to, and its subscription is gone with it. Judged
     on topics that do not delete messages by themselves. A broker may begin with the message that a reader names or with

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import from_client
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.subscription._patterns import Follower, due, followed, followers
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 
-@check("subscription.pattern-finds-new-topics", sees_plain=[Trait.PATTERN])
+@check("subscription.pattern-finds-new-topics")
 def pattern_finds_new_topics(timeline: Timeline) -> Says:
     """subscription.pattern-finds-new-topics: a consumer of a pattern subscribes to the topics that match, and to no
     others. A topic exists once something is stored in it. A new one is found within two update intervals: an update may

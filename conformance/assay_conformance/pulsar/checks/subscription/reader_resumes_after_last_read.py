@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import (
     FORGED_OR_DOUBLED,
@@ -77,7 +76,7 @@ def _readers(timeline: Timeline) -> Iterator[Consumer]:
             yield consumer
 
 
-@check("subscription.reader-resumes-after-last-read", of=_readers, sees_plain=[Trait.READER])
+@check("subscription.reader-resumes-after-last-read", of=_readers)
 def reader_resumes_after_last_read(timeline: Timeline, consumer: Consumer) -> Says:
     """subscription.reader-resumes-after-last-read: after a reconnect a reader begins with the last message it received,
     or after it, and receives none again: the broker does not keep its position.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Fate, Position
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
@@ -30,7 +29,7 @@ TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
 
 
-@check("subscription.shared-entry-at-one-consumer", sees_plain=[Subscribed("Shared")])
+@check("subscription.shared-entry-at-one-consumer")
 def shared_entry_at_one_consumer(timeline: Timeline) -> Says:
     """subscription.shared-entry-at-one-consumer: an entry is at one consumer at a time; what a consumer leaves goes to
     the others, as far as they have permits.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import inf
 
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.connection._versions import COMMANDS_SINCE
@@ -14,7 +13,7 @@ from assay_conformance.pulsar.checks.subscription._patterns import due, followed
 from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
-@check("subscription.topic-list-watcher", sees_plain=[Trait.PATTERN])
+@check("subscription.topic-list-watcher")
 def topic_list_watcher(timeline: Timeline) -> Says:
     """subscription.topic-list-watcher: a topic that WATCH_TOPIC_UPDATE names is subscribed to at once. Where the broker
     offers to watch and the client does not ask it to, this is expected of every topic with a stored message."""

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force, is_torn, to_client
-from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Closed, ClosedBy, Event, Invoke, Outcome, Received
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
@@ -60,7 +59,7 @@ class _Missed(NamedTuple):
     since_ns: int
 
 
-@check("topics.ownership-change-loses-nothing", sees_plain=[Trait.LET_GO])
+@check("topics.ownership-change-loses-nothing")
 def ownership_change_loses_nothing(timeline: Timeline) -> Says:
     """topics.ownership-change-loses-nothing: after the broker closed the producers and consumers of a topic, or ended,
     everything that was reported as sent is received, in the order in which it was sent.
