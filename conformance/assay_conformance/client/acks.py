@@ -191,8 +191,14 @@ class AckGroup:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self._outlet.ready:
-            return
+        if self._may_leave:
+            self._leave()
+
+    @property
+    def _may_leave(self) -> bool:
+        return self._outlet.ready
+
+    def _leave(self) -> None:
         cumulative, self._cumulative = self._cumulative, None
         individual, self._individual = list(self._individual.items()), {}
         reaching = [] if cumulative is None else [self._cumulative_ack(cumulative, individual)]

@@ -40,6 +40,13 @@ class ConsumerSessions:
         found = [frame for command in commands for frame in self._by_session(command).get(id(session), ())]
         return sorted(found, key=lambda frame: frame.seq)
 
+    def let_in(self, session: ConsumerSession) -> Frame | None:
+        """The first SUCCESS that its broker wrote: it takes what the consumer says from then on, although a fault may
+        keep the answer from the client."""
+        request = session.request
+        answers = (one for one in self._events.frames("SUCCESS") if one.from_sender and one.seq > request.seq)
+        return next((one for one in answers if (one.conn, one.request_id) == (session.conn, request.request_id)), None)
+
     def _by_session(self, command: str) -> dict[int, list[Frame]]:
         known = self._frames.get(command)
         if known is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar._consuming import Consuming
 
+from assay_conformance.model.event import Fate, Sides
 from assay_conformance.pulsar.checks.ack.kept_while_disconnected import kept_while_disconnected
 
 
@@ -43,6 +44,21 @@ def test_ack_written_before_the_new_subscription_is_admitted_is_lost() -> None:
     story.after(250)
     story.close_consumer(conn=1)
     assert story.judged(kept_while_disconnected)[0] == ["lost-while-away"]
+
+
+def test_ack_written_when_the_broker_has_admitted_the_subscription_and_its_answer_is_held_is_kept() -> None:
+    story = away()
+    story.connected(1)
+    asked = story.up(
+        "SUBSCRIBE", 1, consumer_id=0, request_id=50, fields={"topic": story.full("t"), "subscription": "s"}
+    )
+    story.down("SUCCESS", 1, request_id=asked.request_id, fate=Fate.HELD, sides=Sides.SENDER)
+    story.ack_frame(0, conn=1)
+    story.after(50)
+    story.down("SUCCESS", 1, request_id=asked.request_id, fate=Fate.RELEASED, sides=Sides.RECEIVER)
+    story.after(250)
+    story.close_consumer(conn=1)
+    assert story.judged(kept_while_disconnected) == ([], 1)
 
 
 def test_ack_covered_by_a_cumulative_one_is_kept() -> None:

@@ -72,7 +72,8 @@ def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
     """ack.kept-while-disconnected: an ack that is asked for while the consumer has no connection leaves when it has one
     again.
 
-    An ACK that is written before the new subscription was admitted is no use: the broker knows no such consumer yet.
+    An ACK that is written before the broker admitted the new subscription is no use: it knows no such consumer yet. Its
+    answer need not have come: Java clients do not wait for it.
     """
     call, lost = owed
     left, interval_ms = _left(timeline, call), timeline.setting(call.consumer, "ack_group_ms")
@@ -106,7 +107,8 @@ def _sessions(timeline: Timeline, call: Call) -> Iterator[tuple[ConsumerSession,
 def _left(timeline: Timeline, call: Call) -> Frame | None:
     found = []
     for session, admitted in _sessions(timeline, call):
-        after: Event = admitted if admitted.seq > call.invoke.seq else call.invoke
+        let_in = timeline.consumer_sessions.let_in(session) or admitted
+        after: Event = let_in if let_in.seq > call.invoke.seq else call.invoke
         ack = timeline.written_acks(session).first(call.entry, after)
         if ack is not None and known_owner(session, ack) is call.consumer:
             found.append(ack)
