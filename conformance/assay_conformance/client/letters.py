@@ -141,7 +141,11 @@ class DeadLetters:
         most = self._maximum()
         if redelivery_count >= most:
             entry.letters = {each.index or 0: letter_of(each, self._topic, entry.position) for each in messages}
-        return redelivery_count > most
+        return self._is_too_often(redelivery_count)
+
+    def _is_too_often(self, redelivery_count: int) -> bool:
+        """Whether what comes with this redelivery count goes to the dead letter topic unseen."""
+        return redelivery_count > self._maximum()
 
     def _maximum(self) -> int:
         """The redelivery count with which a message is handed over for the last time."""

@@ -76,7 +76,8 @@ class Identity(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """One message of an entry as the application wrote it. `digest` is CRC-32 (zlib) of the uncompressed bytes.
 
-    `sequence_id` is None where the batch carries none per message.
+    `sequence_id` is None where the batch carries none per message. `property_digests` and `letter` are as in `Meta`, of
+    a message in a batch: of any other they stand there.
     """
 
     size: int
@@ -85,6 +86,8 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=F
     sequence_id: int | None = None
     key: str | None = None
     compacted_out: bool = False
+    property_digests: tuple[int, ...] = ()
+    letter: dict[str, str] = {}
 
     @property
     def payload(self) -> tuple[int, int]:
@@ -269,7 +272,9 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fal
     deliver_at_ms: int | None = None
     properties: int = 0
     own_properties: int = 0
-    """CRC-32 of the application's properties; those that make a message a letter are in `letter`."""
+    """CRC-32 of all properties of the application; only in runs that earlier versions wrote."""
+    property_digests: tuple[int, ...] = ()
+    """CRC-32 of each property, name and value; but of those that make a message a letter, which are in `letter`."""
     letter: dict[str, str] = {}
     """What a copy for a retry or dead letter topic tells of its original (PIP-22)."""
 

@@ -176,6 +176,7 @@ def _batch(data: bytes | memoryview, count: int) -> tuple[Member, ...]:
             sequence_id=member.metadata.sequence_id if member.metadata.HasField("sequence_id") else None,
             key=member.metadata.partition_key if member.metadata.HasField("partition_key") else None,
             compacted_out=member.metadata.compacted_out,
+            **_letter({pair.key: pair.value for pair in member.metadata.properties}),
         )
         for member in decode_batch(data, count)
     )
@@ -189,15 +190,16 @@ def _meta(metadata: MessageMetadata) -> Meta:
         if rule is not None:
             fields[rule[0]] = value if rule[1] is None else rule[1](value)
     if metadata.properties:
-        fields.update(_properties({pair.key: pair.value for pair in metadata.properties}))
+        properties = {pair.key: pair.value for pair in metadata.properties}
+        fields.update(properties=len(properties), **_letter(properties))
     return Meta(**fields)
 
 
-def _properties(properties: Mapping[str, str]) -> dict[str, Any]:
+def _letter(properties: Mapping[str, str]) -> dict[str, Any]:
+    """What tells whether a message is a whole copy, and of which."""
     own = sorted((name, value) for name, value in properties.items() if name not in LETTER_PROPERTIES)
     letter = {name: value for name, value in properties.items() if name in LETTER_PROPERTIES}
-    crc = zlib.crc32(json.dumps(own).encode()) if own else 0
-    return {"properties": len(properties), "own_properties": crc, "letter": letter}
+    return {"property_digests": tuple(zlib.crc32(json.dumps(one).encode()) for one in own), "letter": letter}
 
 
 def _by_descriptor(rules: Mapping[str, tuple[str, Callable[[Any], Any] | None]]) -> dict[Any, Any]:

@@ -29,7 +29,7 @@ class Letters(Script):
         super().__init__()
         config = {"subscription_type": "shared", "nack_delay_ms": 100, "max_redeliver_count": 1, **config}
         of_several: dict[str, Any] = {"chunk_id": chunk, "chunks": chunks, "batch": batch}
-        meta = Meta(producer_name="p", sequence_id=0, key="k", own_properties=own, **of_several)
+        meta = Meta(producer_name="p", sequence_id=0, key="k", property_digests=(own,), **of_several)
         self.stored(0, handle=STORED, meta=meta)
         self.consumer(kind="Shared", **config)
 
@@ -43,12 +43,19 @@ class Letters(Script):
     def opens(self, kind: str = "DLQ", **fields: Any) -> None:
         self.producer_ready(producer_id=5, topic=f"{self.full('t')}-s-{kind}", name="letters", **fields)
 
-    def posts(self, own: int = 7, digest: int | None = None, number: int = 0, conn: int = 0, **told: Any) -> None:
+    def posts(
+        self, *own: int, digest: int | None = None, number: int = 0, conn: int = 0, batched: bool = False, **told: Any
+    ) -> None:
+        """A letter with properties of these digests, by itself or in a batch of one."""
         letter = {"REAL_TOPIC": self.full("t"), "ORIGIN_MESSAGE_ID": "(1,0,-1,-1)", **told.pop("letter", {})}
-        meta = Meta(
-            producer_name="letters", sequence_id=number, own_properties=own, letter=letter, **{"key": "k", **told}
-        )
-        member = Member(size=64, digest=digest_of(0, STORED) if digest is None else digest)
+        says: dict[str, Any] = {"property_digests": own or (7,), "letter": letter}
+        digest = digest_of(0, STORED) if digest is None else digest
+        if batched:
+            meta = Meta(producer_name="letters", sequence_id=number, batch=1)
+            member = Member(size=64, digest=digest, **{"key": "k", **told}, **says)
+        else:
+            meta = Meta(producer_name="letters", sequence_id=number, **{"key": "k", **told}, **says)
+            member = Member(size=64, digest=digest)
         self.send_frame(number, conn=conn, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
 
     def acks(self) -> None:

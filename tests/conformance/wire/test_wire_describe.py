@@ -69,7 +69,7 @@ def test_meta_has_what_the_metadata_has() -> None:
         ordering_key=b"o",
         deliver_at_ms=11,
         properties=2,
-        own_properties=zlib.crc32(b'[["a", "b"]]'),
+        property_digests=(zlib.crc32(b'["a", "b"]'),),
         letter={"REAL_TOPIC": "t"},
     )
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import from_client, in_force, number_in_force, sent_round
 from assay_conformance.checks.parts import own_name, retry_letter_topic
-from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, Invoke, Received, Stored
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.answers import Answer
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
@@ -53,7 +53,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Letter:
-    """One copy, by the SEND that wrote it first, or, in chunks, that completed it.
+    """One copy, by the SEND that wrote it first, or, in chunks, that completed it. `in_batch`: what it is of a batch.
 
     `origin`: None where it names none. `again`: it was written before, on another connection. `receipts`: in order.
     `refused_before`: the SEND_ERROR of a chunk of it that had not been sent again when this one left.
@@ -65,6 +65,7 @@ class Letter:
     again: bool
     receipts: tuple[Frame, ...]
     refused_before: Frame | None
+    in_batch: Member | None = None
 
     @property
     def kind(self) -> Kind:
@@ -79,11 +80,17 @@ class Letter:
     @property
     def says(self) -> dict[str, str]:
         """Its properties that make it a letter."""
-        return {} if self.frame.meta is None else self.frame.meta.letter
+        described = self.in_batch or self.frame.meta
+        return {} if described is None else described.letter
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """What can be read of it: one message, or none."""
+        return self.frame.members if self.in_batch is None else (self.in_batch,)
 
     @property
     def whole(self) -> str | int:
-        """What all of its chunks have in common."""
+        """What all of its chunks have in common; and the letters of a batch."""
         return _whole(self.unit)
 
     def __str__(self) -> str:
@@ -140,22 +147,24 @@ class Letters:
         unowned = (line for line in self._tracker.lines.all if line.handle is None) if self._addresses else ()
         units = sorted((unit for line in unowned for unit in line.units), key=lambda unit: unit.first.seq)
         written: set[object] = set()
-        return [letter for unit in units if (letter := self._letter(unit, written)) is not None]
+        return [letter for unit in units for letter in self._letters_in(unit, written)]
 
-    def _letter(self, unit: Unit, written: set[object]) -> Letter | None:
+    def _letters_in(self, unit: Unit, written: set[object]) -> Iterator[Letter]:
         """`written`: topic, producer name, sequence id and bytes of letters. No call opened their producer, so that one
         which comes again on another connection is known by these alone."""
         frame, session = unit.first, unit.sends[0][0]
         address, meta = self.address(session.request), frame.meta
         if address is None or meta is None or frame.fate in FORGED_OR_DOUBLED:
-            return None
+            return
         if not frame.members and meta.chunk_id is not None:
-            return None
+            return
         same = (session.topic, session.name, frame.sequence_id, frame.unit)
         again = same in written
         written.add(same)
-        origin, receipts = self._named(address.topic, meta.letter), (*unit.receipts, *self._late_receipts(unit))
-        return Letter(address, unit, origin, again, receipts, self._refused_before(unit))
+        receipts, refused_before = (*unit.receipts, *self._late_receipts(unit)), self._refused_before(unit)
+        for member in frame.members if meta.batch is not None else (None,):
+            origin = self._named(address.topic, meta.letter if member is None else member.letter)
+            yield Letter(address, unit, origin, again, receipts, refused_before, member)
 
     def _late_receipts(self, unit: Unit) -> Iterator[Frame]:
         odd = (one.frame for one in self._odd.get(id(unit), ()) if one.frame.command == "SEND_RECEIPT")
@@ -213,12 +222,19 @@ class Letters:
 
     def origin_of(self, entry: Entry) -> Entry:
         """The first message that an entry is a copy of; itself where it is none."""
-        stored = self.stored(entry)
-        if stored is None or not stored.meta.letter:
+        says = self._says(entry)
+        if not says:
             return entry
         topics = dict.fromkeys(one.topic for known in self._addresses.values() for one in known)
-        named = (self._named(topic, stored.meta.letter) for topic in topics)
+        named = (self._named(topic, says) for topic in topics)
         return next((origin for origin in named if origin is not None), entry)
+
+    def _says(self, entry: Entry) -> dict[str, str]:
+        """What makes a stored message a letter. A batch of several is no copy of one message."""
+        stored = self.stored(entry)
+        if stored is None or stored.meta.batch is None:
+            return {} if stored is None else stored.meta.letter
+        return stored.members[0].letter if len(stored.members) == 1 else {}
 
     def _named(self, topic: str, says: dict[str, str]) -> Entry | None:
         """Clients write ids each in their own way; all of them name ledger and entry, in this order. The partition is
@@ -228,7 +244,13 @@ class Letters:
         text = next((says[name] for name in ORIGINS if name in says), "")
         numbers = [int(number) for number in re.findall(r"\d+", text)]
         named = (Entry(topic, ledger, entry) for ledger, entry in pairwise(numbers))
-        return next((entry for entry in named if entry in self._tracker.stored_at), None)
+        found = next((entry for entry in named if entry in self._tracker.stored_at), None)
+        return None if found is None else self._whole_of(found)
+
+    def _whole_of(self, entry: Entry) -> Entry:
+        """A chunked message has the place of its last chunk. Java clients name the first before the last."""
+        message = self.message_of(entry)
+        return entry if message is None else Entry(entry.topic, message.id.ledger, message.id.entry)
 
     @cached_property
     def rounds(self) -> list[Round]:
@@ -236,8 +258,7 @@ class Letters:
         found = []
         for call in self._events.invokes("reconsume_later"):
             for message, entry in sent_round(self._tracker, call):
-                stored = self.stored(entry)
-                times = 0 if stored is None else times_of(stored.meta.letter)
+                times = times_of(self._says(entry))
                 found.append(Round(call, message, entry, self.origin_of(entry), times))
         return found
 

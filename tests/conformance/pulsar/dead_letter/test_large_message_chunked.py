@@ -120,7 +120,7 @@ def _posts_chunk(story: Letters, chunk_id: int, conn: int = 0) -> None:
 def _beyond_its_maximum(*entries: int) -> Letters:
     """A large message has been stored in two chunks, and these of its entries come beyond their maximum."""
     story = Letters(chunk=0, chunks=2)
-    last = Meta(producer_name="p", sequence_id=0, own_properties=7, chunk_id=1, chunks=2)
+    last = Meta(producer_name="p", sequence_id=0, property_digests=(7,), chunk_id=1, chunks=2)
     story.stored(1, handle=STORED, meta=last)
     for entry in entries:
         story.message(entry, handle=STORED, redelivery_count=2)

@@ -93,6 +93,26 @@ def test_letter_for_a_refusal_of_an_earlier_delivery_settles_a_later_one(receipt
     assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 
+@pytest.mark.parametrize("batched", [False, True], ids=["alone", "in-a-batch"])
+@pytest.mark.parametrize(("receipted", "codes"), [(True, []), (False, ["acked-first"])])
+def test_message_that_becomes_a_letter_unseen_at_the_maximum_is_settled_by_it(
+    receipted: bool, codes: list[str], batched: bool
+) -> None:
+    story = Letters()
+    story.comes(0)
+    story.refuse(1)
+    story.redeliver_frame(0)
+    story.message(0, handle=STORED, redelivery_count=1)
+    story.opens()
+    story.posts(batched=batched)
+    if receipted:
+        story.receipt(0, producer_id=5)
+    story.acks()
+    check = story.judged(dead_letter_original_acked_after_receipt)
+    assert codes_of(check) == codes
+    assert check.exercised == (1 if receipted else 0)
+
+
 def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused() -> None:
     story = refused_twice()
     story.posts()

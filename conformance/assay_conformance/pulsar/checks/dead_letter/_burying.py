@@ -1,5 +1,6 @@
-"""What is to become a dead letter: what the application refused when it had been redelivered as often as it may be, and
-what comes once more often than that; what came in chunks apart from the rest."""
+"""What is to become a dead letter: what the application refused when it had been redelivered as often as it may be,
+what comes once more often than that, and what its client sent to the topic when it came for the last time, unseen;
+what came in chunks apart from the rest."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from assay_conformance.pulsar.checks.dead_letter._errands import Cause, Course, 
 from assay_conformance.pulsar.checks.dead_letter._walk import errands
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Says, Timeline, breach, known_owner, ms
 from assay_conformance.pulsar.timeline.courses import Called
+from assay_conformance.pulsar.timeline.letters import Kind
 
 LETTER_ADDS_BYTES = 256
 """What a letter has on top of its message at most: where that was, in two properties."""
@@ -24,7 +26,7 @@ def buried(timeline: Timeline, *, large: bool) -> Course:
     refusals = [one for one in _refusals(timeline) if most.get(one.call.consumer.handle)] if most else []
     at_most = [one for one in refusals if one.call.message.redelivery_count >= most[one.call.consumer.handle]]
     causes = [Cause(one.event, one.call.consumer, one.call.entry, one.call.called_ns) for one in at_most if one.session]
-    causes += _beyond(timeline, most) if most else ()
+    causes += (*_beyond(timeline, most), *_unseen(timeline, most)) if most else ()
     too_long = set() if large or not causes else _too_long(timeline)
     causes = [one for one in causes if one.source not in too_long and _is_whole(timeline, one.source, large=large)]
     below = {id(one) for one in refusals} - {id(one) for one in at_most} if large else ()
@@ -49,6 +51,28 @@ def _beyond(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
         count, whole = most.get(consumer.handle), _came_whole(timeline, chunks, session, entry)
         if count and whole and (frame.redelivery_count or 0) > count:
             yield Cause(frame, consumer, entry, frame.t_ns, is_new=True)
+
+
+def _unseen(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
+    """Messages that came with the maximum, and whose letter left before the application got them: Go and Rust clients
+    do not hand them over."""
+    letters = [(one, one.origin) for one in timeline.letters.of(Kind.DEAD) if one.origin is not None]
+    came: dict[Entry, list[tuple[Frame, Consumer, Entry]]] = {}
+    for frame, _, consumer, entry in _intact(timeline) if letters else ():
+        came.setdefault(timeline.letters.origin_of(entry), []).append((frame, consumer, entry))
+    for letter, origin in letters:
+        before = [one for one in came.get(origin, ()) if one[0].seq < letter.frame.seq]
+        if not before:
+            continue
+        frame, consumer, entry = before[-1]
+        is_last = frame.redelivery_count == most.get(consumer.handle)
+        if is_last and not _was_seen(timeline, frame, consumer, entry, letter.frame):
+            yield Cause(frame, consumer, entry, frame.t_ns, is_new=True)
+
+
+def _was_seen(timeline: Timeline, came: Frame, consumer: Consumer, entry: Entry, until: Frame) -> bool:
+    received = (one for one in timeline.received(consumer) if came.seq < one.seq < until.seq)
+    return any(timeline.entry_of(one) == entry for one in received)
 
 
 def _intact(timeline: Timeline) -> Iterator[tuple[Frame, ConsumerSession, Consumer, Entry]]:

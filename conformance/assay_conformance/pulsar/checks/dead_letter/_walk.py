@@ -36,8 +36,8 @@ class _Errands:
         self._timeline, self._letters = timeline, timeline.letters
         self._open: dict[Entry, Errand] = {}
         """Original -> errand."""
-        self._carried: dict[str | int, Errand] = {}
-        """By `whole` of its last letter."""
+        self._carried: dict[str | int, list[Errand]] = {}
+        """By `whole` of its last letter: several where their letters are of one batch."""
         self._unasked: dict[Entry, Letter] = {}
         """Original -> the letter of one that was not known to become one: refused again and again, it becomes one for a
         refusal of an earlier delivery."""
@@ -89,7 +89,7 @@ class _Errands:
         errand = self._open[origin] = Errand(cause.consumer, source, cause.event, cause.since_ns)
         letter = self._unasked.pop(origin, None)
         if letter is not None:
-            self._carried[letter.whole] = errand
+            self._carried.setdefault(letter.whole, []).append(errand)
             errand.letter = letter
             errand.receipt = next((one for one in letter.receipts if one.seq < cause.event.seq), None)
 
@@ -163,13 +163,13 @@ class _Errands:
             errand.failure, errand.waits_ns = letter.refused_before, letter.frame.t_ns
         elif errand is not None:
             errand.letter, errand.waits_ns, errand.failure, errand.is_over = letter, None, None, False
-            self._carried[letter.whole] = errand
+            self._carried.setdefault(letter.whole, []).append(errand)
         elif letter.origin is not None:
             self._unasked[letter.origin] = letter
 
     def _with_content_of(self, letter: Letter) -> Errand | None:
         """Whose copy a letter is that does not name it."""
-        contents = {member.payload for member in letter.frame.members}
+        contents = {member.payload for member in letter.members}
         for errand in self._open.values():
             original = self._letters.message_of(errand.source)
             if original is not None and contents & {member.payload for member in original.members}:
@@ -177,14 +177,14 @@ class _Errands:
         return None
 
     def _is_receipted(self, letter: Letter, receipt: Frame) -> None:
-        errand = self._carried.get(letter.whole)
-        if errand is not None and errand.letter is letter:
-            errand.receipt, errand.waits_ns = receipt, receipt.t_ns
+        for errand in self._carried.get(letter.whole, ()):
+            if errand.letter is letter:
+                errand.receipt, errand.waits_ns = receipt, receipt.t_ns
 
     def _is_refused(self, whole: str | int, refusal: Frame) -> None:
-        errand = self._carried.get(whole)
-        if errand is not None and errand.letter is not None and errand.letter.whole == whole:
-            errand.failure, errand.letter, errand.receipt, errand.waits_ns = refusal, None, None, refusal.t_ns
+        for errand in self._carried.get(whole, ()):
+            if errand.letter is not None and errand.letter.whole == whole:
+                errand.failure, errand.letter, errand.receipt, errand.waits_ns = refusal, None, None, refusal.t_ns
 
     # --- the original ---
 

@@ -9,11 +9,9 @@ from assay_conformance.pulsar.timeline.letters import REAL_TOPIC, Letter
 
 
 def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
-    """Judge a letter against its original as it is stored; of one from inside a batch, the payload alone. Letters in
-    batches are not judged."""
-    meta, says = letter.frame.meta, letter.says
-    if meta is None or meta.batch is not None:
-        return
+    """Judge a letter against its original as it is stored; of one from inside a batch, the payload alone. A client may
+    add properties of its own."""
+    says = letter.says
     yield Exercised(letter.frame)
     if letter.origin is None:
         yield breach(
@@ -32,17 +30,22 @@ def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
 
 
 def _has_its_content(letter: Letter, original: Stored) -> Says:
-    sent, frame, meta = original.meta, letter.frame, letter.frame.meta
+    sent, meta = original.meta, letter.frame.meta
     contents = {member.payload for member in original.members}
-    if original.members and not {member.payload for member in frame.members} <= contents:
-        got = f"{frame.members[0].size} bytes" if frame.members else "something that cannot be read"
+    if original.members and not {member.payload for member in letter.members} <= contents:
+        got = f"{letter.members[0].size} bytes" if letter.members else "something that cannot be read"
         yield lacks(letter, original, "payload-changed", "the payload of its original", got)
     if sent.batch is not None or meta is None:
         return
-    if (meta.key, meta.ordering_key) != (sent.key, sent.ordering_key):
+    if letter.in_batch is not None:
+        if letter.in_batch.key != sent.key:
+            yield lacks(letter, original, "keys-changed", f"key {sent.key!r}", f"{letter.in_batch.key!r}")
+    elif (meta.key, meta.ordering_key) != (sent.key, sent.ordering_key):
         keys = f"key {sent.key!r} and ordering key {sent.ordering_key!r}"
         yield lacks(letter, original, "keys-changed", keys, f"{meta.key!r} and {meta.ordering_key!r}")
-    if meta.own_properties != sent.own_properties:
+    carried = meta if letter.in_batch is None else letter.in_batch
+    is_older = meta.own_properties != sent.own_properties
+    if is_older or not set(sent.property_digests) <= set(carried.property_digests):
         yield lacks(letter, original, "properties-changed", "the properties of its original", "others, or none")
 
 

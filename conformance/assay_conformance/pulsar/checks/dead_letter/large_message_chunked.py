@@ -23,10 +23,12 @@ from assay_conformance.pulsar.timeline import (
     known_owner,
     ms,
 )
+from assay_conformance.pulsar.timeline.letters import Kind
 
 
 class _Refused(NamedTuple):
-    """A message that came in chunks and was refused. `until`: it was handed over, or refused, once more."""
+    """A message that came in chunks and was refused. `until`: it was handed over or refused once more, or its letter
+    left."""
 
     call: Call
     until: Event | None
@@ -53,8 +55,12 @@ def _refused(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Refused]:
             entry = timeline.entry_of(message)
             if entry in again:
                 again[entry].append(message)
+    left: dict[Entry | None, list[Event]] = {}
+    for letter in timeline.letters.of(Kind.DEAD) if unsettled else ():
+        left.setdefault(letter.origin, []).append(letter.frame)
     for call in unsettled:
         again[call.entry].append(_called(call))
+        again[call.entry] += left.get(timeline.letters.origin_of(call.entry), ())
     for call in unsettled:
         later = (one for one in again[call.entry] if one.seq > _called(call).seq)
         yield _Refused(call, min(later, key=lambda one: one.seq, default=None))
