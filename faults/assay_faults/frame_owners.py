@@ -6,6 +6,7 @@ PRODUCER_SUCCESS names a producer that let the broker choose. An answer is about
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -26,13 +27,31 @@ class FrameOwner:
     topic: str
     producer_name: str | None = None
     subscription: str | None = None
+    session: int | None = None
 
     def within(self, scope: Scope) -> bool:
         return (
             scope.topic in (None, self.topic, base_topic(self.topic))
             and scope.producer_name in (None, self.producer_name)
             and scope.subscription in (None, self.subscription)
+            and scope.session in (None, self.session)
         )
+
+
+class Sessions:
+    """How many producers each topic has admitted, and how many consumers each of its subscriptions; over all
+    connections."""
+
+    def __init__(self) -> None:
+        self._admitted: Counter[tuple[str, str | None]] = Counter()
+
+    def of(self, topic: str, subscription: str | None = None) -> int:
+        """The number of a session that is asked for now."""
+        return self._admitted[topic, subscription]
+
+    def admitted(self, owner: FrameOwner) -> None:
+        """The broker let it in."""
+        self._admitted[owner.topic, owner.subscription] += 1
 
 
 class _Key(Enum):
@@ -80,13 +99,14 @@ REQUESTS: Final = frozenset(int(kind) for kind, answer in ANSWERS.items() if "re
 class FrameOwners:
     """The parties of one connection, and what its client asked for.
 
-    `local` turns a full topic name into the topology's, where that has one.
+    `local` turns a full topic name into the topology's, where that has one; `sessions` are those of all connections.
     """
 
-    __slots__ = ("_asked", "_consumers", "_local", "_producers", "_requests")
+    __slots__ = ("_asked", "_consumers", "_local", "_producers", "_requests", "_sessions")
 
-    def __init__(self, local: Callable[[str], str]) -> None:
+    def __init__(self, local: Callable[[str], str], sessions: Sessions) -> None:
         self._local = local
+        self._sessions = sessions
         self._producers: dict[int, FrameOwner] = {}
         self._consumers: dict[int, FrameOwner] = {}
         self._requests: dict[int, FrameOwner] = {}
@@ -98,13 +118,21 @@ class FrameOwners:
         if kind in REQUESTS:
             self._asked[body.request_id] = kind
         if kind == CommandType.PRODUCER:
+            topic = self._local(body.topic)
             self._producers[body.producer_id] = FrameOwner(
-                self._local(body.topic), producer_name=body.producer_name or None
+                topic, producer_name=body.producer_name or None, session=self._sessions.of(topic)
             )
         elif kind == CommandType.SUBSCRIBE:
-            self._consumers[body.consumer_id] = FrameOwner(self._local(body.topic), subscription=body.subscription)
+            topic, subscription = self._local(body.topic), body.subscription
+            self._consumers[body.consumer_id] = FrameOwner(
+                topic, subscription=subscription, session=self._sessions.of(topic, subscription)
+            )
         elif kind == CommandType.PRODUCER_SUCCESS and (party := self._requests.get(body.request_id)) is not None:
             party.producer_name = body.producer_name
+            if body.producer_ready:
+                self._sessions.admitted(party)
+        elif kind == CommandType.SUCCESS and self._asked.get(body.request_id) == CommandType.SUBSCRIBE:
+            self._sessions.admitted(self._requests[body.request_id])
         if kind in _ASKING and (party := self.of(frame)) is not None:
             self._requests[body.request_id] = party
 

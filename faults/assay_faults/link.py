@@ -35,7 +35,7 @@ from assay_faults.active_fault import ActiveFault
 from assay_faults.channel import Channel, Entry, Wait
 from assay_faults.connection import DIRECTIONS, Connection, Ways
 from assay_faults.frame_in_flight import FrameInFlight, Injected
-from assay_faults.frame_owners import FrameOwners
+from assay_faults.frame_owners import FrameOwners, Sessions
 from assay_faults.outbox import LinkSink
 from assay_faults.triggers import FrameTrigger, asks_who
 from assay_faults.witness import header
@@ -98,6 +98,7 @@ class FrameLink:
         self._outbox = self._ways.outbox
         self._deadlines = self._ways.deadlines
         self._frames = 0
+        self._sessions = Sessions()
         self.fired: list[int] = []
         self._lives: list[ActiveFault] = []
         # Owners are read once, when it begins: a fault that comes later needs to know too.
@@ -139,7 +140,8 @@ class FrameLink:
                 self._fire(live, (), None)
                 self._progress(now_ns)
                 return False
-        self._connections[conn] = Connection(conn, broker, FrameOwners(self._local), self._ways, listener)
+        owners = FrameOwners(self._local, self._sessions)
+        self._connections[conn] = Connection(conn, broker, owners, self._ways, listener)
         if self._client_dies:
             self._dying.add(conn)
         self._recorder.add(Opened, conn=conn, broker=broker, url=url)

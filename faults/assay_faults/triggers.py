@@ -26,7 +26,7 @@ class Line(Protocol):
 
 def names_party(scope: Scope) -> bool:
     """Whether the scope asks who a frame is about, and not only where it crosses."""
-    return scope.topic is not None or scope.producer_name is not None or scope.subscription is not None
+    return any(named is not None for named in (scope.topic, scope.producer_name, scope.subscription, scope.session))
 
 
 def asks_who(fault: Fault) -> bool:

@@ -109,12 +109,15 @@ class Handler(ABC):
             if isinstance(broker, Refusal):
                 self._again(broker)
             else:
-                self._pool.use(broker, reached)
+                self._reach(broker, reached)
 
         if url is None:
             self._lookup.broker(self.topic, found, self._cluster_url)
         else:
-            self._pool.use(Way(url), reached)
+            self._reach(Way(url), reached)
+
+    def _reach(self, way: Way, reached: Callable[[Connection | Refusal], None]) -> None:
+        self._pool.use(way, reached)
 
     def _register(self, connection: Connection) -> None:
         attempt = self._attempt

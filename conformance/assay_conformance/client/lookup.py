@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refusal
+from assay_conformance.client.requests import Answered
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.model.topic_names import NO_PARTITION, partition_name
-from assay_conformance.wire import CommandType, Frame, command
+from assay_conformance.wire import BaseCommand, CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
 from assay_conformance.wire.service_urls import entrances, service_url, speaks_tls
 
@@ -51,10 +52,14 @@ class Pool:
             return
         connection = self._by_way.get(way)
         if connection is None or not connection.usable:
-            connection = self._shared.implementation(Connection)(self._shared, *way)
-            self._by_way[way] = connection
-            self._by_number[connection.number] = connection
+            connection = self._by_way[way] = self.connect(way)
         connection.use(usable)
+
+    def connect(self, way: Way) -> Connection:
+        """Open a connection that is not given to anyone else."""
+        connection = self._shared.implementation(Connection)(self._shared, *way)
+        self._by_number[connection.number] = connection
+        return connection
 
     def numbered(self, number: int) -> Connection | None:
         """None for a connection that has ended."""
@@ -104,7 +109,8 @@ class Lookup:
             if isinstance(connection, Refusal):
                 counted(connection)
                 return
-            connection.request(
+            self._request(
+                connection,
                 lambda request_id: command(CommandType.PARTITIONED_METADATA, topic=topic, request_id=request_id),
                 on_answer,
             )
@@ -135,14 +141,15 @@ class Lookup:
                 self._entrances.rotate(-1)
             entered(connection)
 
-        self._pool.use(Way(entrance), used)
+        self._connected(Way(entrance), used)
 
     def _ask(self, url: str | None, topic: str, authoritative: bool, redirects: int, found: Found) -> None:
         def ask(connection: Connection | Refusal) -> None:
             if isinstance(connection, Refusal):
                 found(connection)
                 return
-            connection.request(
+            self._request(
+                connection,
                 lambda request_id: command(
                     CommandType.LOOKUP, topic=topic, request_id=request_id, authoritative=authoritative
                 ),
@@ -152,7 +159,13 @@ class Lookup:
         if url is None:
             self._enter(ask)
         else:
-            self._pool.use(Way(url), ask)
+            self._connected(Way(url), ask)
+
+    def _connected(self, way: Way, usable: Callable[[Connection | Refusal], None]) -> None:
+        self._pool.use(way, usable)
+
+    def _request(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
+        connection.request(build, answered)
 
     def _looked_up(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal):

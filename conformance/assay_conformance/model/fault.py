@@ -54,7 +54,8 @@ class Scope(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `connection` counts the Case's connections from 0 in the order they were opened; `topic` is a topic of the topology
     (its partitions included) or one partition; `producer_name`, `subscription` select by what PRODUCER / SUBSCRIBE
-    announced.
+    announced. `session` selects producers and consumers by how many the broker had admitted before, to the same topic
+    or partition, or subscription of it: 0 is the first one until it registers again, whatever connection carries it.
     """
 
     connection: int | None = None
@@ -62,6 +63,7 @@ class Scope(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     topic: str | None = None
     producer_name: str | None = None
     subscription: str | None = None
+    session: int | None = None
 
 
 class Until(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -27,6 +27,12 @@ def test_case_survives_json(case: Case) -> None:
 
 
 @_EACH
+def test_case_does_not_count_connections(case: Case) -> None:
+    """Clients share connections, or do not: what a fault is about is a producer, a consumer or a broker."""
+    assert [fault for fault in case.faults if fault.scope.connection is not None] == []
+
+
+@_EACH
 def test_case_names_requirements_of_the_catalogue(case: Case) -> None:
     assert case.requirements
     assert set(case.requirements) <= set(load().requirements)

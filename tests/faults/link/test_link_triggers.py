@@ -146,6 +146,31 @@ def test_scope_restricts_what_a_fault_touches(rig: type[Rig], scope: dict[str, i
     assert [number for number in range(5) if number not in bench.at_broker] == dropped
 
 
+@pytest.mark.parametrize(("session", "dropped"), [(0, [0, 1]), (1, [2])])
+def test_session_counts_who_was_admitted_over_all_connections(rig: type[Rig], session: int, dropped: list[int]) -> None:
+    """A PRODUCER that is refused does not count."""
+    bench = rig(drop(on_send(times=0), session=session))
+    for conn, ready in ((0, False), (1, True), (2, True)):
+        if conn:
+            bench.opened(conn)
+        bench.c2b(CommandType.PRODUCER, conn=conn, topic=FULL + "t", producer_id=conn, request_id=conn)
+        if ready:
+            bench.b2c(CommandType.PRODUCER_SUCCESS, conn=conn, request_id=conn, producer_name="p")
+        bench.send(conn, conn=conn, producer_id=conn)
+    assert [number for number in range(3) if number not in bench.at_broker] == dropped
+
+
+def test_sessions_of_each_subscription_are_counted_apart(rig: type[Rig]) -> None:
+    bench = rig(drop(OnFrame(command="FLOW", direction=TO_BROKER, times=0), subscription="b", session=0))
+    for id, subscription in enumerate(("a", "b", "b")):
+        of_consumer: dict[str, Any] = {"topic": FULL + "t", "subscription": subscription, "subType": 0}
+        bench.c2b(CommandType.SUBSCRIBE, consumer_id=id, request_id=id, **of_consumer)
+        bench.b2c(CommandType.SUCCESS, request_id=id)
+        bench.c2b(CommandType.FLOW, consumer_id=id, messagePermits=1)
+    flows = [frame.body.consumer_id for frame in bench.frames[TO_BROKER] if frame.type == CommandType.FLOW]
+    assert flows == [0, 2]
+
+
 ABOUT_THE_CONSUMER = [
     ("c2b", CommandType.FLOW, {"consumer_id": 4, "messagePermits": 1}),
     ("c2b", CommandType.ACK, {"consumer_id": 4, "ack_type": 0}),

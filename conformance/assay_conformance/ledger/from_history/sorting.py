@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay_conformance.history.occupancy import Occupancy
 from assay_conformance.ledger.from_history.forgeries import ASKING, Forgeries
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
@@ -132,6 +133,7 @@ class _Sorting:
     changed: dict[int, bool] = field(default_factory=dict)
     """Number of a payload frame that a fault changed -> whether it is evidently damaged."""
     chunks: _Chunks = field(default_factory=_Chunks)
+    occupancy: Occupancy = field(default_factory=Occupancy)
 
     # --- one method an event type ---
 
@@ -188,6 +190,11 @@ class _Sorting:
 
     def opened(self, event: Opened) -> None:
         self.found.opened.append(event)
+        self.occupancy.opened(event)
+
+    def closed(self, event: Closed) -> None:
+        if not self.occupancy.is_left_unused(event):
+            self.trouble(event)
 
     def frame(self, event: Frame) -> None:
         found, command = self.found, event.command
@@ -199,7 +206,9 @@ class _Sorting:
                 self._sent(event)
             elif event.meta is not None and event.meta.uuid:
                 found.chunks_sent.append(event)
-        elif event.dir is _TO_CLIENT:
+            return
+        self.occupancy.frame(event)
+        if event.dir is _TO_CLIENT:
             if event.fate is not _PASSED:
                 found.forgeries.answered(event)
                 self.chunks.answered(event)
@@ -246,7 +255,7 @@ _HANDLERS: dict[type, Callable[[_Sorting, Any], None]] = {
     Frame: _Sorting.frame,
     Fired: _Sorting.trouble,
     Healed: _Sorting.trouble,
-    Closed: _Sorting.trouble,
+    Closed: _Sorting.closed,
     AgentEnded: _Sorting.agent_ended,
     Stepped: _Sorting.trouble,
 }

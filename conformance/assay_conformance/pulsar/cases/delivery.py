@@ -81,13 +81,17 @@ def outage_while_sending() -> Case:
 
 
 def sends_after_outage() -> Case:
-    """The application keeps a receive pending; new messages come as soon as its client has reconnected."""
+    """The application keeps a receive pending; new messages come as soon as its client has reconnected. Producer and
+    consumer may have connections of their own: all end."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
-    plan.send(producer)
+    send = plan.send(producer)
     plan.receive(consumer, 4, timeout_ms=3 * STALL_MS)
+    plan.wait_ops(send)
+    sent = plan.last
     plan.wait_fired(0)
+    plan.wait_ms(AWAY_MS)
     plan.send(producer, 3)
     plan.wait_ms(WATCHED_MS)
     plan.wait_ops()
@@ -98,7 +102,7 @@ def sends_after_outage() -> Case:
         ("delivery.resumes-after-fault",),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
-        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut()),),
+        faults=(Fault(trigger=AfterStep(sent), action=Cut()),),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
+from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import Closed, Completion, Event, Fate, Frame, Identity, Invoke, Outcome, Stored
@@ -77,6 +78,16 @@ class Timeline(Producing, Acknowledging):
         """How a connection ended."""
         return self._tracker.closed.get(number)
 
+    @cached_property
+    def left_unused(self) -> frozenset[int]:
+        """Connections that the client ended when they carried nothing."""
+        return frozenset(closed.conn for closed in left_unused(self._tracker.history))
+
+    @cached_property
+    def interruptions(self) -> Sequence[Closed]:
+        """Ends of all other connections: of those on which something was registered, or waited for."""
+        return [closed for closed in self.events.of(Closed) if closed.conn not in self.left_unused]
+
     def has_another_reason(self, frame: Frame, producer: Producer, *besides: Why) -> bool:
         """Whether the end of this frame's connection proves nothing: somebody else ended it soon, or the client did,
         and may have done so over something that is not `besides`."""
@@ -103,7 +114,7 @@ class Timeline(Producing, Acknowledging):
         `TooBusyError` where the machine may have made the client think that its peer was gone."""
         connection, passed_over = self.connection(conn), {event.seq for event in alike}
         left = connection.ended_by_client if or_died else connection.left_by_client
-        if left is None or self.has_begun_to_end(left.seq):
+        if left is None or conn in self.left_unused or self.has_begun_to_end(left.seq):
             return None
         reasons = (reason.event for reason in connection.reasons_but() if reason.event.seq < left.seq)
         if any(event.seq not in passed_over and not self._is_acknowledged(event, left) for event in reasons):

@@ -12,10 +12,16 @@ from assay_conformance.model.event import AgentEnded, Sides
 from assay_conformance.pulsar.checks.resend.reconnects_after_close_producer import reconnects_after_close_producer
 
 
+def _shares_its_connection(story: Script) -> None:
+    story.producer(PRODUCER + 1, producer_id=1, topic="u", name="another")
+
+
 class _SentAway(Script):
-    def __init__(self, **order: str) -> None:
+    def __init__(self, *, alone: bool = True, **order: str) -> None:
         super().__init__()
         self.producer()
+        if not alone:
+            _shares_its_connection(self)
         self.down("CLOSE_PRODUCER", producer_id=0, fields=order)
 
     def looks_up(self) -> None:
@@ -110,7 +116,7 @@ def test_connection_that_ends_with_the_agent_is_not_left_over_a_producer() -> No
 
 @pytest.mark.parametrize(("ended_ms", "codes"), [(0, []), (400, []), (3_000, ["left-the-connection"])])
 def test_end_of_a_process_that_is_noticed_behind_that_of_its_connection(ended_ms: int, codes: list[str]) -> None:
-    story = _SentAway()
+    story = _SentAway(alone=False)
     story.closed()
     story.after(ended_ms).add(AgentEnded, reason="killed", exit_status=-9, killed=True)
     assert codes_of(story.judged()) == codes
@@ -128,6 +134,7 @@ def test_process_that_ended_before_a_connection_began_is_no_excuse() -> None:
     story = Script()
     story.add(AgentEnded, reason="killed", exit_status=-9, killed=True)
     story.producer()
+    _shares_its_connection(story)
     story.down("CLOSE_PRODUCER", producer_id=0)
     story.closed()
     assert codes_of(trial(reconnects_after_close_producer, story.at(5_000).done())) == ["left-the-connection"]
@@ -142,8 +149,17 @@ def test_broker_that_says_it_is_not_ready_may_be_left() -> None:
     assert codes_of(story.judged()) == []
 
 
-def test_connection_closed_over_one_producer_is_found() -> None:
+def test_connection_of_one_producer_alone_may_be_closed_with_it() -> None:
     story = _SentAway()
+    story.closed()
+    story.connected(1)
+    story.up("LOOKUP", 1, fields={"topic": story.full("t")})
+    story.producer_ready(1)
+    assert codes_of(story.judged()) == []
+
+
+def test_connection_closed_over_one_producer_is_found() -> None:
+    story = _SentAway(alone=False)
     story.closed()
     story.producer_again(1)
     assert codes_of(story.judged()) == ["left-the-connection"]

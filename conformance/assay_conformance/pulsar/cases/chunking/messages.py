@@ -229,11 +229,11 @@ def cut_after_chunk(chunk: int) -> Case:
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(
-            # The producer's first connection. A broker that is near has cut it by then.
+            # Before the producer registers again. A broker that is near has cut it by then.
             Fault(
                 trigger=up("SEND", where={"metadata.chunk_id": chunk + 1}),
                 action=Hold(),
-                scope=Scope(connection=1),
+                scope=Scope(session=0),
                 optional=True,
             ),
             Fault(trigger=down("SEND_RECEIPT", k=chunk + 1), action=Cut(before=True)),

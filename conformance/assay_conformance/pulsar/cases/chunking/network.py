@@ -33,7 +33,7 @@ def chunks_without_their_end() -> Case:
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(
-            Fault(trigger=down("SEND_RECEIPT", times=2), action=Drop(), scope=Scope(connection=1), optional=True),
+            Fault(trigger=down("SEND_RECEIPT", times=2), action=Drop(), scope=Scope(session=0), optional=True),
             Fault(
                 trigger=FROM_THE_START,
                 action=LimitData(limit_bytes=40_000, direction=TO_BROKER),

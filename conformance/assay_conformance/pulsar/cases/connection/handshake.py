@@ -47,10 +47,10 @@ def silent_broker() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
-    plan.wait_frame("CONNECT", Direction.TO_BROKER, 2, deadline_ms=75_000)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=75_000)
     return plan.case(
         "connection/silent-broker",
-        "The broker falls silent, and the client makes a new connection",
+        "The broker falls silent, and the producer comes back over a new connection",
         ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},

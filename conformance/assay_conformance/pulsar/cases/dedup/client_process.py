@@ -29,7 +29,7 @@ def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
         topology=DEDUPLICATED,
         faults=(
             # The process may end before any receipt arrives.
-            Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop(), scope=Scope(connection=0), optional=True),
+            Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop(), scope=Scope(session=0), optional=True),
             Fault(trigger=AfterStep(end), action=how),
         ),
         isolation=Isolation.OWN_PROCESS,

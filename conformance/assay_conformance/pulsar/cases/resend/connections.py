@@ -31,8 +31,8 @@ QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 
 
 def lost_receipts(times: int, k: int = 1) -> Fault:
-    """So many receipts of the first connection, from the k-th on, do not arrive."""
-    return Fault(trigger=down("SEND_RECEIPT", k=k, times=times), scope=Scope(connection=0), action=Drop())
+    """So many receipts do not arrive, from the k-th on, before the producer registers again."""
+    return Fault(trigger=down("SEND_RECEIPT", k=k, times=times), scope=Scope(session=0), action=Drop())
 
 
 def lost_before_cut(times: int, k: int = 1) -> Fault:

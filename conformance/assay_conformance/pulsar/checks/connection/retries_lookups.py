@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.parts import ended_by_client, topics_of
-from assay_conformance.model.event import Closed, Completion, Event, Frame, Invoke, Outcome
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
@@ -97,7 +97,7 @@ def _steps(timeline: Timeline, requests: dict[int, Request]) -> list[Event]:
     for verb in ("open_producer", "open_consumer"):
         events += [*timeline.events.invokes(verb), *timeline.events.completions(verb)]
     disturbing = (one for one in timeline.events.frames(*_DISTURBING) if one.dir is Direction.TO_CLIENT)
-    events += [*timeline.events.of(Closed), *(one for one in disturbing if one.to_receiver)]
+    events += [*timeline.interruptions, *(one for one in disturbing if one.to_receiver)]
     return sorted({event.seq: event for event in events}.values(), key=lambda event: event.seq)
 
 

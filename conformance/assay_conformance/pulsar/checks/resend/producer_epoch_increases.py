@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.model.event import Closed, Fired, Frame
+from assay_conformance.model.event import Fired, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
 
@@ -64,5 +64,5 @@ def _was_disturbed(timeline: Timeline, asked: Frame) -> bool:
     """Something before made a client try again."""
     events = timeline.events
     closes = (one for one in events.frames("CLOSE_PRODUCER") if one.dir is Direction.TO_CLIENT)
-    first = (*events.of(Fired)[:1], *events.of(Closed)[:1], *events.frames("ERROR")[:1], next(closes, asked))
+    first = (*events.of(Fired)[:1], *timeline.interruptions[:1], *events.frames("ERROR")[:1], next(closes, asked))
     return any(one.seq < asked.seq for one in first)

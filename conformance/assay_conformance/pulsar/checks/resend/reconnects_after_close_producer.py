@@ -48,12 +48,14 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     """resend.reconnects-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
     and the connection is kept.
 
-    Where it names another broker no lookup is owed. A connection on which something else went wrong may be left. A
+    Where it names another broker no lookup is owed. A connection on which something else went wrong may be left, and
+    one that carries nothing else. A
     lookup that is refused may be the end of it: which errors are final is a matter of their own.
     """
     order, producer = evicted
     timeline.owner(producer)
-    left = None if timeline.has_another_reason(order, producer) else timeline.left_over(order, producer)
+    spared = order.conn in timeline.left_unused or timeline.has_another_reason(order, producer)
+    left = None if spared else timeline.left_over(order, producer)
     if left is not None and left.seq > order.seq:
         yield _breach("left-the-connection", evicted, f"the client closed the connection at {ms(left.t_ns)}", left)
         return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from assay_conformance.checks.consumption import from_client, is_torn
-from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome
+from assay_conformance.model.event import AgentEnded, Completion, Ended, Event, Frame, Invoke, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, ms
 
@@ -96,7 +96,7 @@ def _ends(timeline: Timeline, follower: Follower, topic: str) -> Iterator[Event]
         if base_topic(session.topic) == topic and from_client(session.request):
             yield session.request
     yield from (frame for frame in timeline.events.frames(*LOOKUPS) if is_torn(frame))
-    yield from timeline.events.of(Closed)
+    yield from timeline.interruptions
     yield from timeline.events.of(Ended)
     yield from () if follower.closed is None else (follower.closed,)
 

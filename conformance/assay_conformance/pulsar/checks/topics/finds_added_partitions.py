@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import AgentEnded, Closed, Event, Fired, Frame, Invoke, Outcome, Stepped
+from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Invoke, Outcome, Stepped
 from assay_conformance.model.topic_names import named_topics, partition_name
 from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
@@ -117,7 +117,7 @@ def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Even
     grown = opened.grown
     keeping = (one for one in timeline.events.of(Fired) if one.action in _KEEPS_BACK)
     refusals = (one for topic, one in _answers(timeline, opened) if one.command == "ERROR" and topic in missing)
-    void: list[Event] = [*timeline.events.of(Closed), *timeline.events.of(AgentEnded), *keeping, *refusals]
+    void: list[Event] = [*timeline.interruptions, *timeline.events.of(AgentEnded), *keeping, *refusals]
     return any(grown.seq < one.seq <= seen.seq for one in void)
 
 

@@ -77,7 +77,7 @@ class _Courses:
         self._on: dict[str, list[tuple[_Owner, _Course]]] = {}
         self.unnamed: dict[str, list[Frame]] = {}
         """Topic -> closes after which the one that was closed has to look it up."""
-        self.disturbances: list[Event] = sorted([*events.of(Closed), *events.of(Fired)], key=_seq)
+        self.disturbances: list[Event] = sorted([*timeline.interruptions, *events.of(Fired)], key=_seq)
         """What may keep one of those under way from registering with the new owner."""
         for one in timeline.registered:
             course = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Course())
