@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from assay_conformance.checks.routes import on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, HeldUp, LoadRecord
-from assay_conformance.judging.tolerance import ms
+from assay_conformance.judging.unreached import failed_steps, never_fired
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Completion, Ended, Ending, Fired, Outcome, Overdue, Stored
+from assay_conformance.model.event import Ended, Ending, Event, Fired, Overdue, Stored
 from assay_conformance.model.outside import Pause, Role
 
 SHORTEST_PAUSE_NS: Final = 100 * MS
@@ -25,8 +26,10 @@ class BenchFacts:
         self.ended: Ended | None = None
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
-        self.not_opened: Completion | None = None
-        """How the first opening ended that failed: whatever needed it did not come about."""
+        self.failed_steps = ""
+        """What may have kept a precondition away, to be said behind the reason; empty where nothing is known."""
+        self.waited_for = ""
+        """Of the first fault that never fired, the frames that it waited for."""
         self.unsettable: tuple[str, ...] = ()
         """Configuration keys that the Case sets, and the client does not let be set."""
         self.unread = ""
@@ -39,11 +42,6 @@ class BenchFacts:
     @on(Overdue)
     def operation_overdue(self, event: Overdue) -> None:
         self.overdue.append(event)
-
-    @on(Completion, "open_client", "open_producer", "open_consumer")
-    def opening_ended(self, event: Completion) -> None:
-        if self.not_opened is None and event.outcome is not Outcome.OK:
-            self.not_opened = event
 
     @on(Ended)
     def attempt_ended(self, event: Ended) -> None:
@@ -62,13 +60,10 @@ class BenchFacts:
         actions = (case.faults[index].action for index in self.fired if index < len(case.faults))
         return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
 
-    @property
-    def failed_step(self) -> str:
-        """What may have kept a precondition away, to be said behind the reason; empty where nothing is known."""
-        if (end := self.not_opened) is None:
-            return ""
-        how = f"{end.error or end.outcome}{f', {end.text}' if end.text else ''}"
-        return f"; its {end.verb} of operation {end.op} had failed at {ms(end.t_ns)}: {how}"
+    def look_for_causes(self, events: Sequence[Event], case: Case) -> None:
+        """Find out what may have kept a precondition of the Case away."""
+        self.failed_steps = failed_steps(events, case)
+        self.waited_for = next((never_fired(events, case, fault) for fault in self.unfired(case)), "")
 
     @property
     def broken_off(self) -> bool:

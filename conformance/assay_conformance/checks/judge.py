@@ -3,7 +3,7 @@
 Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
 it, the others may be. A requirement of the Case that was not exercised is `unsupported` where the Case sets what the
 client does not let be set, `invalid` when a fault stayed unfired, and `untestable` otherwise; the reason names the
-first opening that failed. An operation that never ended, or an agent that was lost, is a finding of one requirement,
+steps that failed. An operation that never ended, or an agent that was lost, is a finding of one requirement,
 `liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
 
 A machine that was late ran another schedule than the Case's: what that brought about is a finding as ever, but what it
@@ -151,15 +151,20 @@ def _verdict(
             (),
         )
     if unfired and not attempt_end.cut_short:
-        return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired{attempt_end.failed_step}", ()
+        never = f"fault {unfired[0]} of the Case never fired"
+        return Verdict.INVALID, _because(never, attempt_end.waited_for, attempt_end.failed_steps), ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()
     if not check.exercised and check.not_judged:
         (why, _), *_ = check.not_judged.most_common(1)
         return Verdict.INCONCLUSIVE, f"{check.not_judged.total()} times it could not be judged: {why}", ()
     if not check.exercised:
-        return Verdict.UNTESTABLE, f"the Case ended without its precondition{attempt_end.failed_step}", ()
+        return Verdict.UNTESTABLE, _because("the Case ended without its precondition", attempt_end.failed_steps), ()
     return Verdict.PASS, "", ()
+
+
+def _because(what: str, *causes: str) -> str:
+    return "; ".join((what, *filter(None, causes)))
 
 
 def _late(case: Case, attempt_end: BenchFacts, unreached: bool) -> str:

@@ -58,4 +58,7 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
         except Exception as error:
             blame(check.finish, error)
     timeline.let_go()
+    exercised = {check.requirement for check in checks if check.exercised}
+    if attempt.unfired(view.case) or not exercised.issuperset(view.case.requirements):
+        attempt.look_for_causes(events, view.case)
     return attempt

@@ -140,17 +140,23 @@ class Connection:
         if self._state is not State.OPENING:
             return
         self._state = State.GREETING
-        token = self._shared.token()
         self.send(
             command(
                 CommandType.CONNECT,
                 client_version=CLIENT_VERSION,
                 protocol_version=PROTOCOL_VERSION,
-                feature_flags={"supports_broker_entry_metadata": True, "supports_auth_refresh": token is not None},
-                **({} if token is None else {"auth_method_name": TOKEN_METHOD, "auth_data": token}),
+                **self._introduction(),
                 **({"proxy_to_broker_url": self.url.partition("://")[2]} if self._is_proxied else {}),
             )
         )
+
+    def _introduction(self) -> dict[str, Any]:
+        """What CONNECT says of the client: features, and credentials where it has some."""
+        token = self._shared.token()
+        return {
+            "feature_flags": {"supports_broker_entry_metadata": True, "supports_auth_refresh": token is not None},
+            **({} if token is None else {"auth_method_name": TOKEN_METHOD, "auth_data": token}),
+        }
 
     def received(self, data: bytes) -> None:
         if not self.usable:

@@ -26,6 +26,7 @@ class TimelineCheck(Check):
 
     asks: ClassVar[Callable[..., Iterator[Judged]]]
     subjects: ClassVar[Callable[[Timeline], Iterable[Any]] | None]
+    keeps_away: ClassVar[Callable[[Timeline], Iterator[Judged]] | None]
     judges: ClassVar[Callable[[View], bool] | None]
     timeline: Timeline
 
@@ -48,6 +49,14 @@ class TimelineCheck(Check):
             said = each(cls.subjects(timeline), cls.asks, timeline)
         for judged in said:
             self._say(judged)
+        if (keeps_away := cls.keeps_away) is not None and self._is_unreached():
+            for judged in each([timeline], keeps_away):
+                self._say(judged)
+
+    def _is_unreached(self) -> bool:
+        """Whether the Case was made for this requirement, and nothing was to be judged."""
+        said = self.exercised or self.findings or self.not_judged or self.undecided_because
+        return not said and self.requirement in self.view.case.requirements
 
     def _say(self, judged: Judged) -> None:
         if isinstance(judged, Exercised):
@@ -68,10 +77,12 @@ def check(
     of: Callable[[Timeline], Iterable[Any]] | None = None,
     *,
     where: Callable[[View], bool] | None = None,
+    keeps_away: Callable[[Timeline], Iterator[Judged]] | None = None,
 ) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
     """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
 
-    `where`: of Cases and clients of which this does not hold it has nothing to say.
+    `where`: of Cases and clients of which this does not hold it has nothing to say. `keeps_away`: asked of a Case that
+    was made for the requirement and did not exercise it; it yields a breach where the client's own deviation is why.
     """
 
     def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:
@@ -81,6 +92,7 @@ def check(
             "__qualname__": function.__qualname__,
             "asks": staticmethod(function),
             "subjects": None if of is None else staticmethod(of),
+            "keeps_away": None if keeps_away is None else staticmethod(keeps_away),
             "requirement": RequirementId(requirement),
             "judges": None if where is None else staticmethod(where),
         }

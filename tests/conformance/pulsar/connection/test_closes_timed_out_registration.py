@@ -66,3 +66,11 @@ def test_registration_that_was_given_up_and_closed() -> None:
     story.up("CLOSE_PRODUCER", producer_id=0, request_id=50)
     story.after(600)
     assert judged(closes_timed_out_registration, story) == ([], 1)
+
+
+def test_registration_on_another_connection_closes_what_is_left_with_the_first() -> None:
+    story = _unanswered()
+    story.connected(1)
+    story.producer_asks(1)
+    story.closed(0)
+    assert judged(closes_timed_out_registration, story) == ([], 1)

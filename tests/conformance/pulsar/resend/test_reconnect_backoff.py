@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.conformance.pulsar.resend.returning import codes_of
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.pulsar.checks.resend.reconnect_backoff import reconnect_backoff
 
@@ -86,3 +87,25 @@ def test_wait_that_stays_long_after_a_success_that_was_heard_is_found(
     story.after(stays_ms).cut(1)
     story.after(1_600).producer_again(2)
     assert codes_of(story.judged()) == codes
+
+
+def _refused_for(*waits_ms: float) -> Check:
+    """Refused at first and after each of these waits, in a Case that was made for the requirement."""
+    story = Script()
+    story.producer()
+    story.cut()
+    story.connected(1)
+    for wait_ms in (*waits_ms, 0):
+        asked = story.producer_asks(1)
+        story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
+        story.after(wait_ms)
+    case = msgspec.structs.replace(ANY_CASE, requirements=(reconnect_backoff.requirement,))
+    return trial(reconnect_backoff, story.after(1_000).done(), case)
+
+
+def test_long_waits_from_the_first_on_leave_too_few_attempts_and_are_found() -> None:
+    assert codes_of(_refused_for(5_000, 5_000)) == ["tries-too-seldom"]
+
+
+def test_few_attempts_in_a_short_outage_are_accepted() -> None:
+    assert codes_of(_refused_for(100, 200)) == []

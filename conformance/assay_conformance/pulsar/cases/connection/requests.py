@@ -300,9 +300,9 @@ def lookups_fail() -> Case:
 def partition_metadata_not_ready() -> Case:
     return _lookups_fail(
         "partition-metadata-not-ready",
-        "The first requests for the number of partitions get ServiceNotReady and TooManyRequests",
-        "ServiceNotReady",
+        "The first requests for the number of partitions get TooManyRequests and ServiceNotReady",
         "TooManyRequests",
+        "ServiceNotReady",
         command="PARTITIONED_METADATA",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.model.event import Frame
+from assay_conformance.model.event import ClosedBy, Frame
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
@@ -19,7 +19,23 @@ def _challenges(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
     yield from ((challenge, None) for challenge in open_ones.values())
 
 
-@check("connection.answers-auth-challenge", of=_challenges)
+def _announces_none(timeline: Timeline) -> Says:
+    """A broker challenges no client that does not say in its CONNECT that it answers: it closes the connection."""
+    for connect in timeline.events.frames("CONNECT"):
+        closed = timeline.closed(connect.conn)
+        flags = connect.fields.get("feature_flags") or {}
+        announces = isinstance(flags, dict) and flags.get("supports_auth_refresh")
+        if "auth_data" in connect.fields and not announces and closed is not None and closed.by is ClosedBy.BROKER:
+            yield breach(
+                "not-announced",
+                f"connection {connect.conn} began with credentials at {ms(connect.t_ns)}, and its CONNECT does not say "
+                f"that the client refreshes them (supports_auth_refresh), as its agent does; the broker closed it at "
+                f"{ms(closed.t_ns)} in place of asking for new ones",
+                *(connect, closed),
+            )
+
+
+@check("connection.answers-auth-challenge", of=_challenges, keeps_away=_announces_none)
 def answers_auth_challenge(timeline: Timeline, challenged: tuple[Frame, Frame | None]) -> Says:
     """connection.answers-auth-challenge: an AUTH_CHALLENGE during a connection (PIP-55) is answered at once, with
     credentials, and with new ones where the client has some."""

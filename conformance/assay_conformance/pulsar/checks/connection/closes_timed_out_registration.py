@@ -42,7 +42,7 @@ def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -
     has no answer, it is closed there. The same holds once the open call has failed with a time-out, at the latest when
     the registration's own time-out is over, since one open call may need several registrations.
 
-    What the broker has closed the client need not.
+    What the broker has closed the client need not, and a connection that the client leaves closes all on it.
     """
     (one, next), request = unanswered, unanswered.registered.frame
     if next is None:
@@ -61,6 +61,7 @@ def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -
 def _is_not_left_behind(timeline: Timeline, one: Registered) -> Says:
     request, gave_up = one.frame, _gave_up(timeline, one)
     if gave_up is None:
+        yield from _leaves_with_its_connection(timeline, one)
         return
     own_ms = int(timeline.view.client_setting(one.handle, "operation_timeout_ms") or 0)
     due_ns = max(gave_up.t_ns, request.t_ns + own_ms * MS)
@@ -73,6 +74,14 @@ def _is_not_left_behind(timeline: Timeline, one: Registered) -> Says:
             f"by {ms(until_ns)}",
             *(request, gave_up),
         )
+
+
+def _leaves_with_its_connection(timeline: Timeline, one: Registered) -> Says:
+    """Where the client registers it on another connection, and leaves the one without an answer."""
+    left, request = timeline.connection(one.frame.conn).left_by_client, one.frame
+    others = (other for other in timeline.registered if other.handle == one.handle and other.frame.conn != request.conn)
+    if left is not None and one.handle is not None and any(other.frame.seq > request.seq for other in others):
+        yield Exercised(left)
 
 
 def _gave_up(timeline: Timeline, one: Registered) -> Completion | None:

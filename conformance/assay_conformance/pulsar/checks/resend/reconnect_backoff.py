@@ -26,16 +26,8 @@ LEAST_GROWTH = 2
 """By so much: the first and the third wait of a doubling backoff are four times apart, jitter aside."""
 
 
-@check("resend.reconnect-backoff")
-def reconnect_backoff(timeline: Timeline) -> Says:
-    """resend.reconnect-backoff: the waits between refused attempts grow, and start small again after a success.
-
-    The first wait ends with the first LOOKUP or PRODUCER behind the refusal, later ones with PRODUCER alone: what else
-    is slow about an attempt must neither hide growth nor look like it.
-    """
-    outages = list(_outages(timeline))
-    yield from each(outages, _waits_grow, timeline)
-    yield from each(outages, _starts_small_again, timeline)
+LONG_ENOUGH_NS = 7_000 * MS
+"""For so many attempts: even waits that double from a second, ten times what the first one is to be, take no longer."""
 
 
 @dataclass(slots=True)
@@ -70,6 +62,37 @@ def _outages(timeline: Timeline) -> Iterator[_Outage]:
             outage.refusals.append(answer)
         elif answer is not None and outage is not None:
             outage.let_in = answer
+
+
+def _tries_too_seldom(timeline: Timeline) -> Says:
+    """An outage that was long enough for waits to grow, and in which the client tried too seldom to show it."""
+    for outage in list(_outages(timeline)):
+        first, closing = outage.refusals[0], timeline.closing(timeline.handle(outage.producer))
+        lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
+        ends = (outage.let_in, closing, timeline.ended, *(one for one in lost if one.seq > first.seq))
+        until = min((end for end in ends if end is not None), key=lambda end: end.seq)
+        attempts = [one for one in outage.attempts if one.seq < until.seq]
+        if len(attempts) >= LEAST_ATTEMPTS or until.t_ns - first.t_ns < LONG_ENOUGH_NS:
+            continue
+        timeline.bounds.check_fair("answer", first.t_ns, until.t_ns, what="how often a client tries")
+        yield breach(
+            "tries-too-seldom",
+            f"{outage.producer} was refused at {ms(first.t_ns)} and tried again {len(attempts)} times by "
+            f"{ms(until.t_ns)}; expected {LEAST_ATTEMPTS} attempts at least, with waits that grow from about 100 ms",
+            *(first, *attempts[-1:]),
+        )
+
+
+@check("resend.reconnect-backoff", keeps_away=_tries_too_seldom)
+def reconnect_backoff(timeline: Timeline) -> Says:
+    """resend.reconnect-backoff: the waits between refused attempts grow, and start small again after a success.
+
+    The first wait ends with the first LOOKUP or PRODUCER behind the refusal, later ones with PRODUCER alone: what else
+    is slow about an attempt must neither hide growth nor look like it.
+    """
+    outages = list(_outages(timeline))
+    yield from each(outages, _waits_grow, timeline)
+    yield from each(outages, _starts_small_again, timeline)
 
 
 def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
