@@ -14,6 +14,7 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
     `settable` are the suite's configuration keys the agent passes on; `defaults` the client's values where neither a
     Case nor the agent sets one. `words` are those that the client has of a key that takes one, where it has not all.
+    `required`: by part and key, the keys beside which the client must be given this one too; none: always.
     """
 
     agent: str
@@ -24,6 +25,14 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     settable: frozenset[str] = frozenset()
     defaults: dict[str, ConfigValue] = {}
     words: dict[str, tuple[str, ...]] = {}
+    required: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def with_required(self, part: str, config: Mapping[str, ConfigValue], known: Mapping[str, ConfigValue]) -> Config:
+        """What a client must be given beside this configuration: as `known` has it, or its own default."""
+        values = {**self.defaults, **known}
+        wanted = self.required.get(part, {}).items()
+        asked = [key for key, beside in wanted if not beside or any(config.get(other) for other in beside)]
+        return {key: values[key] for key in asked if key not in config and key in values}
 
     def unsettable(self, case: Case) -> tuple[str, ...]:
         """The keys that the Case sets, and the client does not let be set: its own value is another one."""

@@ -49,3 +49,36 @@ def test_a_case_without_unknown_words_is_the_same_but_for_them() -> None:
 def test_a_case_of_known_words_stays_as_it_is() -> None:
     case = _case({"access_mode": "exclusive"})
     assert FACTS.with_known_words(case) is case
+
+
+NAMED = ClientFacts(
+    agent="a",
+    client="c",
+    client_version="1",
+    capabilities=frozenset(),
+    defaults={"receiver_queue_size": 7},
+    required={
+        "consumer": {"dead_letter_topic": ("max_redeliver_count",), "receiver_queue_size": ()},
+        "producer": {"producer_name": ()},
+    },
+)
+
+
+def test_what_a_client_must_be_given_beside_a_key_is_given_with_it() -> None:
+    known = {"dead_letter_topic": "t-s-DLQ"}
+    config = {"max_redeliver_count": 2, "receiver_queue_size": 1}
+    assert NAMED.with_required("consumer", config, known) == known
+
+
+def test_key_that_is_off_asks_for_nothing_beside_it() -> None:
+    config = {"max_redeliver_count": 0, "receiver_queue_size": 1}
+    assert NAMED.with_required("consumer", config, {"dead_letter_topic": "t-s-DLQ"}) == {}
+
+
+def test_what_a_client_must_always_be_given_is_its_own_default_where_the_case_gives_none() -> None:
+    assert NAMED.with_required("consumer", {}, {}) == {"receiver_queue_size": 7}
+
+
+def test_what_the_case_gives_stays() -> None:
+    config: Config = {"max_redeliver_count": 2, "receiver_queue_size": 1, "dead_letter_topic": "mine"}
+    assert NAMED.with_required("consumer", config, {"dead_letter_topic": "t-s-DLQ"}) == {}

@@ -3,18 +3,25 @@
 No check may blame a variant, and none may be left without its precondition by one: whatever these clients do is not
 the protocol's to forbid. A variant is an override of a class of `assay_conformance.client`, and of those in its
 `also`. Its class has the variant's name, its docstring says what it does, `as_in` which released client does so, and
-`within` which requirements allow it: those whose checks look at what it does.
+`within` which requirements allow it: those whose checks look at what it does. `declares` is what its agent.toml says,
+and the reference client's does not: fields of `ClientFacts`; `lacks` the capabilities that it does not name, `fixes`
+the constants that no option sets, `unsettable` the options that it has not.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
+import msgspec
+
+from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.overrides import HONEST, Overrides
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.overriding import all_classes, description_of, name_of, overrides_in
@@ -27,6 +34,10 @@ class Variant:
     as_in: str
     within: tuple[RequirementId, ...]
     overrides: tuple[type, ...]
+    declares: Mapping[str, Any] = field(default_factory=dict)
+    lacks: frozenset[str] = frozenset()
+    fixes: Mapping[str, ConfigValue] = field(default_factory=dict)
+    unsettable: frozenset[str] = frozenset()
 
 
 @cache
@@ -38,10 +49,29 @@ def variants() -> Mapping[str, Variant]:
 
 def variant_overrides(names: Iterable[str]) -> Overrides:
     """The overrides of these variants, in the order of their names. Raises UsageError for a name that is none."""
+    wanted = _named(names)
+    return Overrides(one for variant in wanted for one in variant.overrides) if wanted else HONEST
+
+
+def variant_facts(facts: ClientFacts, names: Iterable[str]) -> ClientFacts:
+    """The facts of a client with these variants. Raises UsageError for a name that is none."""
+    for variant in _named(names):
+        facts = msgspec.structs.replace(
+            facts,
+            capabilities=facts.capabilities - variant.lacks,
+            fixed={**facts.fixed, **variant.fixes},
+            settable=facts.settable - variant.fixes.keys() - variant.unsettable,
+            defaults={key: value for key, value in facts.defaults.items() if key not in variant.unsettable},
+        )
+        facts = msgspec.structs.replace(facts, **variant.declares)
+    return facts
+
+
+def _named(names: Iterable[str]) -> list[Variant]:
     wanted = sorted(set(names))
     if unknown := [name for name in wanted if name not in variants()]:
         raise UsageError(f"there is no variant {', '.join(unknown)}; there are {', '.join(variants())}")
-    return Overrides(one for name in wanted for one in variants()[name].overrides) if wanted else HONEST
+    return [variants()[name] for name in wanted]
 
 
 def _variant(override: type) -> Variant:
@@ -52,4 +82,8 @@ def _variant(override: type) -> Variant:
         as_in=said["as_in"],
         within=tuple(map(RequirementId, said["within"])),
         overrides=all_classes(override),
+        declares=said.get("declares", {}),
+        lacks=frozenset(said.get("lacks", ())),
+        fixes=said.get("fixes", {}),
+        unsettable=frozenset(said.get("unsettable", ())),
     )

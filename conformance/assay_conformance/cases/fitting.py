@@ -1,0 +1,107 @@
+"""Cases fitted to a client that takes longer times only: every time of such a Case grows alike, so that their order
+stays.
+
+A client that refuses short acknowledgment time-outs keeps their clauses all the same, and they can be asked of it with
+the shortest that it takes. What its agent.toml states as a constant says how short that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+import msgspec
+
+from assay_conformance.model.case import Case, Config, ConfigValue, Limits
+from assay_conformance.model.facts import ClientFacts
+
+MOST_TIMES: Final = 5
+"""A Case that would take longer than so many times its time is not for a fast run: it is left as it is."""
+
+MOMENTS: Final = frozenset({"event_time_ms", "deliver_at_ms", "publish_time_ms"})
+"""Arguments of steps that name a moment, no length of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """A configuration key of Cases whose value is to be `times` the constant `stated` of agent.toml at least.
+
+    It is asked for by Cases that need the capability `unless`, or, where that is None, by those that set `stated`
+    itself, to less than the client's.
+    """
+
+    key: str
+    stated: str
+    unless: str | None = None
+    times: int = 1
+
+
+LEAST: Final = (
+    Least("ack_timeout_ms", "ack_timeout_min_ms", unless="short_ack_timeout"),
+    Least("partitions_update_ms", "partitions_update_min_ms", unless="short_partitions_update"),
+    Least("nack_delay_ms", "nack_precision_ms", times=4),
+)
+
+
+def fitted(case: Case, facts: ClientFacts) -> Case:
+    """The Case with times that the client takes; as it is where it takes them, or would not in any time to wait for."""
+    asked = [least for least in LEAST if _is_asked(case, facts, least)]
+    grown = max((_grown(case, facts, least) for least in asked), default=0.0)
+    if not 0 < grown <= MOST_TIMES:
+        return case
+    kept = tuple(word for word in case.capabilities if word not in {least.unless for least in asked})
+    fitting = case if grown <= 1 else _stretched(case, grown)
+    return msgspec.structs.replace(fitting, capabilities=kept)
+
+
+def _is_asked(case: Case, facts: ClientFacts, least: Least) -> bool:
+    stated = facts.fixed.get(least.stated)
+    if not isinstance(stated, int) or isinstance(stated, bool):
+        return False
+    if least.unless is None:
+        return any(value < stated for value in _values(case, least.stated))
+    return least.unless in case.capabilities and least.unless not in facts.capabilities
+
+
+def _grown(case: Case, facts: ClientFacts, least: Least) -> float:
+    """How many times as long as they are its times have to be."""
+    values = [value for value in _values(case, least.key) if value > 0]
+    return least.times * float(facts.fixed[least.stated]) / min(values) if values else 0.0
+
+
+def _values(case: Case, key: str) -> Iterator[float]:
+    for config in _configs(case):
+        value: ConfigValue | None = config.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield value
+
+
+def _configs(case: Case) -> Iterator[Config]:
+    yield from (getattr(case.config, part) for part in case.config.__struct_fields__)
+    yield from (config for step in case.steps if isinstance(config := step.args.get("config"), dict))
+
+
+def _stretched(case: Case, times: float) -> Case:
+    plain = msgspec.to_builtins(case)
+    grown = {part: _longer(plain[part], times) for part in ("steps", "faults", "config") if part in plain}
+    limits = {
+        name: ceil(times * getattr(case.limits, name)) if name.endswith("_ms") else getattr(case.limits, name)
+        for name in Limits.__struct_fields__
+    }
+    title = f"{case.title}; all times are {times:.3g} times as long, as the client takes no shorter ones"
+    return msgspec.convert({**plain, **grown, "limits": limits, "title": title}, Case)
+
+
+def _longer(plain: Any, times: float) -> Any:
+    if isinstance(plain, dict):
+        return {
+            key: ceil(times * value) if _is_time(key, value) else _longer(value, times) for key, value in plain.items()
+        }
+    return [_longer(one, times) for one in plain] if isinstance(plain, (list, tuple)) else plain
+
+
+def _is_time(key: str, value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and (key == "ms" or key.endswith("_ms")) and key not in MOMENTS

@@ -1,0 +1,89 @@
+"""Clients with fewer options, and with options that they must be given."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from assay_conformance.client.numbering import Numbering
+from assay_conformance.client.settings import ConsumerSettings, ProducerSettings
+from assay_conformance.client.validation import Validation
+from assay_conformance.client.values import Failed
+from assay_conformance.model.event import ErrorClass
+
+LEAST_MS = 1_000
+
+
+class AckTimeoutOfSecond(Validation):
+    """An acknowledgment time-out of less than a second is refused."""
+
+    as_in = "Java client, ConsumerBuilderImpl: MIN_ACK_TIMEOUT_MILLIS"
+    within = (
+        "ack-timeout.redelivery-requested-in-time",
+        "ack-timeout.request-fits-subscription-type",
+        "ack-timeout.not-for-prefetched",
+        "ack-timeout.ended-by-ack",
+        "ack-timeout.tick-within-timeout",
+        "ack-timeout.minimum-enforced",
+        "nack.ends-ack-timeout",
+    )
+    lacks = ("short_ack_timeout",)
+    fixes: ClassVar = {"ack_timeout_min_ms": LEAST_MS}
+
+    def _times_out_too_soon(self, settings: ConsumerSettings) -> bool:
+        return 0 < settings.ack_timeout_ms < LEAST_MS
+
+
+class PartitionsUpdateOfSecond(Validation):
+    """Added partitions are looked for once a second at most: a shorter interval is refused."""
+
+    as_in = "Java client, ProducerBuilderImpl and ConsumerBuilderImpl: autoUpdatePartitionsInterval"
+    within = ("topics.finds-added-partitions", "topics.uses-added-partitions")
+    lacks = ("short_partitions_update",)
+    fixes: ClassVar = {"partitions_update_min_ms": LEAST_MS}
+
+    _REFUSED = Failed(ErrorClass.INVALID_CONFIG, "partitions are looked for once a second at most", certain=True)
+
+    def producer(self, settings: ProducerSettings) -> Failed | None:
+        return self._REFUSED if settings.partitions_update_ms < LEAST_MS else super().producer(settings)
+
+    def consumer(self, settings: ConsumerSettings) -> Failed | None:
+        return self._REFUSED if settings.partitions_update_ms < LEAST_MS else super().consumer(settings)
+
+
+class DeadLetterTopicRequired(Validation):
+    """A consumer with dead letters does not open without the name of their topic."""
+
+    as_in = "Go client, newDlqRouter; pulsar-rs, DeadLetterPolicy"
+    within = (
+        "dead-letter.max-redeliver-count",
+        "dead-letter.copy-is-complete",
+        "dead-letter.original-acked-after-receipt",
+        "dead-letter.large-message-chunked",
+        "dead-letter.not-batched",
+        "dead-letter.initial-subscription",
+    )
+    declares: ClassVar = {"required": {"consumer": {"dead_letter_topic": ("max_redeliver_count",)}}}
+
+    _REFUSED = Failed(ErrorClass.INVALID_CONFIG, "dead letters need the name of a topic", certain=True)
+
+    def consumer(self, settings: ConsumerSettings) -> Failed | None:
+        unnamed = settings.max_redeliver_count and not settings.dead_letter_topic
+        return self._REFUSED if unnamed else super().consumer(settings)
+
+
+class InitialSequenceIdNotSettable(Numbering):
+    """Where the first sequence id of a producer begins, no option says."""
+
+    as_in = "Go client, ProducerOptions"
+    within = (
+        "dedup.resumes-after-last-sequence-id",
+        "dedup.records-highest-sequence-id",
+        "dedup.duplicate-not-stored",
+        "ordering.sequence-ids-increase-by-one",
+    )
+    unsettable = ("initial_sequence_id",)
+
+    def __init__(self, settings: ProducerSettings) -> None:
+        super().__init__(msgspec.structs.replace(settings, initial_sequence_id=None))
