@@ -1,0 +1,48 @@
+"""subscription.closes-after-unsubscribe"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.pulsar.checks.subscription._unsubscribing import Unsubscribed, unsubscribed
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+
+class _Close(NamedTuple):
+    """A close of a consumer, or of its client, that was called when the consumer had unsubscribed."""
+
+    before: Unsubscribed
+    end: Completion
+
+
+def _closes(timeline: Timeline) -> Iterator[_Close]:
+    gone = [one for one in unsubscribed(timeline) if one.succeeded]
+    for end in timeline.ends("close") if gone else ():
+        call = timeline.call(end)
+        for before in gone:
+            handles = (before.consumer.handle, before.consumer.invoke.args.get("client"))
+            if end.handle in handles and before.end.seq < call.seq:
+                yield _Close(before, end)
+
+
+@check("subscription.closes-after-unsubscribe", of=_closes)
+def closes_after_unsubscribe(timeline: Timeline, close: _Close) -> Says:
+    """subscription.closes-after-unsubscribe: a consumer that has unsubscribed, and its client, close without an error.
+
+    Only the first close of each: a second one may be refused as that.
+    """
+    before, end = close
+    if any(other.handle == end.handle and other.seq < end.seq for other in timeline.events.completions("close")):
+        return
+    yield Exercised(end)
+    if end.outcome is not Outcome.OK:
+        what = "the consumer" if end.handle == before.consumer.handle else "its client"
+        yield breach(
+            "close-failed",
+            f"consumer {before.consumer.handle} unsubscribed with success at {ms(before.end.t_ns)}; expected closing "
+            f"{what} to succeed; it failed at {ms(end.t_ns)} ({end.error}: {end.text})",
+            before.end,
+            end,
+        )

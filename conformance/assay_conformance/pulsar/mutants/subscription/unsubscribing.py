@@ -1,0 +1,44 @@
+"""Clients that do not end subscriptions as they are asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.client.handler import Phase
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Done, Failed, Result
+from assay_conformance.model.event import ErrorClass
+
+_CLOSED = Failed(ErrorClass.CLOSED, "already closed", certain=True)
+
+
+class UnsubscribesOneTopic(Subscription):
+    """A consumer of several topics unsubscribes from the first one, and reports success."""
+
+    breaks = "subscription.unsubscribe-ends-subscription"
+    stands_for = "the first of several answers taken for all of them"
+
+    def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
+        self._leave()
+        self.consumers[0].unsubscribe(unsubscribed)
+
+
+class UnsubscribeIsOnlyClosing(Subscription):
+    """Unsubscribe closes the consumer, and its subscription stays."""
+
+    breaks = "subscription.unsubscribe-ends-subscription"
+    stands_for = "success reported for a request that was never made"
+
+    def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
+        self.close(lambda _result: unsubscribed(Done()))
+
+
+class CloseFailsAfterUnsubscribe(Subscription):
+    """Close of a consumer that has unsubscribed fails, for it is closed."""
+
+    breaks = "subscription.closes-after-unsubscribe"
+    stands_for = "apache/pulsar-client-cpp#338: ResultAlreadyClosed of close after unsubscribe"
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        gone = all(consumer.phase is Phase.CLOSED for consumer in self.consumers)
+        super().close(lambda result: closed(_CLOSED if gone else result))

@@ -1,0 +1,53 @@
+"""How what has unsubscribed is closed."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.pulsar.checks.subscription.closes_after_unsubscribe import closes_after_unsubscribe
+
+CLOSED = {"error": ErrorClass.CLOSED}
+
+
+class _Unsubscribed(Script):
+    """A consumer that has unsubscribed, with this outcome."""
+
+    def __init__(self, outcome: Outcome = Outcome.OK) -> None:
+        super().__init__()
+        self.consumer()
+        self.complete(self.invoke("unsubscribe", CONSUMER, args={"consumer": CONSUMER}), outcome)
+
+    def closes(self, outcome: Outcome = Outcome.OK, handle: int = CONSUMER) -> None:
+        self.complete(
+            self.invoke("close", handle, args={"handle": handle}), outcome, **({} if outcome is Outcome.OK else CLOSED)
+        )
+
+    def judged(self) -> tuple[list[str], int]:
+        check = trial(closes_after_unsubscribe, self.done())
+        return [finding.code for finding in check.findings], check.exercised
+
+
+def test_close_that_succeeds_is_accepted() -> None:
+    story = _Unsubscribed()
+    story.closes()
+    assert story.judged() == ([], 1)
+
+
+def test_close_that_fails_is_found() -> None:
+    story = _Unsubscribed()
+    story.closes(Outcome.FAIL)
+    assert story.judged()[0] == ["close-failed"]
+
+
+def test_second_close_may_fail() -> None:
+    story = _Unsubscribed()
+    story.closes()
+    story.closes(Outcome.FAIL)
+    assert story.judged() == ([], 1)
+
+
+def test_close_behind_an_unsubscribe_that_failed_is_no_matter_of_this() -> None:
+    story = _Unsubscribed(Outcome.FAIL)
+    story.closes(Outcome.FAIL)
+    assert story.judged() == ([], 0)

@@ -1,0 +1,69 @@
+"""What a call to unsubscribe has to end."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.pulsar.checks.subscription.unsubscribe_ends_subscription import unsubscribe_ends_subscription
+
+
+class _Leaving(Script):
+    """A consumer that is subscribed, and which the application asks to unsubscribe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.consumer()
+        self.op = self.invoke("unsubscribe", CONSUMER, args={"consumer": CONSUMER})
+
+    def asks(self, answer: str = "SUCCESS") -> None:
+        self.up("UNSUBSCRIBE", consumer_id=0, request_id=9)
+        self.down(answer, request_id=9)
+
+    def judged(self) -> tuple[list[str], int]:
+        check = trial(unsubscribe_ends_subscription, self.at(5_000).done())
+        return [finding.code for finding in check.findings], check.exercised
+
+
+def test_success_behind_the_answer_of_the_broker_is_accepted() -> None:
+    story = _Leaving()
+    story.asks()
+    story.complete(story.op)
+    assert story.judged() == ([], 1)
+
+
+def test_success_without_a_request_is_found() -> None:
+    story = _Leaving()
+    story.complete(story.op)
+    assert story.judged()[0] == ["not-unsubscribed"]
+
+
+def test_success_against_an_error_is_found() -> None:
+    story = _Leaving()
+    story.asks("ERROR")
+    story.complete(story.op)
+    assert story.judged()[0] == ["not-unsubscribed"]
+
+
+def test_failure_although_the_broker_unsubscribed_it_is_found() -> None:
+    story = _Leaving()
+    story.asks()
+    story.complete(story.op, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged()[0] == ["failed"]
+
+
+def test_failure_behind_an_error_is_accepted() -> None:
+    story = _Leaving()
+    story.asks("ERROR")
+    story.complete(story.op, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged() == ([], 1)
+
+
+def test_consumer_that_subscribes_again_is_found() -> None:
+    story = _Leaving()
+    story.asks()
+    story.complete(story.op)
+    story.after(500).up(
+        "SUBSCRIBE", consumer_id=0, request_id=10, fields={"topic": story.full("t"), "subscription": "s"}
+    )
+    assert story.judged()[0] == ["came-back"]
