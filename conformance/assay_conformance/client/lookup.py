@@ -91,7 +91,7 @@ class Lookup:
 
     def partitions(self, topic: str, counted: Counted) -> None:
         """How many partitions `topic` has; 0 for one that is not partitioned. Retried until the operation time-out."""
-        backoff = Backoff(self._shared.jitter)
+        backoff = self._backoff()
         deadline_ns = self._shared.now_ns + self._shared.settings.operation_timeout_ms * MS
 
         def judged(answer: int | Refusal) -> None:
@@ -103,6 +103,10 @@ class Lookup:
                 self._shared.after(delay_ns, lambda: self._count(topic, judged))
 
         self._count(topic, judged)
+
+    def _backoff(self) -> Backoff:
+        """For one question, however often it is asked."""
+        return Backoff(self._shared.jitter)
 
     def _count(self, topic: str, counted: Counted) -> None:
         def ask(connection: Connection | Refusal) -> None:

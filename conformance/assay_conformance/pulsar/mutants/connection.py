@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import PROTOCOL_VERSION, Connection, State
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.keep_alive import KeepAlive
@@ -223,3 +224,24 @@ class AnswersWithoutCredentials(Connection):
         credentials = super()._credentials()
         del credentials["auth_data"]
         return credentials
+
+
+class _Capped(Backoff):
+    """Its pauses end before an operation times out, so that the next question is asked at all."""
+
+    def next_ns(self) -> int:
+        return min(super().next_ns(), 3_000_000_000)
+
+
+class LookupsShareBackoff(Lookup):
+    """Questions about all topics wait ever longer together."""
+
+    breaks = "connection.lookup-backoff-per-topic"
+    stands_for = "apache/pulsar-client-cpp#296: one Backoff object for all retryable look-ups"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._shared_backoff = _Capped(self._shared.jitter)
+
+    def _backoff(self) -> Backoff:
+        return self._shared_backoff

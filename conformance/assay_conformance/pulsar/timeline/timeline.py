@@ -158,7 +158,12 @@ class Timeline(Producing, Acknowledging):
 
     def has_begun_to_end(self, seq: int) -> bool:
         """Whether the application had begun to end what it has, ahead of event `seq`."""
-        return any(call.seq < seq for verb in LEAVING for call in self.events.invokes(verb)[:1])
+        return any(call.seq < seq for call in self.leavings)
+
+    @cached_property
+    def leavings(self) -> list[Invoke]:
+        """The first call of each verb by which the application ends what it has."""
+        return [call for verb in LEAVING for call in self.events.invokes(verb)[:1]]
 
     # --- requests ---
 

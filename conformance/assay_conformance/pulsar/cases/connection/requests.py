@@ -297,6 +297,29 @@ def lookups_fail() -> Case:
     )
 
 
+def trouble_of_another_topic(command: str, words: str) -> Case:
+    """The first topic is refused until its opening times out; the second one is refused once."""
+    plan = Schedule()
+    client = plan.client()
+    plan.producer(client, "troubled")
+    # Some clients close their connection over such an answer: the next opening is not to meet that.
+    plan.wait_ms(200)
+    plan.wait_ops(plan.send(plan.producer(client, "well")))
+    return plan.case(
+        f"connection/{words}-of-another-topic",
+        f"{command} of one topic is refused until its opening times out; then the first one of another topic is",
+        ("connection.lookup-backoff-per-topic",),
+        capabilities=("producer",),
+        client={"operation_timeout_ms": 4_000},
+        topology=Topology(topics=(Topic(name="troubled"), Topic(name="well"))),
+        faults=(
+            Fault(trigger=up(command, times=0), scope=Scope(topic="troubled"), action=AnswerError("ServiceNotReady")),
+            Fault(trigger=up(command), scope=Scope(topic="well"), action=AnswerError("ServiceNotReady")),
+        ),
+        limits=Limits(operation_ms=12_000),
+    )
+
+
 def partition_metadata_not_ready() -> Case:
     return _lookups_fail(
         "partition-metadata-not-ready",
@@ -332,4 +355,6 @@ CASES = (
     lookups_fail(),
     partition_metadata_not_ready(),
     lookup_is_forbidden(),
+    trouble_of_another_topic("LOOKUP", "lookup-trouble"),
+    trouble_of_another_topic("PARTITIONED_METADATA", "metadata-trouble"),
 )

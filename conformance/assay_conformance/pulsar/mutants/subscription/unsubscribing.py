@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay_conformance.client.handler import Phase
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
@@ -39,6 +38,11 @@ class CloseFailsAfterUnsubscribe(Subscription):
     breaks = "subscription.closes-after-unsubscribe"
     stands_for = "apache/pulsar-client-cpp#338: ResultAlreadyClosed of close after unsubscribe"
 
+    _unsubscribed = False
+
+    def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
+        self._unsubscribed = True
+        super().unsubscribe(unsubscribed)
+
     def close(self, closed: Callable[[Result], None]) -> None:
-        gone = all(consumer.phase is Phase.CLOSED for consumer in self.consumers)
-        super().close(lambda result: closed(_CLOSED if gone else result))
+        super().close(lambda result: closed(_CLOSED if self._unsubscribed else result))

@@ -1,0 +1,89 @@
+"""connection.lookup-backoff-per-topic"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.checks.connection.retries_lookups import TEMPORARY
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
+
+GROWN = 4
+"""How many first pauses the latest of another topic has come to, for a difference to show."""
+
+
+class _Pause(NamedTuple):
+    """Between a look-up that failed for now and the next one of its topic. `again`: None where none followed."""
+
+    topic: str
+    failed: Frame
+    again: Frame | None
+    is_first: bool
+
+    @property
+    def lasted_ns(self) -> int:
+        return 0 if self.again is None else self.again.t_ns - self.failed.t_ns
+
+
+class _Troubled(NamedTuple):
+    """The first failure of a topic, behind another topic whose pauses had grown."""
+
+    pause: _Pause
+    grown: _Pause
+    first: _Pause
+    """Of that other topic."""
+
+
+def _pauses(timeline: Timeline, command: str) -> Iterator[_Pause]:
+    """By topic, in order."""
+    asked = sorted(timeline.requests(command), key=lambda one: (timeline.local_topic(one.frame), one.frame.seq))
+    for topic, requests in groupby(asked, key=lambda one: timeline.local_topic(one.frame)):
+        found, is_first = list(requests), True
+        for number, one in enumerate(found):
+            failed, later = one.answer, (other.frame for other in found[number + 1 :])
+            if failed is not None and failed.fields.get("error") in TEMPORARY:
+                again = next((frame for frame in later if frame.seq > failed.seq), None)
+                yield _Pause(topic, failed, again, is_first)
+                is_first = False
+
+
+def _troubled(timeline: Timeline) -> Iterator[_Troubled]:
+    for command in ("LOOKUP", "PARTITIONED_METADATA"):
+        pauses = list(_pauses(timeline, command))
+        firsts = {pause.topic: pause for pause in pauses if pause.is_first}
+        for pause in firsts.values():
+            before = (one for one in pauses if one.topic != pause.topic and one.failed.seq < pause.failed.seq)
+            grown = max(before, key=lambda one: one.lasted_ns, default=None)
+            if grown is not None and 0 < GROWN * firsts[grown.topic].lasted_ns <= grown.lasted_ns:
+                yield _Troubled(pause, grown, firsts[grown.topic])
+
+
+def _over(timeline: Timeline, failed: Frame) -> Event | None:
+    """What makes another look-up needless: an opening ends, or the application begins to end what it has."""
+    ends: list[Event] = [*timeline.ends("open_producer"), *timeline.ends("open_consumer"), *timeline.leavings]
+    return min((end for end in ends if end.seq > failed.seq), key=lambda end: end.seq, default=None)
+
+
+@check("connection.lookup-backoff-per-topic", of=_troubled)
+def lookup_backoff_per_topic(timeline: Timeline, troubled: _Troubled) -> Says:
+    """connection.lookup-backoff-per-topic: the first pause of a topic is a first pause, whatever others have come to.
+
+    How long a first pause is, the client shows itself: up to twice that of the other topic.
+    """
+    pause, grown, first = troubled
+    due_ns = pause.failed.t_ns + 2 * first.lasted_ns
+    seen_ns = timeline.bounds.until(pause.again, _over(timeline, pause.failed))
+    yield Exercised(pause.failed)
+    if timeline.bounds.is_overdue("reconnect", pause.failed.t_ns, seen_ns, due_ns=due_ns, what="the next look-up"):
+        came = "none came" if pause.again is None else f"it came {(seen_ns - pause.failed.t_ns) // MS} ms later"
+        yield breach(
+            "waits-for-another",
+            f"the first look-up of topic {pause.topic} failed at {ms(pause.failed.t_ns)}; expected the next one after "
+            f"about {first.lasted_ns // MS} ms, as topic {first.topic} was looked up again at first; {came}; topic "
+            f"{grown.topic} had come to wait {grown.lasted_ns // MS} ms",
+            grown.failed,
+            pause.failed,
+            *(() if pause.again is None else (pause.again,)),
+        )
