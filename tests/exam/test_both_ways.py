@@ -107,8 +107,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what waits for an answer that never comes does not end",
     ),
     "empty-payload-dropped": (
-        frozenset({"compression.interoperable-format"}),
-        "an empty message that is compressed is not read either",
+        frozenset({"compression.interoperable-format", "delivery.reaches-waiting-receive"}),
+        "an empty message that is compressed is not read either, and a receive waits for one in vain",
     ),
     "returns-permit-twice": (
         frozenset({"flow.no-permit-for-ack-set-filtered"}),

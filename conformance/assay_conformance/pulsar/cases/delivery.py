@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
-from assay_conformance.model.case import Case
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Fault
 
 AWAY_MS = 200
@@ -160,8 +161,28 @@ def rejected_send_not_stored() -> Case:
     )
 
 
+def beside_an_unread_consumer() -> Case:
+    """More messages wait for the other one than its queue takes."""
+    plan = Schedule()
+    for topic, count in (("unread", 200), ("read", 30)):
+        plan.broker("store_entries", topic=f"{topic}-partition-0", entries=plains(range(count)))
+    client = plan.client()
+    plan.consumer(client, "unread", receiver_queue_size=3)
+    consumer = plan.consumer(client, "read")
+    plan.wait_ops(plan.receive(consumer, 30, STALL_MS + WATCHED_MS))
+    return plan.case(
+        "delivery/beside-an-unread-consumer",
+        "A consumer of partitions receives thirty messages, while another one of its client is not read from",
+        ("delivery.reaches-waiting-receive",),
+        capabilities=("consumer", "partitioned_topics"),
+        topology=Topology(topics=tuple(Topic(name=name, partitions=3) for name in ("unread", "read"))),
+        consumer=EARLIEST,
+    )
+
+
 CASES = (
     no_faults(),
+    beside_an_unread_consumer(),
     outage_while_sending(),
     sends_after_outage(),
     disconnected_near_operation_timeout(),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 from assay_conformance.client.arrivals import Arrivals
 from assay_conformance.client.consumer import Consumer
@@ -152,3 +153,21 @@ class OperationTimeoutEndsReconnect(Handler):
     def _stay_away(self) -> None:
         if self.phase is Phase.WAITING:
             self._cancel_retry()
+
+
+class WaitsForUnreadConsumers(Subscription):
+    """What arrives for one consumer waits while another one of its client has a full queue."""
+
+    breaks = "delivery.reaches-waiting-receive"
+    stands_for = "C++ client 3.3 (read in a run): a thread of all consumers blocks on the queue of one that is not read"
+
+    _all: ClassVar[WeakSet[Subscription]] = WeakSet()
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._all.add(self)
+
+    def _serve(self) -> None:
+        others = (one for one in self._all if one is not self and one._shared is self._shared)
+        if not any(len(one._queue) >= max(1, one._settings.receiver_queue_size) for one in others):
+            super()._serve()

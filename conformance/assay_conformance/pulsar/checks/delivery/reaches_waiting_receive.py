@@ -1,0 +1,99 @@
+"""delivery.reaches-waiting-receive"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import Consumer, Delivery, Exercised, Says, Timeline, breach, check, ms
+
+
+class _Waited(NamedTuple):
+    """A receive that ended well, and the oldest message that had arrived and was not handed over by then."""
+
+    consumer: Consumer
+    end: Completion
+    waiting: Delivery | None
+
+
+def _waited(timeline: Timeline) -> Iterator[_Waited]:
+    """Receives that got something, and the first of each consumer that got too little while something lay there."""
+    arrived: dict[int, deque[Delivery]] = {}
+    topics = timeline.view.case.topology.topics
+    nameless = {topic.name for topic in topics if not topic.persistent}
+    for delivery in timeline.deliveries if timeline.starved else ():
+        consumer = delivery.session.consumer
+        named = base_topic(delivery.session.topic) not in nameless
+        if consumer is not None and named and _is_plain(timeline, consumer, delivery):
+            arrived.setdefault(consumer.handle, deque()).append(delivery)
+    short = {end.seq for end in timeline.starved}
+    for end in timeline.events.completions("receive"):
+        consumer = timeline.consumer(end.handle)
+        if consumer is None or end.outcome is not Outcome.OK:
+            continue
+        waiting = _oldest(timeline, arrived.get(consumer.handle), end) if end.seq in short else None
+        if waiting is not None:
+            del arrived[consumer.handle]
+        if waiting is not None or end.count:
+            yield _Waited(consumer, end, waiting)
+
+
+def _oldest(timeline: Timeline, arrived: deque[Delivery] | None, end: Completion) -> Delivery | None:
+    """The first whose session lasts; what comes late is none, and neither is what its session took with it."""
+    while arrived and (_is_over(timeline, arrived[0], end) or _is_handed(timeline, arrived[0])):
+        arrived.popleft()
+    return arrived[0] if arrived and arrived[0].frame.seq < end.seq else None
+
+
+def _is_over(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
+    """Whether its session is, or the client may have left the connection over something else that came there."""
+    ended = delivery.session.ended
+    is_over = ended is not None and ended.seq < end.seq
+    return is_over or timeline.connection(delivery.frame.conn).may_be_left_before(end)
+
+
+def _is_handed(timeline: Timeline, delivery: Delivery) -> bool:
+    """Whenever, and by whichever copy."""
+    return any(copy.handed for copy in timeline.copies(delivery.consumer, delivery.entry))
+
+
+def _is_plain(timeline: Timeline, consumer: Consumer, delivery: Delivery) -> bool:
+    """Whether nothing allows a client to drop it, or keep it back: it came whole and readable, for the first time, and
+    the application did nothing but receive."""
+    frame = delivery.frame
+    meta = frame.meta
+    readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")
+    first = not delivery.is_repeat and not frame.redelivery_count and not frame.ack_sets
+    calls = (timeline.events.invokes(verb) for verb in ("seek", "pause", "nack", "reconsume_later"))
+    moved = any(call.handle == consumer.handle for made in calls for call in made)
+    durable = delivery.session.request.fields.get("durable", True) is not False
+    settled = bool(delivery.acks or delivery.asked_again)
+    return delivery.came and readable and first and durable and not moved and not settled
+
+
+@check("delivery.reaches-waiting-receive", of=_waited)
+def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
+    """delivery.reaches-waiting-receive: while a receive waits, no message that has arrived is kept back from it.
+
+    Judged of what comes for the first time, of consumers that do nothing but receive and acknowledge. What the client
+    settles by itself is another clause's; messages of non-persistent topics have no ids to tell them apart.
+    """
+    consumer, end, delivery = waited
+    if delivery is None:
+        yield Exercised(end)
+        return
+    call, frame = timeline.call(end), delivery.frame
+    since_ns = max(call.t_ns, frame.t_ns)
+    if not timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):
+        return
+    yield breach(
+        "kept-back",
+        f"consumer {consumer.handle} had a receive waiting from {ms(call.t_ns)} to {ms(end.t_ns)}, which got "
+        f"{end.count or 0} messages of {call.args.get('count', 1)}; expected entry {frame.ids[0]} of topic "
+        f"{delivery.session.topic}, which had arrived at {ms(frame.t_ns)}; it was not handed over",
+        frame,
+        end,
+    )

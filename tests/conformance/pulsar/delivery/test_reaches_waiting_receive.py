@@ -1,0 +1,66 @@
+"""Whether what has arrived reaches a receive that waits."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import Invoke
+from assay_conformance.pulsar.checks.delivery.reaches_waiting_receive import reaches_waiting_receive
+
+
+class _Waiting(Script):
+    """The application waits for a message of its consumer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.consumer()
+        self.call: Invoke = self.invoke("receive", CONSUMER, args={"count": 1})
+
+    def judged(self, count: int) -> tuple[list[str], int]:
+        self.complete(self.call, count=count)
+        check = trial(reaches_waiting_receive, self.done())
+        return [finding.code for finding in check.findings], check.exercised
+
+
+def test_message_that_is_handed_over_is_accepted() -> None:
+    story = _Waiting()
+    story.message(0)
+    story.received(0)
+    assert story.judged(1) == ([], 1)
+
+
+def test_message_that_is_kept_back_is_found() -> None:
+    story = _Waiting()
+    story.message(0)
+    story.after(2_000)
+    assert story.judged(0)[0] == ["kept-back"]
+
+
+def test_message_that_came_when_the_receive_was_about_to_end_may_come_late() -> None:
+    story = _Waiting()
+    story.after(2_000)
+    story.message(0)
+    story.after(10)
+    assert story.judged(0) == ([], 0)
+
+
+def test_damaged_message_may_be_kept_back() -> None:
+    story = _Waiting()
+    story.message(0, intact=False)
+    story.after(2_000)
+    assert story.judged(0) == ([], 0)
+
+
+def test_message_of_a_session_that_is_over_may_be_dropped() -> None:
+    story = _Waiting()
+    story.message(0)
+    story.cut()
+    story.after(2_000)
+    assert story.judged(0) == ([], 0)
+
+
+def test_message_that_was_dispatched_again_may_be_one_that_was_settled() -> None:
+    story = _Waiting()
+    story.message(0, redelivery_count=1)
+    story.after(2_000)
+    assert story.judged(0) == ([], 0)
