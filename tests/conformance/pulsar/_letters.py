@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from assay_conformance.checks.base import Check
@@ -44,9 +46,16 @@ class Letters(Script):
         self.producer_ready(producer_id=5, topic=f"{self.full('t')}-s-{kind}", name="letters", **fields)
 
     def posts(
-        self, *own: int, digest: int | None = None, number: int = 0, conn: int = 0, batched: bool = False, **told: Any
+        self,
+        *own: int,
+        digest: int | None = None,
+        number: int = 0,
+        conn: int = 0,
+        batched: bool = False,
+        way: Mapping[str, Any] = MappingProxyType({}),
+        **told: Any,
     ) -> None:
-        """A letter with properties of these digests, by itself or in a batch of one."""
+        """A letter with properties of these digests, by itself or in a batch of one. `way`: sides and fate."""
         letter = {"REAL_TOPIC": self.full("t"), "ORIGIN_MESSAGE_ID": "(1,0,-1,-1)", **told.pop("letter", {})}
         says: dict[str, Any] = {"property_digests": own or (7,), "letter": letter}
         digest = digest_of(0, STORED) if digest is None else digest
@@ -56,7 +65,9 @@ class Letters(Script):
         else:
             meta = Meta(producer_name="letters", sequence_id=number, **{"key": "k", **told}, **says)
             member = Member(size=64, digest=digest)
-        self.send_frame(number, conn=conn, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
+        self.send_frame(
+            number, conn=conn, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,), **way
+        )
 
     def acks(self) -> None:
         self.ack_frame(0)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import from_client, in_force, number_in_force, sent_round
 from assay_conformance.checks.parts import own_name, retry_letter_topic
-from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, Invoke, Member, Received, Stored
+from assay_conformance.model.event import FORGED, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.answers import Answer
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
@@ -154,7 +154,8 @@ class Letters:
         which comes again on another connection is known by these alone."""
         frame, session = unit.first, unit.sends[0][0]
         address, meta = self.address(session.request), frame.meta
-        if address is None or meta is None or frame.fate in FORGED_OR_DOUBLED:
+        # What a fault doubled the client wrote once.
+        if address is None or meta is None or frame.fate in FORGED or not frame.from_sender:
             return
         if not frame.members and meta.chunk_id is not None:
             return

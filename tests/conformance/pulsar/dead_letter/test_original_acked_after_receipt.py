@@ -29,6 +29,16 @@ def test_original_that_goes_with_its_letters_receipt_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+def test_letter_that_a_fault_doubled_was_written_once() -> None:
+    story = refused_twice()
+    story.posts(way={"frame": 90, "sides": Sides.SENDER, "fate": Fate.DUPLICATED})
+    for fate in (Fate.PASSED, Fate.DUPLICATED):
+        story.posts(way={"frame": 90, "sides": Sides.RECEIVER, "fate": fate})
+    story.receipt(0, producer_id=5)
+    story.acks()
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
+
+
 def test_message_that_is_refused_once_more_when_its_letter_has_settled_it_may_be_asked_for() -> None:
     story = refused_twice()
     story.posts()
