@@ -7,18 +7,21 @@ the shortest that it takes. What its agent.toml states as a constant says how sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
 import msgspec
 
-from assay_conformance.model.case import Case, Config, ConfigValue, Limits
+from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Limits
 from assay_conformance.model.facts import ClientFacts
 
 MOST_TIMES: Final = 5
 """A Case that would take longer than so many times its time is not for a fast run: it is left as it is."""
+
+MOST_DRAWN_MS: Final = 1_000
+"""Drawn Cases end too soon for a longer one to be over."""
 
 MOMENTS: Final = frozenset({"event_time_ms", "deliver_at_ms", "publish_time_ms"})
 """Arguments of steps that name a moment, no length of time."""
@@ -56,9 +59,45 @@ def fitted(case: Case, facts: ClientFacts) -> Case:
     return msgspec.structs.replace(fitting, capabilities=kept)
 
 
-def _is_asked(case: Case, facts: ClientFacts, least: Least) -> bool:
+def drawable(facts: ClientFacts) -> frozenset[str]:
+    """The capabilities that drawn Cases may need: a short time is raised to what the client takes."""
+    stated = ((least.unless, _stated(facts, least)) for least in LEAST if least.unless is not None)
+    return facts.capabilities.union(unless for unless, least_ms in stated if 0 < least_ms <= MOST_DRAWN_MS)
+
+
+def raised(case: Case, facts: ClientFacts) -> Case:
+    """A drawn Case with no time that is shorter than the client takes. Its other times stay, for none of its steps
+    waits for these."""
+    stated = {least.key: _stated(facts, least) for least in LEAST if least.unless is not None}
+    if not any(0 < value < stated[key] for key in stated for value in _values(case, key)):
+        return case
+    steps = tuple(
+        msgspec.structs.replace(step, args={**step.args, "config": _raised(step.args["config"], stated)})
+        if isinstance(step.args.get("config"), dict)
+        else step
+        for step in case.steps
+    )
+    parts = {part: _raised(getattr(case.config, part), stated) for part in case.config.__struct_fields__}
+    return msgspec.structs.replace(case, steps=steps, config=ClientConfig(**parts))
+
+
+def _raised(config: Config, stated: Mapping[str, int]) -> Config:
+    """0 is no time at all: it turns something off."""
+    return {
+        key: max(value, stated.get(key, 0)) if isinstance(value, int) and value > 0 else value
+        for key, value in config.items()
+    }
+
+
+def _stated(facts: ClientFacts, least: Least) -> int:
+    """0 where agent.toml states nothing."""
     stated = facts.fixed.get(least.stated)
-    if not isinstance(stated, int) or isinstance(stated, bool):
+    return stated if isinstance(stated, int) else 0
+
+
+def _is_asked(case: Case, facts: ClientFacts, least: Least) -> bool:
+    stated = _stated(facts, least)
+    if not stated:
         return False
     if least.unless is None:
         return any(value < stated for value in _values(case, least.stated))
@@ -68,7 +107,7 @@ def _is_asked(case: Case, facts: ClientFacts, least: Least) -> bool:
 def _grown(case: Case, facts: ClientFacts, least: Least) -> float:
     """How many times as long as they are its times have to be."""
     values = [value for value in _values(case, least.key) if value > 0]
-    return least.times * float(facts.fixed[least.stated]) / min(values) if values else 0.0
+    return least.times * _stated(facts, least) / min(values) if values else 0.0
 
 
 def _values(case: Case, key: str) -> Iterator[float]:

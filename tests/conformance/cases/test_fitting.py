@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay_conformance.cases.build import Schedule, down
-from assay_conformance.cases.fitting import MOST_TIMES, fitted
+from assay_conformance.cases.fitting import MOST_TIMES, drawable, fitted, raised
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault, Hold, Until
@@ -82,3 +82,24 @@ def test_delay_is_four_times_the_clocks_precision_where_the_case_asks_for_a_fine
 def test_case_that_does_not_ask_for_a_fine_clock_stays_as_it_is() -> None:
     case = short(nack_delay_ms=300)
     assert fitted(case, facts("consumer", "short_ack_timeout", nack_precision_ms=256)) == case
+
+
+def test_drawn_case_has_no_time_that_is_shorter_than_the_client_takes() -> None:
+    case = raised(short(partitions_update_ms=200), facts(ack_timeout_min_ms=1_000, partitions_update_min_ms=500))
+    times = {"ack_timeout_ms": 1_000, "partitions_update_ms": 500}
+    assert case.config.consumer == {**short().config.consumer, **times}
+    assert case.steps == short().steps
+
+
+def test_what_is_off_in_a_drawn_case_stays_off() -> None:
+    assert raised(short(ack_timeout_ms=0), facts(ack_timeout_min_ms=1_000)) == short(ack_timeout_ms=0)
+
+
+def test_drawn_case_for_a_client_that_states_nothing_stays_as_it_is() -> None:
+    case = short()
+    assert raised(case, facts()) is case
+
+
+@pytest.mark.parametrize(("least_ms", "drawn"), [(1_000, True), (10_000, False)])
+def test_short_times_are_drawn_for_a_client_whose_shortest_is_not_much_longer(least_ms: int, drawn: bool) -> None:
+    assert ("short_ack_timeout" in drawable(facts(ack_timeout_min_ms=least_ms))) is drawn

@@ -26,3 +26,21 @@ class CoarseNackClock(Redelivery[Handed]):
 
     def _nack_due_ns(self, redelivery_count: int) -> int:
         return super()._nack_due_ns(redelivery_count) - (PRECISION_MS - 1) * MS
+
+
+class NacksLookedAtByTicks(Redelivery[Handed]):
+    """Refused messages are looked at three times a delay, so that a request leaves up to a third of it late."""
+
+    as_in = "Java, C++ and Go clients: the tick of the tracker of negative acknowledgments"
+    within = (
+        "nack.redelivery-requested-in-time",
+        "nack.minimum-delay",
+        "nack.later-nacks-do-not-postpone",
+        "nack.short-delay-not-behind-long",
+        "nack.backoff-grows",
+        "nack.requests-merged",
+    )
+    fixes: ClassVar = {"nack_tick_fraction": 0.334}
+
+    def _nack_due_ns(self, redelivery_count: int) -> int:
+        return super()._nack_due_ns(redelivery_count) + self._nack_delay_ns(redelivery_count) // 3
