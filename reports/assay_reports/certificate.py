@@ -188,9 +188,9 @@ def _against(
         yield "the run ended early"
     duties = _duties(members)
     # What needs more than the profile demands is asked of those who have it.
-    asked = [duty for duty in duties if run.facts.capabilities.issuperset(duty.capabilities)]
+    asked = [duty for duty in duties if not run.facts.missing_for(duty)]
     if not asked:
-        more = {one for duty in duties for one in duty.capabilities} - run.facts.capabilities
+        more = {one for duty in duties for one in run.facts.missing_for(duty)}
         yield f"asked only of clients that declare more: {', '.join(sorted(more))}" if more else "it asks nothing"
     for duty in asked:
         if reason := _unkept(rows.get(duty.id)):

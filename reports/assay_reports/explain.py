@@ -41,6 +41,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     broken: str
     counts: str
     capabilities: tuple[str, ...]
+    assumes: tuple[str, ...]
     profiles: tuple[str, ...]
     check: str
     covers: tuple[Statement, ...]
@@ -79,6 +80,7 @@ def explanation(
         broken=catalogue.broken.get(requirement.chapter, ""),
         counts=_counts(requirement),
         capabilities=requirement.capabilities,
+        assumes=requirement.assumes,
         profiles=tuple(name for name, profile in catalogue.profiles.items() if profile.takes(requirement)),
         covers=tuple(catalogue.statements[name] for name in requirement.covers),
         check=dotted(checks.get(requirement.id)),
@@ -121,6 +123,8 @@ def sections(explained: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "How it is tested", tuple(_lines(explained))
     if explained.capabilities:
         yield "Asked of clients that declare", (", ".join(explained.capabilities),)
+    if explained.assumes:
+        yield "Not asked of clients that lack", (" and ".join(explained.assumes),)
     if explained.profiles:
         yield "Profiles", (", ".join(explained.profiles),)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from assay_conformance.catalogue.sources import homes, linked
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.facts import Lack
 from assay_conformance.model.requirement import Capability, Profile, Requirement, RequirementId, Side, Statement
 
 Entry = TypeVar("Entry", Requirement, Capability, Profile, Statement)
@@ -89,6 +90,8 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     needs = {str(stated.id): stated.capabilities for stated in requirements.values()}
     needs |= {f"profile {profile.name}": (*profile.capabilities, *profile.about) for profile in profiles.values()}
     _known(needs, {*capabilities, *borrowed}, "capability", _CAPABILITIES)
+    assumed = {str(stated.id): stated.assumes for stated in requirements.values()}
+    _known(assumed, {*Lack}, "lack", "the words of agent.toml")
     statements = _statements(documents.get(_STATEMENTS, ""))
     _known({str(one.id): one.covers for one in requirements.values()}, statements, "statement", _STATEMENTS)
     beside = {name: (one.beside,) for name, one in statements.items() if one.beside}

@@ -66,9 +66,7 @@ def judge_parts(
     """Of a history in parts that share no client, connection or topic; in each of them is what concerns everybody. One
     part is held at a time, if any."""
     applicable = [
-        check
-        for requirement, check in checks.items()
-        if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
+        check for requirement, check in checks.items() if not facts.missing_for(catalogue.requirements[requirement])
     ]
     found: dict[RequirementId, Said] = {check.requirement: Said() for check in applicable}
     unread = ""
@@ -128,7 +126,7 @@ def _verdict(
     if attempt_end.ended.how in _NOT_PLAYED:
         return _NOT_PLAYED[attempt_end.ended.how], attempt_end.ended.text, ()
     if check is None:
-        return Verdict.UNSUPPORTED, f"needs {', '.join(requirement.capabilities)}", ()
+        return Verdict.UNSUPPORTED, f"needs {', '.join((*requirement.capabilities, *requirement.assumes))}", ()
     if attempt_end.unread:
         return Verdict.INCONCLUSIVE, attempt_end.unread, ()
     if check.crashed is not None:

@@ -9,6 +9,7 @@ from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.routes import Table
 from assay_conformance.checks.tracker import Tracker
+from assay_conformance.history.client_words import translated
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts
@@ -25,7 +26,7 @@ def judge_part(
     """What was said, and what the bench's own events are. Nothing else that was made for this part is left of it."""
     view, results = View(case, facts, Tracker()), dict[RequirementId, Said]()
     judging = [check(view) for check in checks]
-    attempt_end = run(in_log_order(tuple(events)), view, judging)
+    attempt_end = run(translated(in_log_order(tuple(events)), case, facts), view, judging)
     for check in judging:
         said = results[check.requirement] = Said()
         said.add(check)

@@ -11,6 +11,7 @@ from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import run
 from assay_conformance.checks.tracker import Tracker
+from assay_conformance.history.client_words import translated
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event, Invoke
 from assay_conformance.model.facts import ClientFacts
@@ -28,7 +29,9 @@ def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts:
     Without facts it is about a client that takes whatever the Case or the history configures, and sends again.
     """
     events = tuple(events)
-    view = View(case, facts or _taking(case, events), Tracker())
+    facts = facts or _taking(case, events)
+    events = translated(events, case, facts)
+    view = View(case, facts, Tracker())
     judging = check(view)
     run(in_log_order(events), view, [judging])
     if judging.crashed is not None:

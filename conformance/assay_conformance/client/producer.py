@@ -310,11 +310,15 @@ class Producer(Handler):
         if self._opened is not None:
             self._numbering.start(body.last_sequence_id)
             opened, self._opened = self._opened, None
-            opened(Done(producer_name=body.producer_name, last_sequence_id=body.last_sequence_id))
+            opened(self._is_open(body.producer_name, body.last_sequence_id))
         else:
             self._numbering.registered_again(body.last_sequence_id)
             self._resend()
         self._run_waiting()
+
+    def _is_open(self, producer_name: str, last_sequence_id: int) -> Done:
+        """What the application sees of its producer."""
+        return Done(producer_name=producer_name, last_sequence_id=last_sequence_id)
 
     def _resend(self) -> None:
         """Everything pending, from the oldest, each the same bytes as before."""

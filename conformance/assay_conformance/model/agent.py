@@ -368,7 +368,8 @@ class Unsupported(_Answer, frozen=True, tag="unsupported"):
 class ReceivedMessage(_Answer, frozen=True, tag="received"):
     """A message reached the application. `delivery` counts this consumer's deliveries from 1.
 
-    `identity` is (case, handle, number) of a generated payload of 16 bytes or more; `data` only when asked for.
+    `identity` is (case, handle, number) of a generated payload of 16 bytes or more; `data` only when asked for. What
+    the client does not show is left out, and agent.toml says so (`lacks`): else a count that is left out is 0.
     """
 
     consumer: Unsigned

@@ -127,7 +127,8 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One schedule and what it is meant to exercise. `id` is `<chapter>/<words>`, and `<chapter>/<words>@<words>+…` for
-    a permutation: the same under other circumstances."""
+    a permutation: the same under other circumstances. A client that lacks any of what it `assumes` (`Lack`) is not
+    asked."""
 
     id: str
     title: str
@@ -137,6 +138,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     topology: Topology = Topology()
     config: ClientConfig = ClientConfig()
     capabilities: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     limits: Limits = Limits()
     isolation: Isolation = Isolation.SHARED_PROCESS

@@ -185,7 +185,10 @@ class Completion(_Event, frozen=True, tag="completion"):
 
 
 class Received(_Event, frozen=True, tag="received"):
-    """The application got a message. `delivery` counts this consumer's deliveries from 1; acks name it by that."""
+    """The application got a message. `delivery` counts this consumer's deliveries from 1; acks name it by that.
+
+    `redelivery_count` is None to checks where the client shows none.
+    """
 
     handle: int
     delivery: int
@@ -198,7 +201,7 @@ class Received(_Event, frozen=True, tag="received"):
     topic: str | None = None
     producer_name: str | None = None
     sequence_id: int | None = None
-    redelivery_count: int = 0
+    redelivery_count: int | None = 0
     publish_time_ms: int | None = None
     event_time_ms: int | None = None
     properties: dict[str, str] = {}

@@ -3,10 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 
 import msgspec
 
 from assay_conformance.model.case import SUITE_DEFAULTS, Case, ClientConfig, Config, ConfigValue
+from assay_conformance.model.requirement import Requirement
+
+
+class Lack(StrEnum):
+    """What nearly every client has, so that nothing is said of it, and this one has not."""
+
+    FLUSH = "flush"
+    """A call that waits for the producer's sends, and closes an open batch."""
+    FLUSH_WITHOUT_BATCHING = "flush_without_batching"
+    """The same call of a producer that does not batch."""
+    SEVERAL_IDS_ACK = "several_ids_ack"
+    """ACKs that name more than one message."""
+    OVERLAPPING_SEEKS = "overlapping_seeks"
+    """Calls of seek while another one of the same consumer goes on: the application cannot make them."""
+    BATCH_INDEX = "batch_index"
+    """The place in its batch in the id of a message."""
+    REDELIVERY_COUNT = "redelivery_count"
+    """How often a message was redelivered, shown to the application."""
+    KEY = "key"
+    """The key of a message that is received."""
+    PROPERTIES = "properties"
+    """The properties of a message that is received."""
+    EVENT_TIME = "event_time_ms"
+    """The event time of a message that is received."""
 
 
 class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -15,6 +40,7 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     `settable` are the suite's configuration keys the agent passes on; `defaults` the client's values where neither a
     Case nor the agent sets one. `words` are those that the client has of a key that takes one, where it has not all.
     `required`: by part and key, the keys beside which the client must be given this one too; none: always.
+    `lacks` is what is taken for granted of others. `not_of_readers` are keys of consumers that readers do not have.
     """
 
     agent: str
@@ -26,6 +52,8 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     defaults: dict[str, ConfigValue] = {}
     words: dict[str, tuple[str, ...]] = {}
     required: dict[str, dict[str, tuple[str, ...]]] = {}
+    lacks: frozenset[Lack] = frozenset()
+    not_of_readers: frozenset[str] = frozenset()
 
     def with_required(self, part: str, config: Mapping[str, ConfigValue], known: Mapping[str, ConfigValue]) -> Config:
         """What a client must be given beside this configuration: as `known` has it, or its own default."""
@@ -33,6 +61,27 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         wanted = self.required.get(part, {}).items()
         asked = [key for key, beside in wanted if not beside or any(config.get(other) for other in beside)]
         return {key: values[key] for key in asked if key not in config and key in values}
+
+    def missing_for(self, requirement: Requirement) -> frozenset[str]:
+        """What the requirement needs and the client has not, in the words of agent.toml."""
+        lacking = set(requirement.capabilities) - self.capabilities
+        if requirement.assumes and self.lacks.issuperset(requirement.assumes):
+            lacking.update(requirement.assumes)
+        return frozenset(lacking)
+
+    def missing_assumed(self, case: Case) -> frozenset[str]:
+        """What the Case, or one of its steps, takes for granted and the client lacks."""
+        return frozenset(self.lacks & {*case.assumes, *_asked_by_flushes(case)} if self.lacks else ())
+
+    def missing_of_readers(self, case: Case) -> frozenset[str]:
+        """The keys that the Case sets for a reader and that readers of this client do not have."""
+        opened = (step.args.get("config", {}) for step in case.steps if step.verb == "open_consumer")
+        configs = [{**case.config.consumer, **own} for own in opened if isinstance(own, dict)]
+        return self.not_of_readers & frozenset().union(*filter(_is_reader, configs))
+
+    def settable_by(self, part: str, config: Mapping[str, ConfigValue]) -> frozenset[str]:
+        """The keys that the agent passes on to what is opened with this configuration."""
+        return self.settable - self.not_of_readers if part == "consumer" and _is_reader(config) else self.settable
 
     def unsettable(self, case: Case) -> tuple[str, ...]:
         """The keys that the Case sets, and the client does not let be set: its own value is another one."""
@@ -75,12 +124,27 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         `config`, else the suite's or the client's default. `part` is `client`, `producer` or `consumer`."""
         if key in self.fixed:
             return self.fixed[key]
-        if key in self.settable:
-            configured: dict[str, ConfigValue] = getattr(config, part)
+        configured: dict[str, ConfigValue] = getattr(config, part)
+        if key in self.settable_by(part, {**configured, **(own or {})}):
             for values in (own or {}, configured, SUITE_DEFAULTS[part]):
                 if key in values:
                     return values[key]
         return self.defaults.get(key)
+
+
+def _is_reader(config: Mapping[str, ConfigValue]) -> bool:
+    return config.get("durable", True) is False
+
+
+def _asked_by_flushes(case: Case) -> Iterator[Lack]:
+    batching: dict[object, bool] = {}
+    for step in case.steps if any(step.verb == "flush" for step in case.steps) else ():
+        if step.verb == "open_producer":
+            batching[step.saves] = bool({**case.config.producer, **step.args.get("config", {})}.get("batching"))
+        elif step.verb == "flush":
+            yield Lack.FLUSH
+            if not batching.get(step.args.get("producer")):
+                yield Lack.FLUSH_WITHOUT_BATCHING
 
 
 def _configs(case: Case) -> Iterator[Config]:

@@ -1,14 +1,17 @@
-"""What a client declares of the words that its configuration keys take."""
+"""What a client declares of words of configuration keys, of what it lacks, and of its readers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, Config
-from assay_conformance.model.facts import ClientFacts
+from assay_conformance.catalogue import load
+from assay_conformance.model.case import Case, ClientConfig, Config
+from assay_conformance.model.facts import ClientFacts, Lack
+from assay_conformance.model.requirement import RequirementId
 
 FENCING: Config = {"access_mode": "exclusive_with_fencing"}
 
@@ -82,3 +85,67 @@ def test_what_a_client_must_always_be_given_is_its_own_default_where_the_case_gi
 def test_what_the_case_gives_stays() -> None:
     config: Config = {"max_redeliver_count": 2, "receiver_queue_size": 1, "dead_letter_topic": "mine"}
     assert NAMED.with_required("consumer", config, {"dead_letter_topic": "t-s-DLQ"}) == {}
+
+
+def _flushes(*, batching: bool) -> Case:
+    plan = Schedule()
+    plan.flush(plan.producer(plan.client(), batching=batching))
+    return plan.case("test/flush", "t", ())
+
+
+@pytest.mark.parametrize(
+    ("lack", "batching", "missing"),
+    [
+        (Lack.FLUSH, True, True),
+        (Lack.FLUSH, False, True),
+        (Lack.FLUSH_WITHOUT_BATCHING, True, False),
+        (Lack.FLUSH_WITHOUT_BATCHING, False, True),
+    ],
+)
+def test_a_flush_that_the_client_lacks_is_found_in_a_case(lack: Lack, batching: bool, missing: bool) -> None:
+    facts = msgspec.structs.replace(FACTS, lacks=frozenset({lack}))
+    assert bool(facts.missing_assumed(_flushes(batching=batching))) is missing
+    assert not facts.missing_assumed(_case({}))
+
+
+def test_what_a_case_assumes_is_missing_where_the_client_lacks_it() -> None:
+    facts = msgspec.structs.replace(FACTS, lacks=frozenset({Lack.BATCH_INDEX, Lack.KEY}))
+    case = msgspec.structs.replace(_case({}), assumes=("batch_index", "flush"))
+    assert facts.missing_assumed(case) == {"batch_index"}
+
+
+def test_a_requirement_is_asked_of_clients_that_have_one_of_what_it_assumes() -> None:
+    requirement = load().requirements[RequirementId("robustness.edge-case-metadata-round-trip")]
+    able = msgspec.structs.replace(FACTS, capabilities=frozenset(requirement.capabilities))
+    some, none = ({Lack.KEY}, {Lack.KEY, Lack.PROPERTIES, Lack.EVENT_TIME})
+    assert not msgspec.structs.replace(able, lacks=frozenset(some)).missing_for(requirement)
+    assert msgspec.structs.replace(able, lacks=frozenset(none)).missing_for(requirement) == none
+
+
+def _consumer(config: Config, **own: Any) -> Case:
+    plan = Schedule()
+    plan.consumer(plan.client(), **own)
+    return plan.case("test/case", "t", (), consumer=config)
+
+
+NO_RECEIPTS = ClientFacts(
+    agent="a",
+    client="c",
+    client_version="1",
+    capabilities=frozenset(),
+    settable=frozenset({"ack_receipt", "durable"}),
+    defaults={"ack_receipt": False},
+    not_of_readers=frozenset({"ack_receipt"}),
+)
+
+
+def test_a_key_that_readers_lack_is_missing_where_a_case_sets_it_for_a_reader() -> None:
+    assert NO_RECEIPTS.missing_of_readers(_consumer({"ack_receipt": True}, durable=False)) == {"ack_receipt"}
+    assert not NO_RECEIPTS.missing_of_readers(_consumer({"ack_receipt": True}))
+    assert not NO_RECEIPTS.missing_of_readers(_consumer({}, durable=False))
+
+
+def test_a_key_that_readers_lack_is_in_force_for_consumers_alone() -> None:
+    config = ClientConfig(consumer={"ack_receipt": True})
+    assert NO_RECEIPTS.in_force(config, "consumer", "ack_receipt") is True
+    assert NO_RECEIPTS.in_force(config, "consumer", "ack_receipt", {"durable": False}) is False

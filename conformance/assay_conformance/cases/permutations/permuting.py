@@ -15,8 +15,8 @@ from assay_conformance.model.fault import OnFrame
 from assay_conformance.model.needs import changed, means
 from assay_conformance.model.outside import Means
 
-Allows = Callable[[Value], bool]
-"""Whether a client, and the ground it is tried on, can be asked for a value."""
+Allows = Callable[[Case, Value], bool]
+"""Whether a client, and the ground it is tried on, can be asked for a value in a Case."""
 
 VALUES = {value.word: value for axis in AXES for value in axis.values}
 _CHOICES = {
@@ -27,7 +27,7 @@ _CHOICES = {
 _PLAIN_TOPIC = Topic(name="")
 
 
-def everything(_value: Value) -> bool:
+def everything(_case: Case, _value: Value) -> bool:
     return True
 
 
@@ -63,7 +63,7 @@ def _concerned(case: Case, word: str) -> bool:
 
 def rows(case: Case, allows: Allows = everything) -> tuple[Row, ...]:
     """The words of each permutation, one of each axis; the first row is the Case as it stands."""
-    factors = [(axis.plain, *(value.word for value in values if allows(value))) for axis, values in open_to(case)]
+    factors = [(axis.plain, *(value.word for value in values if allows(case, value))) for axis, values in open_to(case)]
     return covering(tuple(words for words in factors if len(words) > 1))
 
 

@@ -10,7 +10,7 @@ from assay_conformance.ledger.certificates import ORDINARY, of_consumer
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
 from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.rows import Ack, Attempt, Consumer, Delivery, Subscription
-from assay_conformance.ledger.tables import NONE, AckKind, Integrity
+from assay_conformance.ledger.tables import NONE, AckKind, Again, Integrity
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
 from assay_conformance.model.facts import ClientFacts
@@ -262,13 +262,16 @@ def _ack(one: Opened, event: Received, message: Message, word: AckKind, t_ns: in
 
 
 def deliveries(found: Subscribers, messages: Messages, sent: list[Attempt]) -> list[Delivery]:
-    """With their certificates: a message is right when it has the digest of what was sent."""
+    """With their certificates: a message is right when it has the digest of what was sent. Where the client does not
+    show redelivery counts, what a consumer had before has one."""
     due = {(row.stream, row.seq): row.deliver_at for row in sent if row.deliver_at is not None}
     rows = []
     for one in found.opened:
         mine = [_delivery(one, pos, event, message, messages) for pos, (event, message, _) in enumerate(one.got)]
-        for row, certified in zip(mine, of_consumer(mine, one.said, due), strict=True):
-            rows.append(row if certified == ORDINARY else row._replace(**certified._asdict()))
+        for row, certified, (event, _, _) in zip(mine, of_consumer(mine, one.said, due), one.got, strict=True):
+            known = row if certified == ORDINARY else row._replace(**certified._asdict())
+            counted = event.redelivery_count is not None or certified.again == Again.FIRST
+            rows.append(known if counted else known._replace(redeliv=1))
     return rows
 
 
@@ -284,7 +287,7 @@ def _delivery(one: Opened, pos: int, event: Received, message: Message, messages
         id.ledger,
         id.entry,
         id.batch_index,
-        event.redelivery_count,
+        0 if event.redelivery_count is None else event.redelivery_count,
         event.t_ns // NS_PER_US,
         signed(event.digest),
         ok=_GOOD if event.digest == message.digest else Integrity.BAD,

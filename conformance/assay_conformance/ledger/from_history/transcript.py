@@ -221,7 +221,7 @@ def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[S
                 id.ledger,
                 id.entry,
                 id.batch_index,
-                event.redelivery_count,
+                event.redelivery_count or 0,
                 event.t_ns // NS_PER_US,
                 messages.signed(event.digest),
                 ok=Integrity.GOOD,

@@ -53,6 +53,7 @@ def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
         title,
         ("seek.starts-at-target", "seek.into-batch-carries-ack-set"),
         capabilities=("batching",),
+        assumes=("batch_index",),
         consumer={**EARLIEST, **consumer},
     )
 
@@ -323,6 +324,7 @@ def has_message_available_in_batch() -> Case:
         "A reader reads a batch of five in two parts, and the last message again",
         ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
         capabilities=("batching",),
+        assumes=("batch_index",),
         consumer=EARLIEST,
     )
 

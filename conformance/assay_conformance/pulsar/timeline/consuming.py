@@ -100,6 +100,14 @@ class Consuming:
         """The entry that a message of the application came from, where that is known."""
         return self._tracker.entries.get(message.seq)
 
+    def redeliveries(self, message: Received) -> int | None:
+        """How often the broker had sent a message again, as the client shows it, or else as the MESSAGE says that
+        brought it; None where that is not known either."""
+        if message.redelivery_count is not None:
+            return message.redelivery_count
+        delivery = self._deliveries.of_received.get(message.seq)
+        return None if delivery is None else delivery.frame.redelivery_count or 0
+
     @cached_property
     def accounts(self) -> list[PermitAccount]:
         """The permits of every session that was let in and of which the size of the queue is told, as clients keep

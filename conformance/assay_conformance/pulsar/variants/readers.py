@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.handed import Handed, Inbound
+from assay_conformance.client.reader import ReadingPlace
 
 
 class ReaderAcknowledges(Consumer):
@@ -18,3 +21,15 @@ class ReaderAcknowledges(Consumer):
             self.ack(handed, cumulative=True)
             self._acks.issued()
         return handed
+
+
+class ReadersHaveFewOptions(ReadingPlace):
+    """What a consumer can be configured with, a reader cannot, but for where it begins and how large its queue is."""
+
+    as_in = "Java client, ReaderBuilder"
+    within = ("seek.has-message-available-before-read", "subscription.non-durable-reader")
+    declares: ClassVar = {
+        "not_of_readers": frozenset(
+            {"ack_receipt", "ack_group_ms", "ack_group_max", "subscription_type", "batch_index_ack", "nack_delay_ms"}
+        )
+    }

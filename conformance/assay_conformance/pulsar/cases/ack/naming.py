@@ -100,6 +100,7 @@ def cumulative_with_two_message_ids() -> Case:
         "ack/cumulative-with-two-message-ids",
         "A cumulative ACK names the second and the third of four messages; the connection dies",
         ("ack.applies-to-named-messages",),
+        assumes=("several_ids_ack",),
         consumer={**GROUPED, "subscription_type": "exclusive"},
         faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
     )

@@ -24,7 +24,7 @@ def buried(timeline: Timeline, *, large: bool) -> Course:
     not to be buried. `unsettled`: what came in chunks and was refused less often than it may be."""
     most = {one.handle: count for one in timeline.consumers if (count := most_redeliveries(timeline, one))}
     refusals = [one for one in _refusals(timeline) if most.get(one.call.consumer.handle)] if most else []
-    at_most = [one for one in refusals if one.call.message.redelivery_count >= most[one.call.consumer.handle]]
+    at_most = [one for one in refusals if _times(timeline, one) >= most[one.call.consumer.handle]]
     causes = [Cause(one.event, one.call.consumer, one.call.entry, one.call.called_ns) for one in at_most if one.session]
     causes += (*_beyond(timeline, most), *_unseen(timeline, most)) if most else ()
     too_long = set() if large or not causes else _too_long(timeline)
@@ -38,6 +38,12 @@ def _refusals(timeline: Timeline) -> Iterator[Called]:
     for consumer in timeline.refusing:
         moments = (moment for moment in timeline.course(consumer) if isinstance(moment, Called))
         yield from (moment for moment in moments if moment.is_nack)
+
+
+def _times(timeline: Timeline, refusal: Called) -> int:
+    """How often its message had been redelivered; -1 where that is not known."""
+    times = timeline.redeliveries(refusal.call.message)
+    return -1 if times is None else times
 
 
 def _is_chunk(timeline: Timeline, entry: Entry) -> bool:

@@ -45,7 +45,7 @@ def _handed_over_beyond(timeline: Timeline) -> Iterator[tuple[Consumer, int, Rec
     for consumer in timeline.consumers:
         most = most_redeliveries(timeline, consumer)
         received = timeline.received(consumer) if most else ()
-        yield from ((consumer, most, message) for message in received if message.redelivery_count > most)
+        yield from ((consumer, most, message) for message in received if (message.redelivery_count or 0) > most)
 
 
 def _is_beyond(timeline: Timeline, handed: tuple[Consumer, int, Received]) -> Says:

@@ -60,7 +60,7 @@ def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
             if moment.is_nack:
                 if earlier is not None or moment.session is None:
                     twice.add(entry)
-                window = backoff_window_of(timeline.view, moment.call)
+                window = backoff_window_of(timeline.view, moment.call, timeline.redeliveries(moment.call.message))
                 if window is not None and entry not in twice:
                     growing = Growing(moment.call, window, moment.event)
                     waiting[entry] = replace(growing, behind=_longer(growing, waiting))

@@ -43,15 +43,16 @@ def backs_off(view: View, consumer: OpenedConsumer) -> bool:
     return bool(number_in_force(view, consumer, "nack_backoff_max_ms"))
 
 
-def backoff_window_of(view: View, call: Call) -> Window | None:
-    """Of one refusal, by its message's redelivery count (PIP-106); None where the consumer has no backoff."""
+def backoff_window_of(view: View, call: Call, redeliveries: int | None) -> Window | None:
+    """Of one refusal, by its message's redelivery count (PIP-106); None where that is not known, or the consumer has no
+    backoff."""
     least_ms, most_ms, factor = (
         in_force(view, call.consumer, f"nack_backoff_{key}") for key in ("min_ms", "max_ms", "multiplier")
     )
-    if not most_ms or least_ms is None or factor is None:
+    if not most_ms or least_ms is None or factor is None or redeliveries is None:
         return None
     # Bounded, for a power of a large count is no number any more.
-    grown_ms = float(least_ms) * float(factor) ** min(call.message.redelivery_count, 64)
+    grown_ms = float(least_ms) * float(factor) ** min(redeliveries, 64)
     return _window(view, call.consumer, max(round(min(grown_ms, float(most_ms))), LEAST_DELAY_MS))
 
 

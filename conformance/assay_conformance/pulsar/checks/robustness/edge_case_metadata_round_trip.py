@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay_conformance.model.facts import Lack
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.robustness._round_trip import Taken, changed, taken
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, check
 
-_ODD_FIELDS = frozenset({"key", "properties", "event_time_ms"})
+_ODD_FIELDS: frozenset[str] = frozenset({Lack.KEY, Lack.PROPERTIES, Lack.EVENT_TIME})
 
 
 @check("robustness.edge-case-metadata-round-trip", of=taken)
@@ -18,20 +19,21 @@ def edge_case_metadata_round_trip(timeline: Timeline, one: Taken) -> Says:
     sent.
 
     Keys are compared with what is stored, the rest with the send call. An empty key and no key, and an event time of 0
-    and none, look the same in most client interfaces, and count as equal.
+    and none, look the same in most client interfaces, and count as equal. What the client does not show is not judged.
     """
-    message, member = one.message, one.member
-    if (message.key or None) != (member.key or None):
+    message, member, hidden = one.message, one.member, timeline.view.facts.lacks
+    if Lack.KEY not in hidden and (message.key or None) != (member.key or None):
         yield changed(one, f"key {message.key!r}", repr(member.key))
         return
     args = _args(timeline, one)
-    properties, time_ms = args.get("properties"), args.get("event_time_ms")
+    properties = None if Lack.PROPERTIES in hidden else args.get("properties")
+    time_ms = None if Lack.EVENT_TIME in hidden else args.get("event_time_ms")
     if properties is not None and message.properties != properties:
         sent = f"{len(properties)} properties, {sum(map(len, properties.values()))} characters"
         yield changed(one, f"{len(message.properties)} properties", sent)
     elif time_ms is not None and (message.event_time_ms or 0) != time_ms:
         yield changed(one, f"event time {message.event_time_ms}", str(time_ms))
-    elif member.key or not _ODD_FIELDS.isdisjoint(args):
+    elif (member.key and Lack.KEY not in hidden) or not (_ODD_FIELDS - hidden).isdisjoint(args):
         yield Exercised(message)
 
 

@@ -91,6 +91,7 @@ def judged(timeline: Timeline, answer: Answer) -> Says:
     stored = [entry for entry in timeline.events.of(Stored) if entry.topic == consumer.topics[0]]
     unclear = any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored)
     inclusive = _may_be_inclusive(at) and in_force(timeline.view, consumer, "start_inclusive")
+    unclear = unclear or _is_in_unknown_place(at, stored)
     if unclear or inclusive or lost_position(consumer, at, end):
         return
     available = bool(end.values.get("available"))
@@ -122,6 +123,16 @@ def _is_after(stored: list[Stored], id: MessageId) -> bool:
     """Whether a message, or one of a batch, comes after this one."""
     place = (id.position, max(id.batch_index, 0))
     return any((entry.id.position, entry.meta.messages - 1) > place for entry in stored)
+
+
+def _is_in_unknown_place(at: Invoke | Received, stored: list[Stored]) -> bool:
+    """Whether a seek names a batch without an index: how much of that is left to read is not known."""
+    id = None if isinstance(at, Received) or "message_id" not in at.args else MessageId(*at.args["message_id"])
+    return (
+        id is not None
+        and id.batch_index < 0
+        and any(entry.id.position == id.position and entry.meta.messages > 1 for entry in stored)
+    )
 
 
 def _may_be_inclusive(at: Invoke | Received) -> bool:

@@ -112,12 +112,18 @@ def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
         return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
     if id is None:
         return None
-    offset = 0 if in_force(timeline.view, sought.consumer, "start_inclusive") else 1
-    target = (MessageId(*id).position, max(MessageId(*id).batch_index, 0))
     messages = [message for entry in stored for message in _messages(entry)]
-    places = (place for place, (entry, index) in enumerate(messages) if ((entry.ledger, entry.entry), index) == target)
-    place = next(places, len(messages)) + offset
+    places = [place for place, message in enumerate(messages) if _is_target(MessageId(*id), message)]
+    if not places:
+        return None
+    place = places[0] if in_force(timeline.view, sought.consumer, "start_inclusive") else places[-1] + 1
     return messages[place] if place < len(messages) else None
+
+
+def _is_target(id: MessageId, message: Message) -> bool:
+    """Without an index an id names all of its entry."""
+    entry, index = message
+    return (entry.ledger, entry.entry) == id.position and id.batch_index in (-1, index)
 
 
 def _messages(entry: Stored) -> Iterator[Message]:
