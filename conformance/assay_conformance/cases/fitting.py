@@ -16,6 +16,7 @@ import msgspec
 
 from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Limits
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.requirement import RequirementId
 
 MOST_TIMES: Final = 5
 """A Case that would take longer than so many times its time is not for a fast run: it is left as it is."""
@@ -57,6 +58,17 @@ def fitted(case: Case, facts: ClientFacts) -> Case:
     kept = tuple(word for word in case.capabilities if word not in {least.unless for least in asked})
     fitting = case if grown <= 1 else _stretched(case, grown)
     return msgspec.structs.replace(fitting, capabilities=kept)
+
+
+STATED: Final = {RequirementId("ack-timeout.minimum-enforced"): "ack_timeout_min_ms"}
+"""Requirements about a constant of the client: of one that states none they cannot be asked."""
+
+
+def unstated(case: Case, facts: ClientFacts) -> tuple[str, ...]:
+    """The constants that all requirements of a Case are about, and that agent.toml does not state."""
+    about = [STATED.get(requirement) for requirement in case.requirements]
+    lacking = [stated for stated in about if stated is not None and stated not in facts.fixed]
+    return tuple(dict.fromkeys(lacking)) if len(lacking) == len(about) else ()
 
 
 def drawable(facts: ClientFacts) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay_conformance.cases.build import Schedule, down
-from assay_conformance.cases.fitting import MOST_TIMES, drawable, fitted, raised
+from assay_conformance.cases.fitting import MOST_TIMES, drawable, fitted, raised, unstated
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault, Hold, Until
@@ -103,3 +103,21 @@ def test_drawn_case_for_a_client_that_states_nothing_stays_as_it_is() -> None:
 @pytest.mark.parametrize(("least_ms", "drawn"), [(1_000, True), (10_000, False)])
 def test_short_times_are_drawn_for_a_client_whose_shortest_is_not_much_longer(least_ms: int, drawn: bool) -> None:
     assert ("short_ack_timeout" in drawable(facts(ack_timeout_min_ms=least_ms))) is drawn
+
+
+def about(*requirements: str) -> Case:
+    return Schedule().case("x/y", "A Case", requirements)
+
+
+def test_case_about_a_constant_cannot_be_asked_of_a_client_that_states_none() -> None:
+    case = about("ack-timeout.minimum-enforced")
+    assert unstated(case, facts()) == ("ack_timeout_min_ms",)
+    assert unstated(case, facts(ack_timeout_min_ms=1_000)) == ()
+
+
+def test_case_that_is_about_something_else_as_well_can_be_asked() -> None:
+    assert unstated(about("ack-timeout.minimum-enforced", "nack.minimum-delay"), facts()) == ()
+
+
+def test_case_about_nothing_in_particular_can_be_asked() -> None:
+    assert unstated(about(), facts()) == ()
