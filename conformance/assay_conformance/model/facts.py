@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -32,6 +33,10 @@ class Lack(StrEnum):
     """The properties of a message that is received."""
     EVENT_TIME = "event_time_ms"
     """The event time of a message that is received."""
+
+
+NEEDED: Final = frozenset({"retry_letters", "tls_trust_certs", "tokens"})
+"""Keys without which nothing is left of a Case that sets them: brokers that demand credentials, letters to retry."""
 
 
 class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -88,6 +93,10 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         own = {**self.defaults, **self.fixed}
         config = (pair for config in _configs(case) for pair in config.items())
         return tuple(sorted({key for key, value in config if key not in self.settable and own.get(key) != value}))
+
+    def missing_keys(self, case: Case) -> tuple[str, ...]:
+        """Those of them without which nothing is left of the Case."""
+        return tuple(key for key in self.unsettable(case) if key in NEEDED)
 
     def has_words(self, config: Config) -> bool:
         """Whether the client has every word that this configuration sets."""

@@ -149,3 +149,12 @@ def test_a_key_that_readers_lack_is_in_force_for_consumers_alone() -> None:
     config = ClientConfig(consumer={"ack_receipt": True})
     assert NO_RECEIPTS.in_force(config, "consumer", "ack_receipt") is True
     assert NO_RECEIPTS.in_force(config, "consumer", "ack_receipt", {"durable": False}) is False
+
+
+def test_nothing_is_left_of_a_case_without_the_credentials_that_it_sets() -> None:
+    plan = Schedule()
+    plan.client()
+    case = plan.case("test/case", "t", (), client={"tokens": "first", "io_threads": 2})
+    assert _facts().missing_keys(case) == ("tokens",)
+    assert msgspec.structs.replace(FACTS, settable=frozenset({"tokens"})).missing_keys(case) == ()
+    assert msgspec.structs.replace(FACTS, fixed={"tokens": "first"}).missing_keys(case) == ()

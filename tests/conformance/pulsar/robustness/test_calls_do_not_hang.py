@@ -11,6 +11,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import AgentEnded, Ending, Event, Fate, Garbled, Sides
 from assay_conformance.model.verdict import Grade
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
@@ -112,6 +113,26 @@ def test_send_without_a_time_out_waits_for_what_a_fault_holds(
         story.at(released_ms).receipt(0, **released)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(
+    ("own", "codes"),
+    [
+        ({"settable": frozenset({"send_timeout_ms"})}, ["operation-never-ended"]),
+        ({"fixed": {"send_timeout_ms": 5_000}}, ["operation-never-ended"]),
+        ({"fixed": {"send_timeout_ms": 30_000}}, []),
+        ({"defaults": {"send_timeout_ms": 0}}, []),
+        ({}, []),
+    ],
+    ids=str,
+)
+def test_a_deadline_binds_a_client_only_by_a_time_out_that_it_has(own: dict[str, Any], codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    story.after(10_000).overdue(story.send(0))
+    facts = msgspec.structs.replace(ANY_CLIENT, **{"settable": frozenset(), **own})
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(producer={"send_timeout_ms": 6_000}))
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), case, facts).findings] == codes
 
 
 def test_lost_agent_is_found() -> None:

@@ -5,6 +5,8 @@ A hang is one finding of this requirement, and none of the requirements whose Ca
 
 from __future__ import annotations
 
+from typing import Final
+
 from assay_conformance.model.event import AgentEnded, Completion, Fate, Fired, Garbled, Overdue
 from assay_conformance.pulsar.timeline import MS, Breach, Exercised, Says, Timeline, TooBusyError, breach, check, each
 
@@ -20,8 +22,9 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
 
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
     that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a send
-    without a time-out when frames of its connection were dropped or are held: it gets no answer, or not yet. The
-    deadline counts from the start of the client's call: a call may wait for others that block.
+    without a time-out when frames of its connection were dropped or are held: it gets no answer, or not yet. Nor is a
+    call whose time-out the Case sets and the client does not let be set, if its own is longer, or unknown. The deadline
+    counts from the start of the client's call: a call may wait for others that block.
     """
     yield from (Exercised(end) for end in timeline.events.of(Completion))
     ended = [one for one in timeline.events.of(AgentEnded) if not one.killed]
@@ -45,8 +48,23 @@ def _all_end(timeline: Timeline, held_up: list[AgentEnded]) -> Says:
         raise TooBusyError(f"the machine was too busy to judge a deadline: {_describe(stuck[0])}")
 
 
+_TIME_OUTS: Final = {"send": "send_timeout_ms", "flush": "send_timeout_ms"}
+"""Of which key the time-out of a call is; of the others it is that of operations."""
+
+
+def _is_bound_otherwise(timeline: Timeline, overdue: Overdue) -> bool:
+    """Whether the Case's deadline goes by a time-out that the client does not let be set."""
+    view, key = timeline.view, _TIME_OUTS.get(overdue.verb, "operation_timeout_ms")
+    if key not in view.facts.unsettable(view.case):
+        return False
+    own_ms = view.facts.fixed.get(key, view.facts.defaults.get(key))
+    return not own_ms or int(own_ms) >= overdue.deadline_ms
+
+
 def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
-    """Not a send without a time-out, where a fault dropped something, or holds it."""
+    """Not a call that is bound otherwise, nor a send without a time-out where a fault dropped or holds something."""
+    if _is_bound_otherwise(timeline, overdue):
+        return False
     if overdue.verb != "send" or timeline.view.producer_setting(overdue.handle or 0, "send_timeout_ms") != 0:
         return True
     dropped = any(one.action == "drop" and one.seq < overdue.seq for one in timeline.events.of(Fired))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from assay_conformance.checks.parts import takes_several
+from assay_conformance.pulsar.checks.seek._hanging import never_ends
 from assay_conformance.pulsar.checks.seek._seeking import Sought, seeks, target_of
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-@check("seek.completes-after-resubscribe", of=seeks)
+@check("seek.completes-after-resubscribe", of=seeks, keeps_away=never_ends)
 def completes_after_resubscribe(timeline: Timeline, sought: Sought) -> Says:
     """seek.completes-after-resubscribe: a seek that closed its consumer ends once the consumer has subscribed again:
     not before, and soon after.

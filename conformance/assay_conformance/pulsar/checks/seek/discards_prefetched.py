@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import acked_entries
 from assay_conformance.model.event import Event, Frame, Invoke, Received
+from assay_conformance.pulsar.checks.seek._hanging import never_ends
 from assay_conformance.pulsar.checks.seek._seeking import Sought, entry_named, received_after, seeks, target_of
 from assay_conformance.pulsar.timeline import (
     CUMULATIVE,
@@ -52,7 +53,7 @@ class _Held:
         return any(frame.seq > command.seq for frame in self.arrived.get(entry, ())[-1:])
 
 
-@check("seek.discards-prefetched", of=_seeking)
+@check("seek.discards-prefetched", of=_seeking, keeps_away=never_ends)
 def discards_prefetched(timeline: Timeline, subject: tuple[Consumer, list[Sought]]) -> Says:
     """seek.discards-prefetched: a message that arrived before a seek is not received after it, unless it arrived again;
     nor is it acknowledged."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Event, Frame, MessageId, Received, Sides, Stored
+from assay_conformance.pulsar.checks.seek._hanging import never_ends
 from assay_conformance.pulsar.checks.seek._seeking import (
     Sought,
     entry_named,
@@ -29,7 +30,7 @@ class Message(NamedTuple):
         return f"{self.entry} (index {self.place})"
 
 
-@check("seek.starts-at-target", of=seeks)
+@check("seek.starts-at-target", of=seeks, keeps_away=never_ends)
 def starts_at_target(timeline: Timeline, sought: Sought) -> Says:
     """seek.starts-at-target: the first message after a seek is the one after its target, or the target itself with
     `start_inclusive`, or the first one published at the target time or later.
