@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from assay_conformance.cases.build import Schedule
 from assay_conformance.cases.stored import batch, chunks, plains
-from assay_conformance.model.case import Case, Config, Limits, Tier
+from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.cases.nack.requests import REDELIVER
 
@@ -71,6 +73,25 @@ def unacked_beyond_timeout(pace: Pace) -> Case:
     return pace.case(
         plan, "unacked-beyond-timeout", "Two messages of three are held", "ack-timeout.redelivery-requested-in-time"
     )
+
+
+def acked_on_non_persistent_topic(pace: Pace) -> Case:
+    """Its messages have no place to come from again."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(2):
+        plan.wait_ops(plan.send(producer, 3))
+        plan.wait_ops(plan.receive(consumer, 3, timeout_ms=2_000))
+        plan.wait_ops(plan.ack(consumer))
+        plan.wait_ms(pace.over_ms)
+    case = pace.case(
+        plan,
+        "acked-on-non-persistent-topic",
+        "Six messages of a non-persistent topic are acknowledged, and nothing else happens for the time-out",
+        "ack-timeout.ended-by-ack",
+    )
+    return replace(case, topology=Topology(topics=(Topic(name="t", persistent=False),)))
 
 
 def held_by_type(pace: Pace, type: str) -> Case:
@@ -188,6 +209,7 @@ CASES = (
             acked_in_time,
             acked_cumulatively,
             unacked_chunked_message,
+            acked_on_non_persistent_topic,
         )
     ),
     *(timeout_not_multiple_of_tick(pace) for pace in UNEVEN),

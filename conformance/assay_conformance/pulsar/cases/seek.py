@@ -253,6 +253,25 @@ def has_message_available() -> Case:
     )
 
 
+def has_message_available_from_latest() -> Case:
+    """The reader begins at the end of the topic, and seeks back by time before it reads anything."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    reader = _reader(plan, "latest")
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 3 * STEP_MS)
+    for _ in range(7):
+        _reads(plan, reader, 1)
+    return plan.case(
+        "seek/has-message-available-from-latest",
+        "A reader at the end of ten messages seeks the fourth by its time, and asks for more before each message",
+        (
+            "seek.has-message-available-before-read",
+            "seek.has-message-available-after-read",
+            "seek.starts-at-target",
+        ),
+    )
+
+
 def has_message_available_at_end() -> Case:
     """The reader is after the last message, by its start or by a seek."""
     plan = Schedule()
@@ -348,6 +367,7 @@ CASES = (
     time_after_last_message(),
     time_after_last_message_inclusive(),
     has_message_available_at_end(),
+    has_message_available_from_latest(),
     empty_topic(),
     has_message_available_in_batch(),
 )

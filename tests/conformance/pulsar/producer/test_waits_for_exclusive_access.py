@@ -69,6 +69,19 @@ def test_producer_that_asks_again_on_a_new_connection_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+def test_producer_that_had_been_open_and_asks_again_after_a_second_loss_is_accepted() -> None:
+    story = Script()
+    story.producer()
+    for conn in (1, 2):
+        story.cut(conn - 1)
+        story.connected(conn)
+        waiting = story.producer_asks(conn)
+        said = {"producer_name": NAME, "producer_ready": False}
+        story.down("PRODUCER_SUCCESS", conn, request_id=waiting.request_id, fields=said)
+    check = trial(waits_for_exclusive_access, story.at(9_000).done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
 def test_producer_that_lost_its_place_and_does_nothing_is_found() -> None:
     story = _Waiting()
     story.cut()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from collections.abc import Callable
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import Cut, Fault, Hold, Until
 from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
 LOOK_AGAIN_MS = 1_000
@@ -35,6 +38,30 @@ def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: in
         capabilities=("producer", "consumer", *capabilities),
         topology=NAMES,
         consumer={**EARLIEST, "pattern_update_ms": again_ms},
+    )
+
+
+def _born_unwatched(words: str, title: str, fault: Callable[[int], Fault]) -> Case:
+    """A topic that matches is created and written to while the watcher of its consumer is not there. `fault` gets the
+    step after which the topic is there."""
+    plan = Schedule()
+    plan.broker("delete", topic="news-new")
+    client = plan.client()
+    plan.wait_ops(plan.send(plan.producer(client, "news-old"), 3))
+    # Its own client, so that a connection that is held or lost is the watcher's alone.
+    consumer = plan.consumer(plan.client(), NEWS, pattern="news-.*")
+    plan.wait_fired(0)
+    plan.wait_ops(plan.send(plan.producer(client, "news-new"), 3))
+    born = plan.last
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS + 4 * LOOK_AGAIN_MS))
+    return plan.case(
+        f"subscription/{words}",
+        title,
+        ("subscription.pattern-finds-new-topics",),
+        capabilities=("producer", "consumer", "topic_patterns", "topic_watcher"),
+        topology=NAMES,
+        consumer={**EARLIEST, "pattern_update_ms": LOOK_AGAIN_MS},
+        faults=(fault(born),),
     )
 
 
@@ -73,7 +100,33 @@ def acks_on_two_topics() -> Case:
     )
 
 
+def topic_named_twice() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="busy", entries=plains(range(3)))
+    plan.broker("store_entries", topic="quiet", entries=plains(range(3, 6)))
+    consumer = plan.consumer(plan.client(), ("busy", "quiet", "busy"))
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    return plan.case(
+        "subscription/topic-named-twice",
+        "The list of a consumer names two topics, one of them twice; each holds three messages",
+        ("subscription.topic-named-twice",),
+        topology=TWO,
+        consumer=EARLIEST,
+    )
+
+
 CASES = (
+    _born_unwatched(
+        "pattern-while-watcher-is-late",
+        "A topic that matches a pattern is created while the broker has not been asked to watch, and is found",
+        lambda born: Fault(trigger=up("WATCH_TOPIC_LIST"), action=Hold(overtake=True), until=Until(step=born)),
+    ),
+    _born_unwatched(
+        "pattern-while-watcher-is-away",
+        "A topic that matches a pattern is created when the watcher's connection was lost, and is found",
+        lambda _born: Fault(trigger=down("WATCH_TOPIC_LIST_SUCCESS"), action=Cut()),
+    ),
+    topic_named_twice(),
     _pattern(
         "pattern",
         "A topic that matches a pattern is created while a consumer of the pattern updates its topics once a second",
