@@ -7,7 +7,8 @@ from tests.conformance.pulsar.dedup._histories import CASE, lost_receipt
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.direction import Direction
+from assay_conformance.model.event import ErrorClass, Undecodable
 from assay_conformance.pulsar.checks.dedup.duplicate_receipt_completes import duplicate_receipt_completes
 
 
@@ -45,6 +46,14 @@ def test_duplicates_receipt_around_a_cut_proves_nothing() -> None:
     story.cut(1)
     check = trial(duplicate_receipt_completes, story.at(20_000).done())
     assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_duplicates_receipt_behind_bytes_that_are_no_frame_need_not_be_read() -> None:
+    story = lost_receipt()
+    story.add(Undecodable, conn=1, dir=Direction.TO_CLIENT, reason="no command")
+    story.receipt(0, conn=1, id=DUPLICATE)
+    story.at(2_000).unknown(0, ErrorClass.TIMEOUT)
+    assert codes_of(trial(duplicate_receipt_completes, story.done())) == []
 
 
 def test_duplicates_receipt_behind_the_end_of_the_producer_is_for_nobody() -> None:

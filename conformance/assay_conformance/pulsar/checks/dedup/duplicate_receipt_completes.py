@@ -80,9 +80,12 @@ def _had_timed_out(answered: _Answered) -> bool:
 
 
 def _was_delivered(timeline: Timeline, answered: _Answered) -> bool:
-    """Whether connection and producer lasted long enough for the receipt to arrive. A send that failed at once failed
-    because of this receipt; one that stays pending needs time to show that it does."""
+    """Whether connection and producer lasted long enough for the receipt to arrive, and the client had no reason to
+    leave the connection before it read it. A send that failed at once failed because of this receipt; one that stays
+    pending needs time to show that it does."""
     receipt, unit, end = answered.receipt, answered.unit, answered.send.completion
+    if timeline.connection(receipt.conn).may_be_left_before(receipt):
+        return False
     settled_ns = receipt.t_ns + TOLERANCES["answer"].slack_ns
     last_ns = timeline.bounds.until(timeline.closed(receipt.conn), unit.line.closing)
     return last_ns > (settled_ns if end is None else min(ended_ns(end), settled_ns))
