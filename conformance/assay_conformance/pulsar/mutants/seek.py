@@ -9,7 +9,6 @@ from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Position
 from assay_conformance.client.reader import ReadingPlace, position_of
 from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
-from assay_conformance.client.settings import InitialPosition
 from assay_conformance.client.values import Result
 from assay_conformance.wire import pulsar_pb2 as pb
 
@@ -143,21 +142,3 @@ class EmptyTopicHasMore(ReadingPlace):
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
         return position_of(answer.last_message_id) < (0, 0) or super().has_more(answer)
-
-
-class LatestReaderStaysAtEnd(ReadingPlace):
-    """A reader that began at the end says that there is no more, also when it has sought an earlier time."""
-
-    breaks = "seek.has-message-available-before-read"
-    stands_for = "the question answered by where the reader began, and not by where it is"
-
-    _began_latest = False
-
-    def moved(self, place: Place) -> ReadingPlace:
-        sought = super().moved(place)
-        assert isinstance(sought, LatestReaderStaysAtEnd)
-        sought._began_latest = self._begins is InitialPosition.LATEST and not place.positions
-        return sought
-
-    def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
-        return super().has_more(answer) and not (self._began_latest and self._last is None)
