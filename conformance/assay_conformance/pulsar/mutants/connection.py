@@ -194,6 +194,18 @@ class IgnoresAuthChallenge(Connection):
         pass
 
 
+class AuthRefreshNotAnnounced(Connection):
+    """A client that refreshes credentials does not say so in its CONNECT, and is never asked for them."""
+
+    breaks = "connection.answers-auth-challenge"
+    stands_for = "pulsar-rs (read in its source): feature flags that are never set"
+
+    def _introduction(self) -> dict[str, Any]:
+        introduction = super()._introduction()
+        introduction["feature_flags"]["supports_auth_refresh"] = False
+        return introduction
+
+
 class IgnoresProxy(Lookup):
     """A broker behind a proxy is connected to without it."""
 

@@ -94,6 +94,16 @@ class BackoffNeverGrows(Handler):
         return super()._delay_ns()
 
 
+class BackoffBeginsLong(Handler):
+    """All waits between attempts are five seconds long."""
+
+    breaks = "resend.reconnect-backoff"
+    stands_for = "pulsar-rs, retry_op (read in its source): one delay between all attempts"
+
+    def _delay_ns(self) -> int:
+        return 5_000_000_000
+
+
 class BackoffNeverResets(Handler):
     """The wait between attempts stays long after a success."""
 
