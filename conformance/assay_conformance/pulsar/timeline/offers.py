@@ -21,13 +21,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.consumption import buries, is_dead_letter, is_open
+from assay_conformance.checks.consumption import buries, is_dead_letter, is_open, number_in_force
 from assay_conformance.judging.certainty import Breach, breach
 from assay_conformance.judging.tolerance import ms
 from assay_conformance.model.event import Completion, Event, Frame, Member, Received
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer, known_owner
 from assay_conformance.pulsar.timeline.deliveries import REDELIVER
+from assay_conformance.pulsar.timeline.letters import Kind
 from assay_conformance.pulsar.timeline.readers import begins_at, is_reader
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
@@ -124,8 +125,19 @@ class _Handover:
             return True
         if self._timeline.has_sought(consumer, entry, frame) or is_dead_letter(self._view, consumer, frame):
             return True
+        if self._became_letter(consumer, frame, entry):
+            return True
         limit = self._timeline.announced_limit(frame)
         return limit is not None and _size_of(frame) > limit
+
+    def _became_letter(self, consumer: Consumer, frame: Frame, entry: Entry) -> bool:
+        """Whether it came with the maximum and left for the dead letter topic: Go and Rust clients do so unseen."""
+        count = frame.redelivery_count
+        if not count or count != number_in_force(self._view, consumer, "max_redeliver_count"):
+            return False
+        letters = self._timeline.letters
+        origin = letters.origin_of(entry)
+        return any(one.origin == origin and one.frame.seq > frame.seq for one in letters.of(Kind.DEAD))
 
     def _received(self, message: Received) -> None:
         entry, handle = self._timeline.entry_of(message), message.handle

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from tests.conformance.pulsar._letters import STORED, Letters
 from tests.conformance.pulsar._trials import judged
 
-from assay_conformance.history.script import Script, entry_id
+from assay_conformance.history.script import CONSUMER, Script, entry_id
 from assay_conformance.pulsar.checks.batching.batch_of_one_is_unpacked import batch_of_one_is_unpacked
 
 
@@ -45,6 +47,22 @@ def test_batch_of_one_that_is_larger_than_its_broker_takes_may_be_refused() -> N
     story.after(2_000)
     story.complete(receive, count=0)
     assert judged(batch_of_one_is_unpacked, story) == ([], 0)
+
+
+@pytest.mark.parametrize(("becomes_letter", "codes"), [(True, []), (False, ["not-delivered"])])
+def test_batch_of_one_that_comes_with_the_maximum_may_become_a_dead_letter_unseen(
+    becomes_letter: bool, codes: list[str]
+) -> None:
+    """It was redelivered from another consumer: this one never had it."""
+    story = Letters(batch=1)
+    receive = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.message(0, handle=STORED, redelivery_count=1, batch=True)
+    if becomes_letter:
+        story.opens()
+        story.posts()
+    story.after(2_000)
+    story.complete(receive, count=0)
+    assert judged(batch_of_one_is_unpacked, story)[0] == codes
 
 
 def _reader_comes_back(*, to: int) -> Script:
