@@ -1,0 +1,143 @@
+"""Every request that a call can make, and no answer to it: the call ends, and others of its client go on meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Config, Limits, Topic, Topology
+from assay_conformance.model.fault import Drop, Fault, OnFrame
+
+TIMEOUT_MS: Final = 2_000
+LIMITS: Final = Limits(operation_ms=4 * TIMEOUT_MS)
+"""A client may look at its time-outs once a period, and make a second request in the same call."""
+
+_TOPICS: Final = Topology(topics=(Topic(name="t"), Topic(name="beside")))
+
+
+class _Request(NamedTuple):
+    """`asks` makes the call, with a client and a plan that has a producer on another topic; `trigger` is its answer."""
+
+    words: str
+    what: str
+    trigger: OnFrame
+    asks: Callable[[Schedule, int], int]
+    capabilities: tuple[str, ...] = ("consumer",)
+    consumer: Config | None = None
+
+
+def _opens_producer(plan: Schedule, client: int) -> int:
+    return plan.producer(client, wait=False)
+
+
+def _opens_consumer(plan: Schedule, client: int) -> int:
+    return plan.consumer(client, wait=False)
+
+
+def _opens_pattern(plan: Schedule, client: int) -> int:
+    return plan.consumer(client, ("t", "beside"), pattern=".*", wait=False)
+
+
+def _reading(plan: Schedule, client: int) -> int:
+    """A consumer that has been handed what there is."""
+    consumer = plan.consumer(client)
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    return consumer
+
+
+def _seeks(plan: Schedule, client: int) -> int:
+    return plan.seek(_reading(plan, client), delivery=1)
+
+
+def _acks(plan: Schedule, client: int) -> int:
+    return plan.ack(_reading(plan, client))
+
+
+def _unsubscribes(plan: Schedule, client: int) -> int:
+    return plan.agent("unsubscribe", {"consumer": _reading(plan, client)})
+
+
+def _closes_consumer(plan: Schedule, client: int) -> int:
+    return plan.close(_reading(plan, client))
+
+
+def _closes_producer(plan: Schedule, client: int) -> int:
+    return plan.close(plan.producer(client))
+
+
+def _asks_for_more(plan: Schedule, client: int) -> int:
+    return plan.has_message_available(plan.consumer(client, durable=False, initial_position="latest"))
+
+
+def _to(command: str) -> OnFrame:
+    """The SUCCESS of a request: each of them, whenever it is asked again."""
+    return down("SUCCESS", answers=command, times=0)
+
+
+# What a producer beside it needs is answered first: the second and later ones of these are lost.
+REQUESTS: Final = (
+    _Request("lookup", "LOOKUP", down("LOOKUP_RESPONSE", k=2, times=0), _opens_producer, ("producer",)),
+    _Request(
+        "partition-metadata",
+        "PARTITIONED_METADATA",
+        down("PARTITIONED_METADATA_RESPONSE", k=2, times=0),
+        _opens_producer,
+        ("producer",),
+    ),
+    _Request("producer", "PRODUCER", down("PRODUCER_SUCCESS", k=2, times=0), _opens_producer, ("producer",)),
+    _Request("subscribe", "SUBSCRIBE", _to("SUBSCRIBE"), _opens_consumer),
+    _Request(
+        "topics-of-namespace",
+        "GET_TOPICS_OF_NAMESPACE",
+        down("GET_TOPICS_OF_NAMESPACE_RESPONSE", times=0),
+        _opens_pattern,
+        ("consumer", "topic_patterns"),
+    ),
+    _Request("seek", "SEEK", _to("SEEK"), _seeks, ("consumer", "seek")),
+    _Request("unsubscribe", "UNSUBSCRIBE", _to("UNSUBSCRIBE"), _unsubscribes, ("consumer", "unsubscribe")),
+    _Request("close-consumer", "CLOSE_CONSUMER", _to("CLOSE_CONSUMER"), _closes_consumer),
+    _Request("close-producer", "CLOSE_PRODUCER", _to("CLOSE_PRODUCER"), _closes_producer, ("producer",)),
+    _Request(
+        "last-message-id",
+        "GET_LAST_MESSAGE_ID",
+        down("GET_LAST_MESSAGE_ID_RESPONSE", times=0),
+        _asks_for_more,
+        ("consumer", "reader", "has_message_available"),
+    ),
+    _Request(
+        "ack",
+        "ACK",
+        down("ACK_RESPONSE", times=0),
+        _acks,
+        ("consumer", "ack_receipt"),
+        {"ack_receipt": True},
+    ),
+)
+
+
+def unanswered(request: _Request) -> Case:
+    """While it waits, a producer of the same client sends."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    client = plan.client()
+    beside = plan.producer(client, "beside")
+    asked = request.asks(plan, client)
+    plan.wait_ops(plan.send(beside, 3))
+    plan.wait_ops(asked)
+    return plan.case(
+        f"robustness/unanswered-{request.words}",
+        f"{request.what} never gets an answer, while another producer of the client sends",
+        ("robustness.calls-do-not-hang",),
+        capabilities=tuple(dict.fromkeys(("producer", *request.capabilities))),
+        client={"operation_timeout_ms": TIMEOUT_MS},
+        consumer={**EARLIEST, **(request.consumer or {})},
+        topology=_TOPICS,
+        faults=(Fault(trigger=request.trigger, action=Drop()),),
+        limits=LIMITS,
+    )
+
+
+CASES = tuple(map(unanswered, REQUESTS))
+"""Cases of the chapter robustness."""
