@@ -83,6 +83,10 @@ class Seeking:
             return True
         return index is not None and start.index is not None and index > start.index
 
+    def passes_over(self, position: Position) -> bool:
+        """Whether some of this entry is before the message sought."""
+        return self._start is not None and position in self._start.positions[-1:]
+
     def lost(self) -> None:
         """The consumer is not subscribed any more."""
         if self._pending is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.reader import ReadingPlace
 
@@ -33,3 +34,17 @@ class ReadersHaveFewOptions(ReadingPlace):
             {"ack_receipt", "ack_group_ms", "ack_group_max", "subscription_type", "batch_index_ack", "nack_delay_ms"}
         )
     }
+
+
+class AcksWhatASeekSkips(Consumer):
+    """What a seek passes over in its batch is acknowledged when the batch comes."""
+
+    as_in = "Go client, consumer_partition.go: messageShouldBeDiscarded, AckID"
+    within = ("seek.starts-at-target", "ack.batch-index-ack-set", "ack.whole-batch-only")
+
+    def _is_behind_start(self, entry: Entry, message: Opened) -> bool:
+        behind = super()._is_behind_start(entry, message)
+        if not behind and message.index is not None and self._seeking.passes_over(entry.position):
+            self._acks.individual(entry, message.index)
+            self._acks.issued()
+        return behind

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import astuple
 from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.ack._indexes import by_index
 
+from assay_conformance.history.script import CONSUMER, entry_id
 from assay_conformance.pulsar.checks.ack.batch_index_ack_set import batch_index_ack_set
 
 
@@ -145,3 +147,11 @@ def test_of_two_copies_the_client_may_leave_the_other_ones_message_open() -> Non
     story.ack(2)
     story.ack_frame(0, ack_sets=((0b01,),))
     assert story.judged(batch_index_ack_set)[0] == []
+
+
+@pytest.mark.parametrize(("words", "codes"), [((0b1100,), []), ((0b1000,), ["open-message-acked"])])
+def test_what_a_seek_passes_over_may_be_acked_and_no_more(words: tuple[int, ...], codes: list[str]) -> None:
+    story = by_index()
+    story.invoke("seek", CONSUMER, args={"message_id": list(astuple(entry_id(0, 1, 4)))})
+    story.ack_frame(0, ack_sets=(words,))
+    assert story.judged(batch_index_ack_set)[0] == codes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import astuple
 from tests.conformance.pulsar.ack._histories import Story
 
-from assay_conformance.history.script import entry_id
+from assay_conformance.history.script import CONSUMER, entry_id
 from assay_conformance.model.event import MessageId
 from assay_conformance.pulsar.checks.ack.whole_batch_only import whole_batch_only
 
@@ -84,3 +85,18 @@ def test_cumulative_ack_of_later_entry_settles_a_batch() -> None:
     story.ack(4, cumulative=True)
     story.ack_frame(0)
     assert story.judged(whole_batch_only)[0] == []
+
+
+def test_what_a_seek_passes_over_may_be_acked() -> None:
+    story = Story(batch=True)
+    story.ack(3)
+    story.invoke("seek", CONSUMER, args={"message_id": list(astuple(entry_id(0, 1, 3)))})
+    story.ack_frame(0)
+    assert story.judged(whole_batch_only)[0] == []
+
+
+def test_what_is_behind_the_place_of_a_seek_may_not_be_acked() -> None:
+    story = Story(batch=True)
+    story.invoke("seek", CONSUMER, args={"message_id": list(astuple(entry_id(0, 1, 3)))})
+    story.ack_frame(0)
+    assert story.judged(whole_batch_only)[0] == ["acked-early"]

@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.pulsar.timeline import Consumer, Timeline
+from assay_conformance.model.event import Event, MessageId
+from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline
+from assay_conformance.pulsar.timeline.readers import is_reader
 
 
 def batched_consumers(timeline: Timeline, *, index_ack: bool) -> Iterator[Consumer]:
     """Consumers that acknowledge messages of batches one by one (`index_ack`), or whole entries only; none where no
-    batch was sent to any."""
+    batch was sent to any. Readers acknowledge by themselves what the application, or a seek, has left behind."""
     messages = timeline.events.frames("MESSAGE")
     if any(frame.meta is not None and (frame.meta.batch or 0) > 1 for frame in messages):
         for consumer in timeline.consumers:
             on = timeline.can("batch_index_ack") and in_force(timeline.view, consumer, "batch_index_ack") is not False
-            if on is index_ack:
+            if on is index_ack and not any(is_reader(session) for session in consumer.sessions):
                 yield consumer
+
+
+class Skipped(NamedTuple):
+    """A seek to a message of a batch: what is before that, and the message itself, is as good as acknowledged."""
+
+    seq: int
+    id: MessageId
+
+
+class Seeks:
+    """Those of one consumer to messages."""
+
+    def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
+        calls = (call for call in timeline.events.invokes("seek") if call.handle == consumer.handle)
+        named = ((call.seq, call.args.get("message_id")) for call in calls)
+        self._skipped = [Skipped(seq, MessageId(*id)) for seq, id in named if id is not None]
+
+    def skipped(self, entry: Entry, size: int, before: Event) -> set[int]:
+        """The messages of a batch that a seek ahead of an event passed over: a client may acknowledge them."""
+        found: set[int] = set()
+        for seq, id in self._skipped:
+            if seq < before.seq and id.position == (entry.ledger, entry.entry):
+                found.update(range(size if id.batch_index < 0 else min(id.batch_index + 1, size)))
+        return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import bit_of, buries, from_client, is_open, listed
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
+from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
 from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
 
@@ -78,6 +78,7 @@ def _subjects(timeline: Timeline) -> Iterator[_Ack | _Left]:
 
 def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Left]:
     batches: dict[Entry, _Bits] = {}
+    seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
         if isinstance(moment, Sent):
             size = (None if moment.event.meta is None else moment.event.meta.batch) or 0
@@ -92,7 +93,7 @@ def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Lef
             if moment.call.entry in batches:
                 batches[moment.call.entry].is_called(moment.call)
         elif isinstance(moment, Wrote):
-            yield from _acks(batches, moment)
+            yield from _acks(batches, moment, seeks)
         elif isinstance(moment, Over) and isinstance(moment.event, Frame) and from_client(moment.event):
             for bits in batches.values():
                 calls = (*bits.called.items(), *bits.reached.items())
@@ -115,8 +116,9 @@ def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
             bits.asked.update(range(min(index + 1, bits.size) if entry == call.entry else bits.size))
 
 
-def _acks(batches: dict[Entry, _Bits], wrote: Wrote) -> Iterator[_Ack]:
-    """A broker adds up what ACKs say, so what left in an earlier one need not be in this one."""
+def _acks(batches: dict[Entry, _Bits], wrote: Wrote, seeks: Seeks) -> Iterator[_Ack]:
+    """A broker adds up what ACKs say, so what left in an earlier one need not be in this one. What a seek passed over
+    may be in it."""
     for place, id in enumerate(wrote.event.ids):
         entry = Entry(wrote.session.topic, id.ledger, id.entry)
         words = wrote.event.ack_sets[place] if place < len(wrote.event.ack_sets) else ()
@@ -125,6 +127,7 @@ def _acks(batches: dict[Entry, _Bits], wrote: Wrote) -> Iterator[_Ack]:
                 bits.sent.update(range(bits.size))
         if entry in batches:
             bits = batches[entry]
+            bits.asked |= seeks.skipped(entry, bits.size, wrote.event)
             cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
             bits.sent |= cleared
             calls = bits.reached if wrote.is_cumulative else bits.called

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import REFUSED, buries, from_client
 from assay_conformance.model.event import Event, Frame, Outcome
-from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
+from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
 from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Sent, Wrote
 
@@ -49,6 +49,7 @@ def _settled(timeline: Timeline) -> Iterator[_Settled]:
 def _settled_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Settled]:
     batches: dict[Entry, _Batch] = {}
     reached: dict[str, Entry] = {}
+    seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
         if isinstance(moment, Sent):
             _comes(batches, consumer, moment)
@@ -59,7 +60,7 @@ def _settled_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Settled]:
             if own is not None and 0 < len(own.settled) < own.size and own.partial_ns is None:
                 own.partial_ns = moment.call.called_ns
         elif isinstance(moment, Wrote) and not moment.is_cumulative:
-            yield from _acks(batches, reached, moment)
+            yield from _acks(batches, reached, moment, seeks)
         elif isinstance(moment, Over) and isinstance(moment.event, Frame) and from_client(moment.event):
             for batch in [one for one in batches.values() if moment.ends(one.entry)]:
                 batch.unclear = batch.unclear or moment.event.command == "SEEK"
@@ -92,8 +93,8 @@ def _is_asked(batches: dict[Entry, _Batch], reached: dict[str, Entry], call: Cal
         own.completing = call
 
 
-def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote) -> Iterator[_Settled]:
-    """A cumulative ack of a later entry settles all of this one."""
+def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote, seeks: Seeks) -> Iterator[_Settled]:
+    """A cumulative ack of a later entry settles all of this one, and a seek what it passes over."""
     ack, topic = wrote.event, wrote.session.topic
     for place, id in enumerate(ack.ids):
         batch = batches.get(Entry(topic, id.ledger, id.entry))
@@ -101,7 +102,8 @@ def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote)
             batch.sent = True
             behind = topic in reached and batch.entry < reached[topic]
             partial = place < len(ack.ack_sets) and any(ack.ack_sets[place])
-            yield _Settled(batch, ack, batch.size if behind else len(batch.settled), partial)
+            settled = batch.settled | seeks.skipped(batch.entry, batch.size, ack)
+            yield _Settled(batch, ack, batch.size if behind else len(settled), partial)
 
 
 def _is_owed(batch: _Batch, end: Event) -> bool:
