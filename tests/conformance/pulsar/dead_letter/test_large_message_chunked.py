@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 import pytest
 from tests.conformance.pulsar._letters import STORED, Letters
 from tests.conformance.pulsar._trials import codes_of
 from tests.conformance.pulsar.dead_letter._letters import refused_twice
 
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Fate, Meta, Sides
 from assay_conformance.pulsar.checks.dead_letter.large_message_chunked import large_message_chunked
@@ -44,6 +45,18 @@ def test_large_message_that_never_comes_again_is_found_unless_it_was_acknowledge
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
     assert codes_of(story.judged(large_message_chunked)) == codes
+
+
+def test_client_whose_delay_is_not_known_may_be_about_to_ask_for_a_large_message() -> None:
+    story = Letters(chunk=0)
+    story.comes(0)
+    story.refuse()
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.at(3_000).complete(waiting, count=0)
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"subscription_type", "max_redeliver_count"}))
+    check = trial(large_message_chunked, story.at(5_000).done(), facts=facts)
+    assert check.findings == []
+    assert list(check.not_judged) == ["how long its client waits before it acts on a refusal is not known"]
 
 
 @pytest.mark.parametrize("acked", [True, False])

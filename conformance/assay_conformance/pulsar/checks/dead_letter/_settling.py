@@ -10,6 +10,7 @@ acknowledge itself. Of a member of a batch a letter names the entry only, as do 
 
 from __future__ import annotations
 
+from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.pulsar.checks.dead_letter._errands import Ended, Way
 from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
 from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, ms
@@ -47,6 +48,7 @@ def _has_acted(timeline: Timeline, ended: Ended) -> Says:
     due_ns = max(errand.waits_ns, ready.t_ns) + allowed_ns(timeline, errand.consumer)
     if not timeline.bounds.is_missing("answer", due_ns, end.t_ns, what=f"something became of {errand.source}"):
         return
+    check_delay_known(timeline, errand.consumer)
     if errand.receipt is not None:
         code, what = "not-acked", "its copy had a receipt, and it was not acknowledged"
     elif errand.failure is not None:
@@ -64,3 +66,9 @@ def _has_acted(timeline: Timeline, ended: Ended) -> Says:
 def allowed_ns(timeline: Timeline, consumer: Consumer) -> int:
     """How long its client may wait by itself before it acts on a refusal."""
     return MS * max(timeline.setting(consumer, key) or 0 for key in ("nack_delay_ms", "nack_backoff_max_ms"))
+
+
+def check_delay_known(timeline: Timeline, consumer: Consumer) -> None:
+    """Raise UnknownError where a client may have waited for a delay of its own that its agent.toml does not state."""
+    if timeline.setting(consumer, "nack_delay_ms") is None:
+        raise UnknownError("how long its client waits before it acts on a refusal is not known")

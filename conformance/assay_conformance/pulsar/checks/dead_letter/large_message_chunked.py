@@ -11,7 +11,7 @@ from assay_conformance.checks.consumption import is_torn
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
 from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
-from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, is_settled
+from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, is_settled
 from assay_conformance.pulsar.timeline import (
     Call,
     Entry,
@@ -96,6 +96,7 @@ def _comes_again(timeline: Timeline, torn: dict[int, int], refused: _Refused) ->
             continue
         due_ns = max(call.called_ns + allowed_ns(timeline, consumer), ready.t_ns)
         if timeline.bounds.is_missing("answer", due_ns, short.t_ns, what=f"{call.entry} came again"):
+            check_delay_known(timeline, consumer)
             yield breach(
                 "never-again",
                 f"consumer {consumer.handle}: {call.entry}, which came in chunks, was refused at {ms(call.called_ns)} "
