@@ -78,9 +78,18 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "loses-receipted-append": (
         frozenset(
-            {"delivery.successful-send-is-delivered", "delivery.statistics-per-fault", "ordering.keeps-send-order"}
+            {
+                "chunking.survives-reconnect",
+                "delivery.successful-send-is-delivered",
+                "delivery.statistics-per-fault",
+                "ordering.keeps-send-order",
+            }
         ),
-        "what is lost is delivered to nobody, and the topic lacks it",
+        "what is lost is delivered to nobody, and the topic lacks it; so it is with a chunk",
+    ),
+    "resends-last-chunks-only": (
+        frozenset({"chunking.splits-large-message", "chunking.survives-reconnect", "ordering.keeps-send-order"}),
+        "a message that lacks a chunk was not sent again as it was, and the topic lacks it",
     ),
     "dedup-stores-duplicates": (
         frozenset({"robustness.calls-do-not-hang"}),

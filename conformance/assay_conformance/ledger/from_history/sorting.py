@@ -94,12 +94,21 @@ class _Chunks:
     """(connection, producer id, sequence id) -> uuid."""
     torn: set[str] = field(default_factory=set)
     messages: dict[Identity, str] = field(default_factory=dict)
+    held: dict[tuple[int, int | None, int | None], set[int]] = field(default_factory=dict)
+    """Frames that wait for their release."""
 
     def sending(self, event: Frame, uuid: str) -> None:
-        """A SEND of one of them."""
-        self.sent[_where(event)] = uuid
+        """A SEND of one of them. One that is held tears its message if a later one arrives before it: what waits, and
+        never arrives since its connection ends, was lost with the connection, as any other."""
+        where = _where(event)
+        self.sent[where] = uuid
         self.messages.update((one.identity, uuid) for one in event.members if one.identity is not None)
-        if _is_torn(event):
+        waiting = self.held.setdefault(where, set())
+        if event.fate is Fate.HELD:
+            waiting.add(event.frame)
+            return
+        waiting.discard(event.frame)
+        if (waiting and event.fate is Fate.PASSED) or event.fate not in _TEARS_NOTHING:
             self.torn.add(uuid)
 
     def answered(self, event: Frame) -> None:
@@ -274,6 +283,9 @@ def _touch(found: Sorted, frames: Iterable[Frame], changed: Mapping[int, bool]) 
 
 def _where(event: Frame) -> tuple[int, int | None, int | None]:
     return (event.conn, event.producer_id, event.sequence_id)
+
+
+_TEARS_NOTHING = frozenset({Fate.PASSED, Fate.CUT, Fate.RELEASED})
 
 
 def _is_torn(event: Frame) -> bool:

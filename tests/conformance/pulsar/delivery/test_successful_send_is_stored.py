@@ -33,6 +33,32 @@ def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fat
     assert judged(successful_send_is_stored, story)[0] == codes
 
 
+@pytest.mark.parametrize(("overtaken", "codes"), [(True, []), (False, ["not-stored"])])
+def test_a_chunk_that_is_held_tears_its_message_only_where_another_overtakes_it(
+    overtaken: bool, codes: list[str]
+) -> None:
+    def story(s: Script) -> None:
+        exchange(s, 0)
+        s.send(1)
+        first, middle, last = (
+            Meta(producer_name=NAME, sequence_id=1, uuid="p-1", chunk_id=id, chunks=3) for id in range(3)
+        )
+        s.send_frame(1, meta=first, members=())
+        s.send_frame(1, meta=middle, members=(), fate=Fate.HELD, sides=Sides.SENDER)
+        conn = 0
+        if not overtaken:
+            s.closed()
+            conn = 1
+            s.connected(conn)
+            s.producer_again(conn)
+        s.send_frame(1, meta=last, conn=conn)
+        s.stored(1, meta=last, members=())
+        s.receipt(1, conn=conn)
+        s.ok(1)
+
+    assert judged(successful_send_is_stored, story)[0] == codes
+
+
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DUPLICATED, []), (Fate.PASSED, ["not-stored"])])
 def test_two_receipts_of_a_first_chunk_pass_for_that_of_the_last(fate: Fate, codes: list[str]) -> None:
     def story(s: Script) -> None:

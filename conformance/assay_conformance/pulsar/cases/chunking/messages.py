@@ -223,7 +223,7 @@ def cut_after_chunk(chunk: int) -> Case:
     return plan.case(
         f"chunking/cut-after-chunk-{chunk}",
         f"The producer's connection is lost after chunk {chunk} of four",
-        ("chunking.survives-reconnect",),
+        ("chunking.survives-reconnect", "delivery.successful-send-is-stored"),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,

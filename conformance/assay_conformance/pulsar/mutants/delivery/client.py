@@ -171,3 +171,14 @@ class WaitsForUnreadConsumers(Subscription):
         others = (one for one in self._all if one is not self and one._shared is self._shared)
         if not any(len(one._queue) >= max(1, one._settings.receiver_queue_size) for one in others):
             super()._serve()
+
+
+class ResendsLastChunksOnly(Producer):
+    """Of a chunked message that was written before the connection was lost only the last chunk is sent again."""
+
+    breaks = "delivery.successful-send-is-stored"
+    stands_for = "Java client 4.2.4, ProducerImpl: only the last chunk's end is told, whatever became of the others"
+
+    def _units_to_resend(self) -> list[Op]:
+        self._pending.take(lambda op: op.part_of is not None and op.session is not None)
+        return super()._units_to_resend()
