@@ -25,8 +25,18 @@ NO_VERSION = b""
 
 def producer_schema(session: Session, topic: Topic, body: CommandProducer) -> bytes:
     """The version of a new producer's schema, nothing for one that has none. Raises RefusalError."""
-    if body.HasField("schema"):
-        return _add(session, topic, body.schema)
+    return _add(session, topic, body.schema) if body.HasField("schema") else _no_schema(session, topic)
+
+
+def _further_schema(session: Session, topic: Topic, schema: Schema) -> bytes:
+    """As ServerCnx.handleGetOrCreateSchema has it: one of no type is none."""
+    if schema.type == Schema.NoSchema:
+        return _no_schema(session, topic)
+    return _add(session, topic, schema)
+
+
+def _no_schema(session: Session, topic: Topic) -> bytes:
+    """Raises RefusalError where messages must have one."""
     if topic.policies.schema_required and session.topics.schemas.latest(base_topic(topic.name.full)) is not None:
         text = "Producers cannot connect or send message without a schema to topics with a schema"
         raise RefusalError(ServerError.IncompatibleSchema, text)
@@ -101,7 +111,7 @@ def get_or_create_schema(session: Session, body: CommandGetOrCreateSchema, _fram
     try:
         if not session.topics.exists(name.full):
             raise RefusalError(ServerError.TopicNotFound, f"Topic not found {body.topic}")
-        version = _add(session, session.topics.open(name, session.broker), body.schema)
+        version = _further_schema(session, session.topics.open(name, session.broker), body.schema)
     except RefusalError as refusal:
         answer = replies.reply(
             kind, request_id=body.request_id, error_code=refusal.error, error_message=refusal.message

@@ -55,6 +55,8 @@ class StoredMember(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An unbatched message, or a batch where `members` are given. `metadata` are fields of MessageMetadata by name and
     win over everything else. `sequence_id` is the number in the step's list where none is given, `publish_time` now.
+    The uncompressed size stands where the Java client writes it: with everything but a batch that is not compressed;
+    with each chunk it is that of the whole message.
     `damaged` stores a checksum that does not fit."""
 
     members: tuple[StoredMember, ...] = ()
@@ -85,13 +87,18 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             "total_chunk_msg_size": self.total_chunk_msg_size,
             "num_messages_in_batch": len(self.members) or None,
             "compression": codec or None,
-            "uncompressed_size": len(content) if codec else None,
+            "uncompressed_size": self._uncompressed_size(content, codec),
         }
         metadata = _build(MessageMetadata, fields | self.metadata)
         block = bytearray(encode_block(metadata, compress(codec, content)))
         if self.damaged:
             block[-1] ^= 1
         return Payload(memoryview(bytes(block)), CommandType.SEND)
+
+    def _uncompressed_size(self, content: bytes, codec: Codec) -> int | None:
+        if self.members and codec is Codec.NONE:
+            return None
+        return len(content) if self.total_chunk_msg_size is None else self.total_chunk_msg_size
 
 
 def _build(kind: Callable[..., M], fields: dict[str, Any]) -> M:

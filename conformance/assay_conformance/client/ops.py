@@ -76,6 +76,7 @@ class OpBuilder:
         self.name = ""
         self._producer_id = producer_id
         self._codec = CODECS[settings.compression]
+        self._least_compressed = settings.compression_min_bytes
         self._chunking = settings.chunking
         self._most_of_a_chunk = settings.chunk_max_message_bytes
 
@@ -180,7 +181,7 @@ class OpBuilder:
         return metadata
 
     def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:
-        if self._codec is Codec.NONE:
+        if self._codec is Codec.NONE or len(data) < self._least_compressed:
             return data
         metadata.compression = pb.CompressionType.Name(self._codec)  # type: ignore[assignment]
         metadata.uncompressed_size = len(data)

@@ -87,6 +87,7 @@ class ProducerSettings(_Settings, frozen=True):
     """`send_timeout_ms` and `partitions_update_ms` 0 = never. `max_pending_messages` and
     `max_pending_across_partitions` 0 = unlimited. `hashing_scheme` None = the default, JavaStringHash.
     `chunk_max_message_bytes` 0 = chunks are as large as the broker takes.
+    `compression_min_bytes`: bodies of fewer bytes are not compressed.
     `batching_partition_switch_frequency` is how many publish delays a window of round robin lasts.
     `initial_sequence_id` precedes the first.
     """
@@ -101,6 +102,7 @@ class ProducerSettings(_Settings, frozen=True):
     chunking: bool = False
     chunk_max_message_bytes: Unsigned = 0
     compression: Compression = Compression.NONE
+    compression_min_bytes: Unsigned = 0
     max_pending_messages: Unsigned = 1000
     block_if_queue_full: bool = False
     initial_sequence_id: Unsigned | None = None

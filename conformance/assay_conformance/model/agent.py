@@ -42,9 +42,11 @@ class Generated(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class OutMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One message to send. Exactly one of `payload` and `data` (base64) is set.
+    """One message to send. Exactly one of `payload` and `data` (base64) is set; no Case asks for a message without a
+    value (null).
 
-    `sequence_id` is an explicit one; left out, the client numbers. `key` is the partition key.
+    `sequence_id` is an explicit one; left out, the client numbers. `key` is the partition key. `deliver_at_ms` and
+    `event_time_ms` are milliseconds since 1970.
     """
 
     payload: Generated | None = None
@@ -79,12 +81,16 @@ class Clock(_Command, frozen=True, tag="clock"):
 
 
 class OpenClient(_Command, frozen=True, tag="open_client"):
+    """Answered when the client exists; no connection need be there yet."""
+
     handle: Unsigned
     service_url: str
     config: Config = {}
 
 
 class OpenProducer(_Command, frozen=True, tag="open_producer"):
+    """`ok` when the client says it is open, with `producer_name` and `last_sequence_id` where it tells them."""
+
     handle: Unsigned
     client: Unsigned
     topic: str
@@ -92,7 +98,11 @@ class OpenProducer(_Command, frozen=True, tag="open_producer"):
 
 
 class Send(_Command, frozen=True, tag="send"):
-    """Message i of the list is operation `id + i`: each has its own completion, and `id` itself is the first one's."""
+    """Message i of the list is operation `id + i`: each has its own completion, and `id` itself is the first one's.
+
+    `async`: all are handed to the client at once, in order. `sync`: by its blocking call, each when the one before has
+    ended. No message belongs to a transaction.
+    """
 
     producer: Unsigned
     messages: tuple[OutMessage, ...]
@@ -136,6 +146,8 @@ class Halt(_Command, frozen=True, tag="halt"):
 
 
 class Flush(_Command, frozen=True, tag="flush"):
+    """`ok` when the client says that all sends of before have ended."""
+
     producer: Unsigned
 
 
@@ -146,7 +158,13 @@ class Close(_Command, frozen=True, tag="close"):
 
 
 class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
-    """Of `topics`; or, where there is a `pattern` (of full topic names of one namespace), of all that match it."""
+    """Of `topics`; or, where there is a `pattern` (of full topic names of one namespace), of all that match it.
+
+    With `durable` false in its configuration it is a reader of the one topic: the client's reader where it has one,
+    else a consumer of a subscription that is not durable. It begins at `initial_position`, and `receive`, `seek`,
+    `has_message_available` and `close` are all that is asked of it; what its client acknowledges by itself is the
+    client's affair. A client whose reader has fewer options than its consumer answers `unsupported` to the others.
+    """
 
     handle: Unsigned
     client: Unsigned
@@ -202,6 +220,8 @@ class Ack(_Command, frozen=True, tag="ack"):
 
 
 class Nack(_Command, frozen=True, tag="nack"):
+    """Refuse deliveries of this consumer, in list order: by the message where the client takes one, else by its id."""
+
     consumer: Unsigned
     messages: tuple[Positive, ...]
 
@@ -229,14 +249,20 @@ class HasMessageAvailable(_Command, frozen=True, tag="has_message_available"):
 
 
 class Unsubscribe(_Command, frozen=True, tag="unsubscribe"):
+    """Delete the consumer's subscription."""
+
     consumer: Unsigned
 
 
 class Pause(_Command, frozen=True, tag="pause"):
+    """The client asks the broker for no more messages of this consumer; those that have come can be received."""
+
     consumer: Unsigned
 
 
 class Resume(_Command, frozen=True, tag="resume"):
+    """The end of `pause`."""
+
     consumer: Unsigned
 
 
@@ -247,6 +273,9 @@ class Stats(_Command, frozen=True, tag="stats"):
 
 
 class BeginTxn(_Command, frozen=True, tag="begin_txn"):
+    """Reserved, as are the two that end it: no send or acknowledgment can name a transaction, and no Case has one. An
+    agent answers `unsupported`."""
+
     handle: Unsigned
     client: Unsigned
     timeout_ms: Unsigned = 60_000
@@ -261,7 +290,8 @@ class AbortTxn(_Command, frozen=True, tag="abort_txn"):
 
 
 class Hook(_Command, frozen=True, tag="hook"):
-    """Install a behaviour (interceptor, router, serializer) by name on a handle that is opened later."""
+    """Reserved: code of the application is named by the keys `router` and `interceptor`, and no Case has this command.
+    An agent answers `unsupported`."""
 
     handle: Unsigned
     name: str
@@ -390,7 +420,7 @@ class ReceivedMessage(_Answer, frozen=True, tag="received"):
 
 
 class Noted(_Answer, frozen=True, tag="note"):
-    """Something worth a line in the history; what code of the application saw inside the client (`model.hooks`)."""
+    """Something worth a line in the history; what code of the application saw inside the client."""
 
     text: str
     handle: Unsigned | None = None

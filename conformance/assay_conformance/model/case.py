@@ -20,7 +20,7 @@ Config = dict[str, ConfigValue]
 
 SUITE_DEFAULTS: Mapping[str, Config] = {
     "client": {},
-    "producer": {"batching": False, "block_if_queue_full": False},
+    "producer": {"batching": False, "block_if_queue_full": False, "compression_min_bytes": 0},
     "consumer": {"initial_position": "earliest"},
 }
 """Set for every client that has the option, unless a Case says otherwise, since clients differ in their defaults."""

@@ -95,6 +95,21 @@ def test_further_schema_of_a_producer_gets_a_version() -> None:
     assert bench.ask(C.GET_OR_CREATE_SCHEMA, topic="t", schema=MORE_OPTIONAL).body.schema_version == _v(1)
 
 
+def test_further_schema_of_no_type_has_an_empty_version() -> None:
+    bench = _bench()
+    bench.produce()
+    asked = bench.ask(C.GET_OR_CREATE_SCHEMA, topic="t", schema=_plain(Schema.NoSchema)).body
+    assert (asked.HasField("schema_version"), asked.schema_version) == (True, b"")
+    assert bench.ask(C.GET_SCHEMA, topic="t").body.error_code == ServerError.TopicNotFound
+
+
+def test_further_schema_of_no_type_is_refused_where_messages_must_have_one() -> None:
+    bench = _bench(schema_required=True)
+    bench.produce(schema=ONE)
+    answer = bench.ask(C.GET_OR_CREATE_SCHEMA, topic="t", schema=_plain(Schema.NoSchema)).body
+    assert answer.error_code == ServerError.IncompatibleSchema
+
+
 @pytest.mark.parametrize(
     ("topic", "schema", "error"),
     [("t", MORE, ServerError.IncompatibleSchema), ("other", ONE, ServerError.TopicNotFound)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.model.case import Case, Config, Limits
 from assay_conformance.model.fault import Fault, Hold, Until
+from assay_conformance.pulsar.cases.compression import COMPRESSED_BYTES
 
 FAR: Config = {
     "batching": True,
@@ -96,7 +97,7 @@ def sync_send_closes_batch() -> Case:
 def compressed_as_one(codec: str) -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer, 6, size=200))
+    plan.wait_ops(plan.send(producer, 6, size=COMPRESSED_BYTES // 2))
     return plan.case(
         f"batching/compressed-by-{codec.lower()}",
         f"Two batches of three messages, compressed by {codec}",
