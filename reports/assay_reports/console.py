@@ -18,25 +18,13 @@ from rich.text import Text
 
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import VOID, Expected, RequirementVerdict, Verdict
+from assay_reports.console_causes import print_causes, print_command
 from assay_reports.impact import Impact, impact_words
 from assay_reports.outcome import WORDS
 from assay_reports.report import Failure, Report
-from assay_reports.terminal import LEAN, Trimmed, folded
+from assay_reports.terminal import LEAN, STYLE, Trimmed, folded
 from assay_reports.text import clean, counted, ms, one_line
 from assay_reports.verdicts import counts, not_judged, shown
-
-STYLE: dict[Verdict, str] = {
-    Verdict.PASS: "green",
-    Verdict.FAIL: "bold red",
-    Verdict.WARN: "yellow",
-    Verdict.INFO: "cyan",
-    Verdict.UNSUPPORTED: "dim",
-    Verdict.UNAVAILABLE: "dim",
-    Verdict.UNTESTABLE: "bold red",
-    Verdict.INCONCLUSIVE: "magenta",
-    Verdict.INVALID: "magenta",
-    Verdict.HARNESS_ERROR: "bold magenta",
-}
 
 STATE_WORDS: dict[Expected, tuple[str, str]] = {
     Expected.NOT_LISTED: ("", ""),
@@ -69,25 +57,37 @@ _MOST_NOT_JUDGED = 2
 """Impacts, reasons of an exit code, reasons why Cases were left out, and requirements that were not always judged: the
 summary fits on one screen, which is `SCREEN`."""
 
+_MOST_IN_FULL = 10
+"""Kinds of unexpected failures that are told in full."""
+
 SCREEN = (120, 40)
 """Columns and lines of a terminal in which the summary is read as a whole."""
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
-    for title, rows in report.chapters():
-        console.print(Trimmed(_chapter(title, rows, report, console.width)))
-    console.print()
+    """Table, failures not expected, summary; in this order, since the end is what stays on the screen. Where many fail,
+    as in the first run of a client, a line for each chapter and a few for each cause: the page has the rest."""
     alike = list(_alike(report.failures))
-    of_client = [group for group in alike if group[0].requirement.side is not Side.BROKER]
-    of_broker = [group for group in alike if group[0].requirement.side is Side.BROKER]
-    for group in of_client:
-        console.print(Trimmed(failure_text(group[0], report.folder, also=group[1:])))
-    if of_broker:
-        console.print(Trimmed(Text(f"Of the broker, {clean(report.verdicts.broker)}:\n", style="bold")))
-    for group in of_broker:
-        console.print(Trimmed(failure_text(group[0], report.folder, also=group[1:])))
+    if len(alike) > _MOST_IN_FULL:
+        print_causes(report, console)
+    else:
+        for title, rows in report.chapters():
+            console.print(Trimmed(_chapter(title, rows, report, console.width)))
+        console.print()
+        of_client = [group for group in alike if group[0].requirement.side is not Side.BROKER]
+        of_broker = [group for group in alike if group[0].requirement.side is Side.BROKER]
+        _print_in_full(of_client, report, console)
+        if of_broker:
+            console.print(Trimmed(Text(f"Of the broker, {clean(report.verdicts.broker)}:\n", style="bold")))
+        _print_in_full(of_broker, report, console)
     console.print(summary(report), crop=False)
+
+
+def _print_in_full(groups: Iterable[list[Failure]], report: Report, console: Console) -> None:
+    for group in groups:
+        console.print(Trimmed(failure_text(group[0], also=group[1:])))
+        print_command(group[0], report, console)
+        console.print()
 
 
 def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, width: int) -> Table:
@@ -148,10 +148,10 @@ def _alike(failures: Iterable[Failure]) -> Iterable[list[Failure]]:
     return groups.values()
 
 
-def failure_text(failure: Failure, folder: str, also: Sequence[Failure] = ()) -> RenderableType:
-    """Clause, contradicting events with times, the fault's receipt, and the command that replays it.
+def failure_text(failure: Failure, also: Sequence[Failure] = ()) -> RenderableType:
+    """Clause, contradicting events with times, and the fault's receipt.
 
-    `folder` is where the run lies; `also` are failures of the same kind in other Cases, which are named.
+    `also` are failures of the same kind in other Cases, which are named.
     """
     cell = failure.cell
     head = Text.assemble(
@@ -163,14 +163,14 @@ def failure_text(failure: Failure, folder: str, also: Sequence[Failure] = ()) ->
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in _facts(failure, folder):
+    for name, value in _facts(failure):
         grid.add_row(Text(name), value)
     if also:
         grid.add_row(Text("also in"), Text(clean(", ".join(other.cell.case for other in also))))
-    return Group(head, Padding(grid, (0, 0, 1, 2)))
+    return Group(head, Padding(grid, (0, 0, 0, 2)))
 
 
-def _facts(failure: Failure, folder: str) -> Iterator[tuple[str, Text]]:
+def _facts(failure: Failure) -> Iterator[tuple[str, Text]]:
     requirement = failure.requirement
     yield "clause", Text(f"{requirement.level.value}: {one_line(requirement.clause)}")
     yield "finding" if failure.finding else "reason", Text(clean(failure.sentence))
@@ -184,8 +184,6 @@ def _facts(failure: Failure, folder: str) -> Iterator[tuple[str, Text]]:
         yield "events", Text("\n".join(f"{ms(row.t_ns):>12}  {row.lane.value:<6}  {row.text}" for row in failure.named))
     if failure.receipts:
         yield "faults", Text("\n".join(clean(receipt) for receipt in failure.receipts[:4]))
-    if failure.replay:
-        yield "replay", Text(clean(failure.replay_command(folder)), style="bold")
 
 
 def summary(report: Report) -> RenderableType:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay_reports.exploration import GOALS_FROM_S, SHARE, SLOW_S, Exploration, Figures, Found, Goal
+from assay_reports.report import replay_command
 from assay_reports.text import clean, counted, one_line
 
 
@@ -20,11 +21,11 @@ def progress_line(figures: Figures, found: int, listed: int) -> str:
     )
 
 
-def print_exploration(explored: Exploration, folder: str, console: Console, withheld: int = 0) -> None:
+def print_exploration(explored: Exploration, folder: str, console: Console, withheld: int = 0, agent: str = "") -> None:
     """Causes first, the figures last, since the end is what stays on the screen. `withheld`: how many security
-    deviations `explored` is without."""
+    deviations `explored` is without; `agent`: its path, where its id names no installed one."""
     for found in explored.found:
-        for text in _of_cause(found, folder):
+        for text in _of_cause(found, folder, agent):
             console.print(text)
     if withheld:
         console.print(
@@ -34,7 +35,7 @@ def print_exploration(explored: Exploration, folder: str, console: Console, with
         console.print(Text(clean(line)))
 
 
-def _of_cause(found: Found, folder: str) -> Iterator[Text]:
+def _of_cause(found: Found, folder: str, agent: str) -> Iterator[Text]:
     word = "known" if found.known_by else found.verdict
     style = {"known": "dim", "fail": "bold red"}.get(word, "yellow")
     yield Text.assemble((f"{word}  ", style), (f"{found.requirement}: {found.code}", "bold"))
@@ -51,7 +52,7 @@ def _of_cause(found: Found, folder: str) -> Iterator[Text]:
     if found.known_by:
         together = counted(found.together, "run")
         yield Text(f"  came and went with what is listed, in {together}: {', '.join(found.known_by)}")
-    yield Text(f"  assay replay {folder}/{found.replay}\n")
+    yield Text(f"  {replay_command(f'{folder}/{found.replay}', agent)}\n")
 
 
 def _lines(explored: Exploration, folder: str) -> Iterator[str]:

@@ -58,6 +58,8 @@ class Report:
     """Ids of the security deviations that are not left out of what is published."""
     withheld: int = 0
     """How many were left out."""
+    agent: str = ""
+    """The path of the agent, as the user typed it, where its id names no installed one."""
 
     @cached_property
     def public(self) -> Report:
@@ -112,6 +114,8 @@ class Failure:
     sentence: str
     run: str
     replay: str
+    agent: str = ""
+    """As in the report."""
     finding: Finding | None = None
     story: Timeline = EMPTY
     receipts: tuple[str, ...] = ()
@@ -125,7 +129,7 @@ class Failure:
     def replay_command(self, folder: str = "") -> str:
         """Return what to type to see it again, from beside the run's folder, or with `folder` before it; empty if there
         is no replay file."""
-        return f"assay replay {shlex.quote(f'{folder or self.run}/{self.replay}')}" if self.replay else ""
+        return replay_command(f"{folder or self.run}/{self.replay}", self.agent) if self.replay else ""
 
     @property
     def named(self) -> tuple[Row, ...]:
@@ -137,12 +141,17 @@ class Failure:
         return self.cell.expected is Expected.EXPECTED_FAIL
 
 
+def replay_command(file: str, agent: str = "") -> str:
+    """Return what to type to run a replay file; with the path of an `agent` that has no name here."""
+    return shlex.join(["assay", "replay", file, *(["--agent", agent] if agent else [])])
+
+
 def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
     requirement = report.catalogue.requirements[cell.requirement]
     case = report.cases[cell.case]
     replay = report.replays.get(cell.case, "")
     if not cell.findings:
-        yield Failure(requirement, cell, cell.reason, report.run.run, replay)
+        yield Failure(requirement, cell, cell.reason, report.run.run, replay, report.agent)
     by_code: dict[str, list[Finding]] = {}
     for finding in cell.findings:
         by_code.setdefault(finding.code, []).append(finding)
@@ -156,6 +165,7 @@ def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
             first.sentence,
             report.run.run,
             replay,
+            report.agent,
             finding=first,
             story=timeline(events, first.events, case),
             receipts=receipts(events, case),

@@ -9,6 +9,7 @@ from typing import IO, Any
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 
+from assay_conformance.model.verdict import Verdict
 from assay_reports.text import clean
 
 PLAIN_WIDTH = 160
@@ -16,6 +17,20 @@ PLAIN_WIDTH = 160
 
 LEAN: Mapping[str, Any] = {"show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
 """Of a rich Table: nothing around it, two blanks between its columns."""
+
+
+STYLE: dict[Verdict, str] = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.WARN: "yellow",
+    Verdict.INFO: "cyan",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.UNAVAILABLE: "dim",
+    Verdict.UNTESTABLE: "bold red",
+    Verdict.INCONCLUSIVE: "magenta",
+    Verdict.INVALID: "magenta",
+    Verdict.HARNESS_ERROR: "bold magenta",
+}
 
 
 class _Terminal(Console):

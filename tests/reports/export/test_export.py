@@ -19,6 +19,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime, Cut, Drop, Fault, Until
 from assay_conformance.model.outside import LimitData
 from assay_conformance.model.requirement import RequirementId
+from assay_fixtures.agents.manifest import installed
 from assay_fixtures.cli import _run
 from assay_fixtures.light.faults import read_plan
 from assay_reports.export import Exported, export
@@ -289,6 +290,38 @@ def test_command_says_what_it_cannot_export(tmp_path: Path, capsys: pytest.Captu
     file.write_bytes(msgspec.json.encode(replay(case(), ("batching.highest-sequence-id", "no-such-code"))))
     assert _run(["export", str(file)]) == 2
     assert "no script can tell this finding without the suite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ("acme/fastpulsar", "name yours with --agent path/to/agent.toml"),
+        ("agent.toml", "its client is in go, and scripts are written for clients in Python alone"),
+    ],
+)
+def test_command_says_for_which_agents_it_exports(
+    tmp_path: Path, agent: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, manifest = tmp_path / "failure.json", tmp_path / "agent.toml"
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(replay(case()), agent="acme/fastpulsar")))
+    text = load_text().replace('language = "python"', 'language = "go"')
+    manifest.write_text(text)
+    options = ["--agent", str(manifest)] if agent == "agent.toml" else []
+    assert _run(["export", str(file), "-o", str(tmp_path), *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_agent_at_a_path_gives_its_options_to_the_script(tmp_path: Path) -> None:
+    file, manifest = tmp_path / "failure.json", tmp_path / "agent.toml"
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(replay(case()), agent="acme/fastpulsar")))
+    manifest.write_text(load_text())
+    assert _run(["export", str(file), "-o", str(tmp_path), "--agent", str(manifest)]) == 0
+    assert (tmp_path / "failure.py").exists()
+
+
+def load_text() -> str:
+    """The agent.toml of the Python client."""
+    return installed()["pulsar-python"].read_text("utf-8")
 
 
 def _of_two(*findings: tuple[str, str]) -> Replay:

@@ -18,12 +18,12 @@ from assay_conformance.model.run import LeftOut
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import junit as junit_module
 from assay_reports.certificate import Claim
-from assay_reports.console import STATE_WORDS, STYLE, failure_text, print_report, summary
+from assay_reports.console import STATE_WORDS, failure_text, print_report, summary
 from assay_reports.junit import OF_VERDICT, junit
 from assay_reports.page import EXIT_TONE, TONE, page
 from assay_reports.page import STATE_WORDS as PAGE_STATES
 from assay_reports.report import Report
-from assay_reports.terminal import terminal
+from assay_reports.terminal import STYLE, terminal
 from assay_reports.verdicts import SHOWN
 
 Sample = Any
@@ -72,7 +72,7 @@ def test_failure_of_the_broker_is_told_under_its_name(sample: Sample) -> None:
 def test_listed_failure_is_a_line_and_no_story(sample: Sample) -> None:
     text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.entry()]))
     assert "expected fail" in text
-    assert "clause" not in text
+    assert "  clause  " not in text
     assert "exit 0: all as expected" in text
 
 
@@ -126,8 +126,8 @@ def test_colour_keeps_the_words(sample: Sample) -> None:
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 200])
 def test_report_fits_its_terminal(sample: Sample, width: int) -> None:
     text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order")), width=width)
-    # Paths are for copying, and stay whole.
-    lines = [line for line in text.splitlines() if not line.startswith(("run ", "page "))]
+    # Paths and commands are for copying, and stay whole.
+    lines = [line for line in text.splitlines() if not line.startswith(("run ", "page ", "  assay replay "))]
     assert all(len(line.rstrip()) <= width for line in lines)
     assert "fail" in text
 
@@ -262,7 +262,7 @@ def test_findings_of_one_code_are_told_once(sample: Sample) -> None:
 def test_failure_without_finding_tells_its_reason(sample: Sample) -> None:
     (told,) = sample.report(sample.judged(Verdict.UNTESTABLE, reason="no reconnect came")).failures
     out = terminal(io.StringIO(), 80)
-    out.print(failure_text(told, "runs/1"))
+    out.print(failure_text(told))
     assert "no reconnect came" in str(getattr(out.file, "getvalue")())  # noqa: B009
 
 
@@ -290,3 +290,12 @@ def test_terminal_names_what_is_claimed(sample: Sample) -> None:
     out = io.StringIO()
     terminal(out).print(summary(dataclasses.replace(sample.report(sample.judged()), claims=claims)))
     assert "profiles claimed, 1 of 2: sending; certificate.json says why not the others\n" in out.getvalue()
+
+
+def test_many_kinds_of_failures_are_told_by_cause_each_with_its_replay_on_one_line(sample: Sample) -> None:
+    kinds = [sample.judged(Verdict.FAIL, f"code-{number}") for number in range(12)]
+    text = printed(sample.report(*kinds))
+    assert "probably 1 cause." in text
+    assert "breaks as well: resend.keeps-order: code-1, " in text
+    assert len([line for line in text.splitlines() if line.startswith("  assay replay ")]) == 1
+    assert "  clause  " not in text
