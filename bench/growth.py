@@ -1,6 +1,6 @@
 """Whether the time to read what somebody else wrote grows with its size, or with the square of it.
 
-    python -m bench.growth [plan replay history turns expectations toml agent] [--factor 10]
+    python -m bench.growth [plan replay history turns refusals day expectations toml agent] [--factor 10]
 
 Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a process
 of its own, whose time and memory are told. A factor of ten may take fifteen times as long.
@@ -20,12 +20,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from assay_conformance.cases.build import EARLIEST, Schedule
 from assay_conformance.history.script import Script
 from assay_conformance.model.agent import Answer
+from assay_conformance.model.case import Limits
 from assay_conformance.model.direction import Direction
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.model.fault import Drop, Fault, OnFrame
 from assay_conformance.model.schema import FileKind, header
 from assay_conformance.pulsar.cases import all_cases
+from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_fixtures.runner.folder import lines, read_lines
 from assay_fixtures.verified import exit_code
 
@@ -99,6 +103,36 @@ def _turns(folder: Path, size: int) -> None:
     (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
 
 
+def _refusals(folder: Path, size: int) -> None:
+    folder.mkdir()
+    story = Script()
+    story.producer(max_pending_messages=10)
+    for number in range(size // 2):
+        call = story.send(number)
+        if number < 10:
+            story.send_frame(number, sequence_id=number)
+        else:
+            story.complete(call, Outcome.FAIL, error=ErrorClass.QUEUE_FULL)
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
+
+
+def _day(folder: Path, size: int) -> None:
+    """Of the reference client: every tenth message is refused and comes again, all are acknowledged."""
+    folder.mkdir()
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for first in range(0, size // 10, 50):
+        plan.wait_ops(plan.send(producer, 50))
+        plan.wait_ops(plan.receive(consumer, 50, timeout_ms=200))
+        plan.nack(consumer, numbers=range(first, first + 50, 10))
+        plan.wait_ops(plan.receive(consumer, 5, timeout_ms=400))
+        plan.wait_ops(plan.ack(consumer))
+    config = {**EARLIEST, "subscription_type": "shared", "nack_delay_ms": 100}
+    case = plan.case("bench/day", "A day", (), consumer=config, limits=Limits(case_ms=86_400_000))
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, ReferenceTrial().in_virtual_time(case).events))
+
+
 def _expectations(folder: Path, size: int) -> None:
     folder.mkdir()
     head = 'schema = "2.0"\nagent = "reference"\ntested = "*"\n'
@@ -137,14 +171,15 @@ def _read_replay(folder: Path) -> None:
 
 
 def _judge_history(folder: Path) -> None:
-    from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT
+    from assay_conformance.checks.trial import ANY_CASE
     from assay_conformance.model.event import Event
     from assay_fixtures.packs import load_packs
     from assay_fixtures.runner.judging import judge
     from assay_fixtures.runner.large import is_large, judge_large
 
     pack, path = load_packs(), folder / "1.jsonl"
-    knowing = (ANY_CLIENT, pack.catalogue, pack.checks)
+    # All checks: this client has every capability and every key.
+    knowing = (FACTS, pack.catalogue, pack.checks)
     if is_large(path, ANY_CASE):
         judge_large(path, ANY_CASE, *knowing)
     else:
@@ -178,6 +213,8 @@ INPUTS: dict[str, Input] = {
     "replay": Input(200, "faults", _replay, _read_replay),
     "history": Input(10_000, "events", _history, _judge_history),
     "turns": Input(10_000, "events", _turns, _judge_history),
+    "refusals": Input(10_000, "events", _refusals, _judge_history),
+    "day": Input(5_000, "events", _day, _judge_history),
     "expectations": Input(1_000, "entries", _expectations, _read_expectations),
     "toml": Input(3_000, "tables", _toml, _read_toml),
     "agent": Input(10_000, "lines", _agent, _read_agent),
