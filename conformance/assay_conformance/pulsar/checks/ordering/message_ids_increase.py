@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -99,7 +99,7 @@ class _Waiting:
     """SENDs at the broker that are not answered."""
 
     def __init__(self) -> None:
-        self._sends: dict[tuple[int, int], dict[int, tuple[Frame, ...]]] = {}
+        self._sends: dict[tuple[int, int], dict[int, deque[Frame]]] = {}
         self._damaged: Counter[tuple[int, int, int]] = Counter()
         """Connection, producer and sequence id -> SENDs that arrived damaged, whose answers are errors of their own."""
         self._unsure: set[tuple[int, int, int]] = set()
@@ -121,8 +121,7 @@ class _Waiting:
         elif frame.command == "SEND" and frame.to_receiver and frame.intact is False:
             self._damaged[*place, id] += 1
         elif frame.command == "SEND" and frame.to_receiver:
-            waiting = self._sends.setdefault(place, {})
-            waiting[id] = (*waiting.get(id, ()), frame)
+            self._sends.setdefault(place, {}).setdefault(id, deque()).append(frame)
 
     def answered(self, answer: Frame, *, again: bool) -> Frame | None:
         """Return the SEND that is answered; None where it may be one of several. `again`: the answer says that it is a
@@ -134,22 +133,20 @@ class _Waiting:
         if again:
             # A duplicate is answered at once, before the receipts of SENDs that are being written; of chunks only the
             # last.
-            may_be = [send for send in waiting if _ends_message(send)]
+            may_be = list(itertools.islice((send for send in waiting if _ends_message(send)), 2))
             if len(may_be) > 1:
                 self._unsure.add(place)
-            sends[id] = tuple(send for send in waiting if send not in may_be[:1])
+            for send in may_be[:1]:
+                waiting.remove(send)
             return may_be[0] if len(may_be) == 1 else None
         alone = len(waiting) == 1
         if not alone and answer.command == "SEND_ERROR":
             # It does not say for which chunk. Receipts come in order, but from now on there is one less.
             self._unsure.add(place)
-        unsure = place in self._unsure
+        unsure, first = place in self._unsure, waiting.popleft()
         if alone:
-            del sends[id]
             self._unsure.discard(place)
-        else:
-            sends[id] = waiting[1:]
-        return waiting[0] if alone and not unsure else None
+        return first if alone and not unsure else None
 
 
 def _ends_message(send: Frame) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
@@ -53,7 +55,7 @@ class _Arrived:
     __slots__ = ("_ambiguous", "_chunked", "_count", "_places", "furthest", "furthest_receipt", "outstanding")
 
     def __init__(self) -> None:
-        self._places: dict[int, tuple[int, ...]] = {}
+        self._places: dict[int, deque[int]] = {}
         self._chunked: set[int] = set()
         self._ambiguous: set[int] = set()
         """Sequence ids of several SENDs, one of which was answered at once (a refused chunk, or one of two messages):
@@ -65,7 +67,7 @@ class _Arrived:
 
     def add(self, event: Frame) -> None:
         sequence_id = event.sequence_id or 0
-        self._places[sequence_id] = (*self._places.get(sequence_id, ()), self._count)
+        self._places.setdefault(sequence_id, deque()).append(self._count)
         if event.meta is not None and event.meta.chunk_id is not None:
             self._chunked.add(sequence_id)
         self._count += 1
@@ -81,9 +83,8 @@ class _Arrived:
         if len(places) > 1 and (event.command == "SEND_ERROR" or sequence_id not in self._chunked):
             self._ambiguous.add(sequence_id)
         ambiguous = sequence_id in self._ambiguous
-        if len(places) > 1:
-            self._places[sequence_id] = places[1:]
-        else:
+        place = places.popleft()
+        if not places:
             del self._places[sequence_id]
             self._ambiguous.discard(sequence_id)
-        return None if ambiguous else places[0]
+        return None if ambiguous else place
