@@ -1,9 +1,9 @@
 """Bringing a list of known deviations to what a run showed: its text is edited, so that order and comments stay.
 
 A failure that went stale is taken out where it was listed for this version alone; else its range learns that this
-version is better, since the run says nothing about the others. A failure that is not listed becomes a deviation without
-a reason, unless one is given: no reader takes the file until a person has written one. A list of schema 1 is written in
-schema 2 whenever something changes.
+version is better, since the run says nothing about the others. Failures that are not listed become a deviation for each
+cause, which is what shows in the same Cases, without a reason, unless one is given: no reader takes the file until a
+person has written one. A list of schema 1 is written in schema 2 whenever something changes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Expected, Finding
+from assay_reports.causes import together
 from assay_reports.deviations import ANY_CASE, ANY_VERSION, Deviation, Seen, new_id
 from assay_reports.expectation_matching import EntryState, codes_of
 from assay_reports.expectations import Expectation, Expectations, parse_expectations, places
@@ -208,19 +209,21 @@ def _unlisted(
 def _new(
     found: Sequence[Unlisted], version: str, reason: str, impact: Impact | None, taken: set[str]
 ) -> Iterator[Deviation]:
-    """One deviation a requirement and code: whether they are one cause, or share it with others, a person says."""
+    """One deviation for what shows in the same Cases: whether that is one cause, a person says."""
     grouped: dict[tuple[RequirementId, str], list[Unlisted]] = {}
     for one in found:
         grouped.setdefault((one[0], one[1]), []).append(one)
-    for (requirement, code), group in grouped.items():
+    cases = {kind: frozenset(one[2] for one in group) for kind, group in grouped.items()}
+    for kinds in together(cases):
+        requirement, code = kinds[0]
         yield Deviation(
             id=new_id(f"{requirement}-{code}", taken),
             title=f"{requirement}: {code}",
             versions=f"=={version}",
             reason=reason,
             impact=impact,
-            excerpt=group[0][3],
-            seen=tuple(_seen(requirement, code, group)),
+            excerpt=grouped[kinds[0]][0][3],
+            seen=tuple(place for kind in kinds for place in _seen(*kind, grouped[kind])),
         )
 
 

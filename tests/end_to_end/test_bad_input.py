@@ -281,7 +281,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "expectations to update of an agent that is not installed": (
         lambda place: ["expectations", "update", str(place.golden())],
-        r"agent 'raw' of the run is not installed: name its expectations with --file",
+        r"agent 'raw' of the run is neither installed nor where it was: name its expectations with --file",
     ),
     "expectations to update where nothing can be written": (
         lambda place: ["expectations", "update", str(place.golden()), "--file", f"{ELSEWHERE}/e.toml"],

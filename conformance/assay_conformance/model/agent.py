@@ -163,7 +163,8 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     With `durable` false in its configuration it is a reader of the one topic: the client's reader where it has one,
     else a consumer of a subscription that is not durable. It begins at `initial_position`, and `receive`, `seek`,
     `has_message_available` and `close` are all that is asked of it; what its client acknowledges by itself is the
-    client's affair. A client whose reader has fewer options than its consumer answers `unsupported` to the others.
+    client's affair. A client whose reader has fewer options than its consumer says so in `[config.reader]` of
+    agent.toml.
     """
 
     handle: Unsigned

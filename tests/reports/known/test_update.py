@@ -165,6 +165,17 @@ def test_new_failures_of_one_code_are_one_deviation_with_the_impact_given(sample
     assert [len(one.cases) for one in added.seen] == [2]
 
 
+def test_new_failures_that_show_in_the_same_case_are_one_deviation(sample: Sample) -> None:
+    told = brought(
+        sample, HEAD, sample.judged(Verdict.FAIL, "out-of-order"), sample.judged(Verdict.FAIL, "lost"), reason="r"
+    )
+    (deviation,) = entries(told).deviations
+    assert [(seen.code, seen.cases) for seen in deviation.seen] == [
+        ("out-of-order", ("resend/cut-after-second-receipt",)),
+        ("lost", ("resend/cut-after-second-receipt",)),
+    ]
+
+
 def test_file_of_schema_1_is_written_in_schema_2(sample: Sample) -> None:
     old = """# A comment.
 schema = "1.0"
