@@ -3,7 +3,8 @@
 The unit is a cell, one requirement in one Case, since that is what an entry names. What went wrong in a cell is a set
 of codes: its findings' codes, and `untestable` or `invalid` where the Case says nothing of the requirement, so that
 this too can be listed. Listed codes are expected; any other is not, but what is untestable of a broker is not the
-client's. Rows take the worst state of their cells.
+client's, and what another failure of the same Case kept away is reported there. Rows take the worst state of their
+cells.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ def _in_force(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 def _cell(group: Sequence[Judgement], entries: Sequence[Entry], against: Collection[Verdict]) -> Cell:
     worst = min(group, key=lambda judgement: WORST_FIRST.index(judgement.verdict))
     codes = frozenset().union(*(_codes(judgement) for judgement in group))
-    counts = any(judgement.verdict in against for judgement in group)
+    counts = any(judgement.verdict in against and not judgement.kept_away_by for judgement in group)
     return Cell(
         requirement=worst.requirement,
         case=worst.case,

@@ -51,7 +51,7 @@ OF_VOID: dict[Expected, Result] = {
     Expected.EXPECTED_FAIL: Result.SKIPPED,
     Expected.NOT_LISTED: Result.SKIPPED,
 }
-"""Of what a Case says nothing of: it is listed, or it is a broker's."""
+"""Of what a Case says nothing of: it is listed, a broker's, or kept away by what is reported."""
 
 
 def result(cell: Cell, strict: bool) -> Result:

@@ -11,6 +11,7 @@ from assay_conformance.judging.unreached import failed_steps, never_fired
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Ended, Ending, Event, Fired, Overdue, Stored
 from assay_conformance.model.outside import Pause, Role
+from assay_conformance.model.requirement import RequirementId
 
 SHORTEST_PAUSE_NS: Final = 100 * MS
 """What Cases leave a client for what it has to have begun by then, at least."""
@@ -26,8 +27,11 @@ class BenchFacts:
         self.ended: Ended | None = None
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
-        self.failed_steps = ""
-        """What may have kept a precondition away, to be said behind the reason; empty where nothing is known."""
+        self.failed_steps: dict[int, str] = {}
+        """What may have kept a precondition away, to be said behind the reason, by its event; empty where nothing is
+        known."""
+        self.kept_away_by: RequirementId | None = None
+        """The requirement that was broken by such a step: the failure is reported there."""
         self.waited_for = ""
         """Of the first fault that never fired, the frames that it waited for."""
         self.unsettable: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ the Case's own, what cannot be decided then is not mentioned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -28,7 +28,7 @@ from assay_conformance.model.event import Ending, Event
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Requirement, RequirementId
-from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
+from assay_conformance.model.verdict import VOID, Finding, Judgement, Verdict, broken
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
@@ -78,6 +78,7 @@ def judge_parts(
     attempt_end.unsettable = facts.unsettable(case)
     if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
+    attempt_end.kept_away_by = _kept_away_by(attempt_end, found, catalogue)
     judgements = [
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)
         for requirement in case.requirements
@@ -115,6 +116,7 @@ def _judgement(
         reason=reason,
         findings=tuple(msgspec.structs.replace(finding, attempt=attempt) for finding in findings),
         not_judged=dict(check.not_judged) if check else {},
+        kept_away_by=attempt_end.kept_away_by or "" if verdict in VOID else "",
     )
 
 
@@ -150,15 +152,33 @@ def _verdict(
         )
     if unfired and not attempt_end.cut_short:
         never = f"fault {unfired[0]} of the Case never fired"
-        return Verdict.INVALID, _because(never, attempt_end.waited_for, attempt_end.failed_steps), ()
+        return Verdict.INVALID, _because(never, attempt_end.waited_for, *_causes(attempt_end)), ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()
     if not check.exercised and check.not_judged:
         (why, _), *_ = check.not_judged.most_common(1)
         return Verdict.INCONCLUSIVE, f"{check.not_judged.total()} times it could not be judged: {why}", ()
     if not check.exercised:
-        return Verdict.UNTESTABLE, _because("the Case ended without its precondition", attempt_end.failed_steps), ()
+        return Verdict.UNTESTABLE, _because("the Case ended without its precondition", *_causes(attempt_end)), ()
     return Verdict.PASS, "", ()
+
+
+def _kept_away_by(
+    attempt_end: BenchFacts, found: Mapping[RequirementId, Said], catalogue: Catalogue
+) -> RequirementId | None:
+    """The requirement of clients that was broken by the first step that failed, or by a call that never ended."""
+    first = next(iter(attempt_end.failed_steps), None)
+    for requirement, said in found.items():
+        is_cause = requirement == calls_do_not_hang.requirement or any(first in one.events for one in said.findings)
+        if said.findings and is_cause and requirement not in catalogue.of_brokers:
+            return requirement
+    return None
+
+
+def _causes(attempt_end: BenchFacts) -> Iterator[str]:
+    yield from attempt_end.failed_steps.values()
+    if attempt_end.kept_away_by:
+        yield f"that breaks {attempt_end.kept_away_by}, where it is reported"
 
 
 def _because(what: str, *causes: str) -> str:

@@ -21,12 +21,13 @@ MOST_STEPS: Final = 2
 """Steps that a reason names: the first ones are the likelier causes."""
 
 
-def failed_steps(events: Iterable[Event], case: Case) -> str:
-    """Return the first steps that did not come to what they were for, openings first; empty where all did."""
+def failed_steps(events: Iterable[Event], case: Case) -> dict[int, str]:
+    """Return what failed first, by the place of its event: steps that did not come to what they were for, openings
+    first; empty where all did."""
     found = sorted(failure for event in events if (failure := _failure(event, case)) is not None)
     ended = {event.op for event in events if isinstance(event, Completion)}
-    words = [text for _, _, op, text in found if op not in ended or not text.endswith(_NOT_ENDED)]
-    return "; ".join(words[:MOST_STEPS])
+    steps = [(seq, text) for _, seq, op, text in found if op not in ended or not text.endswith(_NOT_ENDED)]
+    return dict(steps[:MOST_STEPS])
 
 
 def never_fired(events: Sequence[Event], case: Case, fault: int) -> str:

@@ -86,7 +86,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one requirement came to in one attempt of a Case. `exercised` counts how often its precondition occurred;
-    `examples` are the first few of those events. `not_judged`: reason -> how many occurrences were not judged."""
+    `examples` are the first few of those events. `not_judged`: reason -> how many occurrences were not judged.
+    `kept_away_by`, of a void one: the requirement that is broken by what kept the precondition away."""
 
     requirement: RequirementId
     case: str
@@ -98,6 +99,7 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     superseded: bool = False
     not_judged: dict[str, int] = {}
+    kept_away_by: str = ""
 
 
 def sum_not_judged(judgements: Iterable[Judgement]) -> dict[str, int]:

@@ -154,6 +154,36 @@ def test_what_a_hang_kept_from_being_exercised_is_untestable() -> None:
     assert told.reason.startswith("the Case was cut short: flush (operation ")
 
 
+def test_what_a_hang_kept_away_names_the_requirement_that_it_breaks() -> None:
+    told = _judged(_hung())
+    assert (told[ORDER].kept_away_by, told[IDS].kept_away_by) == (LIVENESS, "")
+
+
+def _gave_up(*, frames: bool = False) -> Judgement:
+    """Of a client that never sends, for its opening failed; a check finds fault with its end, or with another event."""
+    story = Script()
+    story.producer()
+    opening = story.invoke("open_producer")
+    story.complete(opening, outcome=Outcome.FAIL, error=ErrorClass.OTHER)
+
+    @timeline_check("connection.retries-lookups")
+    def gives_up(timeline: Timeline) -> Says:
+        (*_, end), (frame, *_) = timeline.events.completions("open_producer"), timeline.events.frames("PRODUCER")
+        yield breach("gave-up", "it gave up", frame if frames else end)
+
+    return _judged(story.done(), gives_up=gives_up)[ORDER]
+
+
+def test_what_a_step_kept_away_that_is_a_failure_itself_names_the_requirement_that_it_breaks() -> None:
+    told = _gave_up()
+    assert (told.verdict, told.kept_away_by) == (Verdict.UNTESTABLE, "connection.retries-lookups")
+    assert told.reason.endswith("; that breaks connection.retries-lookups, where it is reported")
+
+
+def test_a_failure_beside_the_step_that_kept_it_away_explains_nothing() -> None:
+    assert _gave_up(frames=True).kept_away_by == ""
+
+
 def test_a_case_that_ran_out_of_time_without_a_hang_decides_nothing_but_what_was_broken() -> None:
     slow = Script()
     slow.producer()

@@ -19,7 +19,7 @@ CASE = Case(id="test/case", title="t", requirements=(), steps=(WAIT,))
 
 def _failed(story: Script) -> str:
     """The steps that failed, without their times."""
-    return re.sub(r" at [0-9.]+ ms", "", failed_steps(story.done(), CASE))
+    return re.sub(r" at [0-9.]+ ms", "", "; ".join(failed_steps(story.done(), CASE).values()))
 
 
 def test_a_call_that_failed_is_named_with_the_agents_text() -> None:

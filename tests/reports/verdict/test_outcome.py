@@ -68,6 +68,13 @@ def test_what_is_untestable_of_a_broker_is_not_the_clients(sample: Sample, verdi
     assert outcome(sample.standing(sample.judged(), of_broker), selected=2).exit_code == code
 
 
+@pytest.mark.parametrize("verdict", sorted(VOID))
+def test_what_another_failure_kept_away_is_counted_there(sample: Sample, verdict: Verdict) -> None:
+    hung = sample.judged(Verdict.FAIL, "gave-up", requirement="resend.pending-sends-resent")
+    told = outcome(sample.standing(sample.judged(verdict, kept_away_by=hung.requirement), hung), selected=2)
+    assert [reason.sentence for reason in told.reasons] == [f"{hung.requirement} in {hung.case}: gave-up"]
+
+
 def test_reason_says_why_a_case_says_nothing(sample: Sample) -> None:
     other = sample.judged(requirement="resend.pending-sends-resent")
     standing = sample.standing(sample.judged(Verdict.UNTESTABLE, reason="no reconnect"), other)
