@@ -24,13 +24,15 @@ class CellDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """`circumstances` are what the runs were made of (client, version, broker, ...), where it differs."""
+    """`circumstances` are what the runs were made of (client, version, broker, ...), where it differs. `unsteady`: what
+    differs between the runs, and between the attempts of one of them as well, so that it says nothing of a change."""
 
     circumstances: tuple[Difference, ...]
     requirements: tuple[Difference, ...]
     cells: tuple[CellDifference, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+    unsteady: tuple[CellDifference, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -42,20 +44,41 @@ def compare(before: Verdicts, after: Verdicts) -> Comparison:
     old, new = _cells(before), _cells(after)
     had, has = ({cell.case for cell in document.cells} for document in (before, after))
     both = had & has
+    races = _unsteady(before) | _unsteady(after)
+    differ = [
+        CellDifference(requirement=key[0], case=key[1], before=old.get(key, _NOT), after=new.get(key, _NOT))
+        for key in sorted({*old, *new})
+        if key[1] in both and old.get(key, _NOT) != new.get(key, _NOT)
+    ]
+    steady = {one.requirement for one in differ if (one.requirement, one.case) not in races}
+    racing = {requirement for requirement, _ in races}
     return Comparison(
         circumstances=tuple(_circumstances(before, after)),
-        requirements=tuple(one for one in differences(before, after) if None not in (one.before, one.after)),
-        cells=tuple(
-            CellDifference(requirement=key[0], case=key[1], before=old.get(key, _NOT), after=new.get(key, _NOT))
-            for key in sorted({*old, *new})
-            if key[1] in both and old.get(key, _NOT) != new.get(key, _NOT)
+        requirements=tuple(
+            one
+            for one in differences(before, after)
+            if None not in (one.before, one.after) and (one.requirement in steady or one.requirement not in racing)
         ),
+        cells=tuple(one for one in differ if (one.requirement, one.case) not in races),
         only_before=tuple(sorted(had - has)),
         only_after=tuple(sorted(has - had)),
+        unsteady=tuple(one for one in differ if (one.requirement, one.case) in races),
     )
 
 
 _NOT = "no finding"
+
+
+def _unsteady(document: Verdicts) -> set[tuple[str, str]]:
+    """Return what came and went within one run: a finding that not all attempts of its Case show."""
+    return {
+        (cell.requirement, cell.case)
+        for cell in document.cells
+        if any(
+            {finding.attempt for finding in cell.findings if finding.code == code} < set(cell.attempts)
+            for code in {finding.code for finding in cell.findings}
+        )
+    }
 
 
 def _cells(document: Verdicts) -> Mapping[tuple[str, str], str]:

@@ -51,6 +51,19 @@ def test_other_code_in_a_case_is_a_difference_though_the_verdict_is_the_same(sam
     assert lines(found.cells) == ["resend.keeps-order in resend/cut-after-second-receipt: fail (lost) -> fail (twice)"]
 
 
+def test_what_came_and_went_within_one_run_is_no_change(sample: Sample) -> None:
+    failed, passed = sample.judged(Verdict.FAIL, "lost"), msgspec.structs.replace(sample.judged(), attempt=2)
+    found = compare(document(sample, failed, passed), document(sample, sample.judged()))
+    assert (found.same, found.requirements, found.cells) == (True, (), ())
+    assert lines(found.unsteady) == ["resend.keeps-order in resend/cut-after-second-receipt: fail (lost) -> no finding"]
+
+
+def test_what_both_attempts_of_a_run_show_is_a_change(sample: Sample) -> None:
+    first, finding = sample.judged(Verdict.FAIL, "lost"), sample.finding(code="lost", attempt=2)
+    again = msgspec.structs.replace(first, attempt=2, findings=(finding,))
+    assert not compare(document(sample, first, again), document(sample, sample.judged())).same
+
+
 def test_requirement_exercised_in_one_run_alone_is_no_difference(sample: Sample) -> None:
     found = compare(
         document(sample, sample.judged()), document(sample, sample.judged(), sample.judged(requirement=OTHER))
