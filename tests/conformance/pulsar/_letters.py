@@ -42,8 +42,8 @@ class Letters(Script):
     def refuse(self, delivery: int = 1) -> None:
         self.complete(self.invoke("nack", CONSUMER, args={"messages": [delivery]}))
 
-    def opens(self, kind: str = "DLQ", **fields: Any) -> None:
-        self.producer_ready(producer_id=5, topic=f"{self.full('t')}-s-{kind}", name="letters", **fields)
+    def opens(self, kind: str = "DLQ", *, topic: str | None = None, **fields: Any) -> None:
+        self.producer_ready(producer_id=5, topic=topic or f"{self.full('t')}-s-{kind}", name="letters", **fields)
 
     def posts(
         self,

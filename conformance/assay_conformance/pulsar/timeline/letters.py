@@ -1,6 +1,8 @@
 """Letters: the copies of messages that clients send to retry and dead letter topics, and what each is a copy of.
 
-A letter is known by its topic: the one that its consumer was given for it, or the subscription's own. Its original is
+A letter is known by its topic: the one that its consumer was given for it, or the subscription's own, which was once
+named by the subscription alone: Java clients keep to that name where a broker tells them of such a topic, as those do
+that cannot be asked without creating it (ConsumerBuilderImpl, apache/pulsar#9327). Its original is
 the entry that its ORIGIN_MESSAGE_ID names; a copy of a copy names the first.
 """
 
@@ -124,11 +126,15 @@ class Letters:
             return
         topic = consumer.topics[0]
         full = began.topics.get(topic, topic)
+        former = f"{full.rpartition('/')[0]}/{consumer.subscription}"
         if number_in_force(self._view, consumer, "max_redeliver_count"):
-            dead = in_force(self._view, consumer, "dead_letter_topic") or f"{own_name(self._view, consumer)}-DLQ"
-            yield str(dead), Address(Kind.DEAD, consumer, topic, full)
+            given = in_force(self._view, consumer, "dead_letter_topic")
+            for dead in (given,) if given else (f"{own_name(self._view, consumer)}-DLQ", f"{former}-DLQ"):
+                yield str(dead), Address(Kind.DEAD, consumer, topic, full)
         if (again := retry_letter_topic(self._view, consumer)) is not None:
-            yield again, Address(Kind.RETRY, consumer, topic, full)
+            given = in_force(self._view, consumer, "retry_letter_topic")
+            for retry in (again,) if given else (again, f"{former}-RETRY"):
+                yield retry, Address(Kind.RETRY, consumer, topic, full)
 
     def address(self, frame: Frame) -> Address | None:
         """The letter topic that a frame names: that of the consumer which was opened last."""

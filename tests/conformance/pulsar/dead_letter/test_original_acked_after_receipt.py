@@ -123,6 +123,19 @@ def test_message_that_becomes_a_letter_unseen_at_the_maximum_is_settled_by_it(
     assert check.exercised == (1 if receipted else 0)
 
 
+@pytest.mark.parametrize(("receipted", "codes"), [(True, []), (False, ["acked-first"])])
+def test_letter_to_a_topic_that_has_the_former_name_is_one(receipted: bool, codes: list[str]) -> None:
+    story = refused_once_more_than_it_may_be()
+    story.opens(topic=f"{story.full('t').rpartition('/')[0]}/s-DLQ")
+    story.posts()
+    if receipted:
+        story.receipt(0, producer_id=5)
+    story.acks()
+    check = story.judged(dead_letter_original_acked_after_receipt)
+    assert codes_of(check) == codes
+    assert check.exercised == (1 if receipted else 0)
+
+
 def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused() -> None:
     story = refused_twice()
     story.posts()
