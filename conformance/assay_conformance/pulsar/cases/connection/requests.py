@@ -290,10 +290,10 @@ def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP")
 def lookups_fail() -> Case:
     return _lookups_fail(
         "lookups-fail",
-        "The first look-ups get ServiceNotReady and TooManyRequests",
-        "ServiceNotReady",
+        "The first look-ups get TooManyRequests and ServiceNotReady",
         "TooManyRequests",
         "ServiceNotReady",
+        "TooManyRequests",
     )
 
 
