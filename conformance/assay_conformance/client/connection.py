@@ -76,6 +76,8 @@ class Connection:
     A `proxy` is connected to in place of the broker, and CONNECT names the broker.
     """
 
+    protocol_version = PROTOCOL_VERSION
+
     def __init__(self, shared: Shared, url: str, proxy: str | None = None) -> None:
         self.number = next(shared.conn_numbers)
         self.url = url
@@ -144,7 +146,7 @@ class Connection:
             command(
                 CommandType.CONNECT,
                 client_version=CLIENT_VERSION,
-                protocol_version=PROTOCOL_VERSION,
+                protocol_version=self.protocol_version,
                 **self._introduction(),
                 **({"proxy_to_broker_url": self.url.partition("://")[2]} if self._is_proxied else {}),
             )
@@ -245,7 +247,7 @@ class Connection:
         self._release()
 
     def _agreed(self, brokers_version: int) -> int:
-        return min(PROTOCOL_VERSION, brokers_version)
+        return min(self.protocol_version, brokers_version)
 
     def _release(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -311,7 +313,7 @@ class Connection:
             command(
                 CommandType.AUTH_RESPONSE,
                 client_version=CLIENT_VERSION,
-                protocol_version=PROTOCOL_VERSION,
+                protocol_version=self.protocol_version,
                 response=self._credentials(),
             )
         )

@@ -284,7 +284,7 @@ class ClientCore:
 
         def closed(result: Result) -> None:
             self._pool.close()
-            self._shared.sink.completed(op, result)
+            self._shut(op, result)
 
         open_slots = [slot.held for slot in self._slots.values() if slot.held is not None]
         self._slots.clear()
@@ -293,6 +293,9 @@ class ClientCore:
         together = AllOf(len(open_slots), closed)
         for held in open_slots:
             held.close(together.one)
+
+    def _shut(self, op: int, result: Result) -> None:
+        self._shared.sink.completed(op, result)
 
     # --- handles ---
 

@@ -28,8 +28,7 @@ class Requests:
     def begin(self, answered: Answered) -> int:
         """The id of a new request; `answered` gets the answer, or why none came in time."""
         request_id = self._next_id()
-        timeout_ns = self._shared.settings.operation_timeout_ms * MS
-        timer = self._shared.after(timeout_ns, lambda: self._timed_out(request_id))
+        timer = self._shared.after(self._timeout_ns(), lambda: self._timed_out(request_id))
         self._open[request_id] = _Request(answered, timer)
         return request_id
 
@@ -62,6 +61,9 @@ class Requests:
         for request in requests.values():
             request.timer.cancel()
             request.answered(refusal)
+
+    def _timeout_ns(self) -> int:
+        return self._shared.settings.operation_timeout_ms * MS
 
     def _next_id(self) -> int:
         return next(self._shared.request_ids)

@@ -26,6 +26,15 @@ def test_case_survives_json(case: Case) -> None:
     assert msgspec.json.decode(msgspec.json.encode(case), type=Case) == case
 
 
+LEAST_OPERATION_MS = 5_000
+"""Clients close in two seconds, and look at a time-out once in as long as it is: no operation has less time."""
+
+
+@_EACH
+def test_case_leaves_an_operation_its_time(case: Case) -> None:
+    assert case.limits.operation_ms >= LEAST_OPERATION_MS
+
+
 @_EACH
 def test_case_does_not_count_connections(case: Case) -> None:
     """Clients share connections, or do not: what a fault is about is a producer, a consumer or a broker."""

@@ -289,8 +289,9 @@ def fenced_while_disconnected() -> Case:
     first = plan.producer(plan.client(), access_mode="exclusive")
     plan.wait_ops(plan.send(first))
     cut = plan.last
-    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=3_000)
+    plan.wait_fired(0)
     pending = plan.send(first)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=3_000)
     plan.wait_ms(100)  # so that it surely waits when the refusal comes
     second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
     plan.wait_ops(plan.send(second))

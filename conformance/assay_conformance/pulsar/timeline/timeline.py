@@ -412,10 +412,12 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.lines.closings
 
     def close_of(self, handle: int | None) -> Completion | None:
-        """How the call that closed a producer, or its client, ended, where it ended well."""
+        """How the call that closed a producer, or its client, ended: well, or with an error of which it is certain. One
+        that is called without a connection may fail for that, and the application has closed the producer."""
         closing = None if handle is None else self.closing(handle)
         closes = self.events.completions("close") if isinstance(closing, Invoke) else ()
-        return next((end for end in closes if end.op == closing.op and end.outcome is Outcome.OK), None)  # type: ignore[union-attr]
+        ended = (end for end in closes if end.op == closing.op)  # type: ignore[union-attr]
+        return next((end for end in ended if end.outcome in (Outcome.OK, Outcome.FAIL)), None)
 
     def sends_of(self, handle: int | None) -> Sequence[Send]:
         """The sends of one producer, in call order."""

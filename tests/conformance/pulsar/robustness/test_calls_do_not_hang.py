@@ -12,7 +12,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import AgentEnded, Ending, Event, Fate, Garbled, Sides
+from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Garbled, Outcome, Sides
 from assay_conformance.model.verdict import Grade
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
@@ -35,6 +35,13 @@ def test_operation_that_does_not_end_is_found_once() -> None:
     story.after(10_000).overdue(first)
     story.overdue(second)
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
+
+
+def test_call_that_ends_in_a_panic_is_found() -> None:
+    story = Script()
+    story.producer()
+    story.complete(story.invoke("flush", PRODUCER), outcome=Outcome.UNKNOWN, error=ErrorClass.FATAL, text="overflow")
+    assert judged(story.done()) == [("client-panicked", Grade.C)]
 
 
 def _given_up(held_up_ms: int) -> Check:

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
 THREE = Topology(topics=(Topic(name="a"), Topic(name="b"), Topic(name="c")))
 
-SOON = Limits(operation_ms=3_000)
+SOON = Limits(operation_ms=6_000)
 """No request is needed to know whether a topic is the consumer's own."""
 
 

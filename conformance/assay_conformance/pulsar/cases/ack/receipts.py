@@ -94,7 +94,7 @@ def covered_by_pending_cumulative() -> Case:
         capabilities=("ack_receipt", "cumulative_ack"),
         consumer=AWAITED,
         faults=(held_up,),
-        limits=Limits(operation_ms=3_000),
+        limits=Limits(operation_ms=6_000),
     )
 
 

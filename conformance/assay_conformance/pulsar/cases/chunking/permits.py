@@ -87,7 +87,7 @@ def full_queue_blocks_chunks() -> Case:
         isolation=Isolation.OWN_PROCESS,
         producer={**CHUNKING, "max_pending_messages": 4, "block_if_queue_full": True},
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=room)),),
-        limits=Limits(operation_ms=3_000, case_ms=10_000),
+        limits=Limits(operation_ms=6_000, case_ms=20_000),
     )
 
 

@@ -257,7 +257,7 @@ def send_times_out() -> Case:
         ("resend.send-timeout",),
         producer={"send_timeout_ms": 500},
         faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
-        limits=Limits(operation_ms=3_000, case_ms=20_000, least_wall_ms=500),
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=500),
     )
 
 
@@ -278,7 +278,7 @@ def send_times_out_across_a_reconnect() -> Case:
             Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),
             Fault(trigger=AfterStep(cut), action=Cut()),
         ),
-        limits=Limits(operation_ms=4_000, case_ms=20_000, least_wall_ms=1_000),
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=1_000),
     )
 
 
@@ -296,7 +296,7 @@ def idle_before_a_batch() -> Case:
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 100, "send_timeout_ms": 500},
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2, times=0), action=Drop()),),
-        limits=Limits(operation_ms=3_000, case_ms=20_000, least_wall_ms=1_300),
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=1_300),
     )
 
 

@@ -56,7 +56,7 @@ def one_not_allowed() -> Case:
         ("resend.not-allowed-fails-one",),
         producer={"send_timeout_ms": 1_000},
         faults=(_refused(1, "NotAllowedError", times=0),),
-        limits=Limits(operation_ms=2_500, case_ms=20_000),
+        limits=Limits(operation_ms=6_000, case_ms=20_000),
     )
 
 

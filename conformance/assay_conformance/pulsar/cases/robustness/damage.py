@@ -118,7 +118,7 @@ def concurrent_flushes() -> Case:
         "Two flushes wait for the same receipts",
         ("robustness.calls-do-not-hang",),
         capabilities=("producer",),
-        limits=Limits(operation_ms=2_000),
+        limits=Limits(operation_ms=6_000),
     )
 
 

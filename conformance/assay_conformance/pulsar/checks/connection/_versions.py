@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from assay_conformance.model.event import Frame
+
 SEVERAL_IDS_SINCE = 12
 """Protocol version of an ACK with more than one message id."""
 
@@ -13,6 +15,13 @@ COMMANDS_SINCE = {
     "GET_TOPICS_OF_NAMESPACE": 12,
     "AUTH_RESPONSE": 14,
     "GET_OR_CREATE_SCHEMA": 15,
-    "WATCH_TOPIC_LIST": 20,
 }
 """Client command -> the protocol version that introduced it."""
+
+COMMANDS_BY_FLAG = {"WATCH_TOPIC_LIST": "supports_topic_watchers"}
+"""Client command -> the feature flag of CONNECTED by which a broker offers it, whatever its version."""
+
+
+def offers(connected: Frame, command: str) -> bool:
+    """Whether a broker's CONNECTED has the flag of a command."""
+    return bool((connected.fields.get("feature_flags") or {}).get(COMMANDS_BY_FLAG[command]))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.connection._versions import COMMANDS_SINCE, RECEIPTS_SINCE, SEVERAL_IDS_SINCE
+from assay_conformance.pulsar.checks.connection._versions import (
+    COMMANDS_BY_FLAG,
+    COMMANDS_SINCE,
+    RECEIPTS_SINCE,
+    SEVERAL_IDS_SINCE,
+    offers,
+)
 from assay_conformance.pulsar.timeline import Exercised, Handshake, Says, Timeline, breach, check, ms
 
 
@@ -28,14 +35,28 @@ def _needs(frame: Frame) -> _Needs:
 _NEWEST = max(RECEIPTS_SINCE, *COMMANDS_SINCE.values())
 
 
-@check(
-    "connection.negotiated-version",
-    of=lambda timeline: timeline.handshakes.below(timeline.events, _NEWEST, "ACK", *COMMANDS_SINCE),
-)
+def _concerned(timeline: Timeline) -> Iterator[tuple[Frame, Handshake]]:
+    yield from timeline.handshakes.below(timeline.events, _NEWEST, "ACK", *COMMANDS_SINCE)
+    for frame in timeline.events.frames(*COMMANDS_BY_FLAG):
+        handshake = timeline.handshakes.of(frame)
+        if frame.from_sender and handshake is not None:
+            yield frame, handshake
+
+
+@check("connection.negotiated-version", of=_concerned)
 def negotiated_version(timeline: Timeline, written: tuple[Frame, Handshake]) -> Says:
     """connection.negotiated-version: a connection uses nothing of a protocol version above the lower one of client and
-    broker."""
+    broker, and no command that a feature flag offers where the broker has not set it."""
     frame, handshake = written
+    if frame.command in COMMANDS_BY_FLAG:
+        if not offers(handshake.connected, frame.command):
+            yield breach(
+                "not-offered",
+                f"{frame.command} left on connection {frame.conn} at {ms(frame.t_ns)}; its broker had not set "
+                f"{COMMANDS_BY_FLAG[frame.command]}",
+                *(handshake.connected, frame),
+            )
+        return
     needs, version = _needs(frame), handshake.version
     if version < needs.since:
         yield breach(

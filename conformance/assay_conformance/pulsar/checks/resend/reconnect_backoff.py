@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.model.event import Closed, Fired, Frame
+from assay_conformance.model.event import Closed, Event, Fired, Frame
 from assay_conformance.pulsar.timeline import (
     MS,
     TOLERANCES,
@@ -153,7 +153,17 @@ def _starts_small_again(timeline: Timeline, outage: _Outage) -> Says:
         f"{TOLERANCES['reconnect'].slack_ms} ms",
         *(ready, lost, back),
     )
-    yield from timeline.bounds.response("reconnect", lost, back, late, what="a reconnect")
+    yield from timeline.bounds.response("reconnect", _wanted(timeline, outage, lost), back, late, what="a reconnect")
+
+
+def _wanted(timeline: Timeline, outage: _Outage, lost: Closed) -> Event:
+    """When the producer was to come back: some clients do when it is used next, and it has something to send."""
+    back = outage.back
+    sends = [one for one in timeline.sends_of(outage.producer.handle) if back is not None and one.invoke.seq < back.seq]
+    before = (one for one in sends if one.invoke.seq < lost.seq)
+    if any(one.completion is None or one.completion.seq > lost.seq for one in before):
+        return lost
+    return next((one.invoke for one in sends if one.invoke.seq > lost.seq), lost)
 
 
 def _was_heard(timeline: Timeline, ready: Frame, lost: Closed) -> bool:

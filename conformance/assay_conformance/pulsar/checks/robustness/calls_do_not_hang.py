@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.model.event import AgentEnded, Completion, Fate, Fired, Garbled, Overdue
+from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Fate, Fired, Garbled, Overdue
 from assay_conformance.pulsar.timeline import MS, Breach, Exercised, Says, Timeline, TooBusyError, breach, check, each
 
 NEVER_ENDED = "operation-never-ended"
 AGENT_LOST = "agent-lost"
 AGENT_GARBLED = "agent-contradicts-protocol"
+PANICKED = "client-panicked"
 
 
 @check("robustness.calls-do-not-hang")
 def calls_do_not_hang(timeline: Timeline) -> Says:
-    """robustness.calls-do-not-hang: every operation completes before its deadline; the agent neither ends before the
-    Case nor breaks its protocol.
+    """robustness.calls-do-not-hang: every operation completes before its deadline, and not in a panic of the client;
+    the agent neither ends before the Case nor breaks its protocol.
 
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
     that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a send
@@ -26,7 +27,11 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     call whose time-out the Case sets and the client does not let be set, if its own is longer, or unknown. The deadline
     counts from the start of the client's call: a call may wait for others that block.
     """
-    yield from (Exercised(end) for end in timeline.events.of(Completion))
+    for end in timeline.events.of(Completion):
+        yield Exercised(end)
+        if end.error is ErrorClass.FATAL:
+            text = f"{end.verb} (operation {end.op}) ended in a panic of the client: {end.text or 'without a text'}"
+            yield breach(PANICKED, f"{text}; expected a result, or an error that it reports", end)
     ended = [one for one in timeline.events.of(AgentEnded) if not one.killed]
     wrong: list[Breach] = [breach(AGENT_LOST, one.reason, one) for one in ended if not one.held_up_ms]
     wrong += [breach(AGENT_GARBLED, one.reason, one) for one in timeline.events.of(Garbled)[:1]]

@@ -26,14 +26,16 @@ class _Closed(NamedTuple):
     session: ConsumerSession
     end: Completion
     ends: dict[int, Completion]
-    """How the calls that closed consumers ended, by handle, where they ended well."""
+    """How the calls that closed consumers ended, by handle, where that is certain."""
 
     def __str__(self) -> str:
         return f"consumer {self.consumer.handle} on topic {self.session.topic}"
 
 
 def _closed(timeline: Timeline) -> Iterator[_Closed]:
-    closes = {end.op: end for end in reversed(timeline.events.completions("close")) if end.outcome is Outcome.OK}
+    # One that is called without a connection may fail for that.
+    ended = reversed(timeline.events.completions("close"))
+    closes = {end.op: end for end in ended if end.outcome in (Outcome.OK, Outcome.FAIL)}
     calls = {one.handle: one.closing for one in timeline.consumers if isinstance(one.closing, Invoke)}
     ends = {handle: closes[call.op] for handle, call in calls.items() if call.op in closes}
     for consumer in timeline.consumers if timeline.events.of(Ended) else ():

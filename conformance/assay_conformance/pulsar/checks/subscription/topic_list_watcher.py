@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from math import inf
 
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.model.event import Event, Frame, Stored
+from assay_conformance.model.event import Event, Stored
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.connection._versions import COMMANDS_SINCE
+from assay_conformance.pulsar.checks.connection._versions import offers
 from assay_conformance.pulsar.checks.subscription._patterns import due, followed, followers
 from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
@@ -24,7 +24,7 @@ def topic_list_watcher(timeline: Timeline) -> Says:
 
 def _named(timeline: Timeline) -> Iterator[tuple[str, Event]]:
     events = timeline.events
-    offered = next((one.seq for one in events.frames("CONNECTED") if _offers(one)), inf)
+    offered = next((one.seq for one in events.frames("CONNECTED") if offers(one, "WATCH_TOPIC_LIST")), inf)
     watched = next((one.seq for one in events.frames("WATCH_TOPIC_LIST") if from_client(one)), inf)
     for stored in events.of(Stored):
         if offered < stored.seq < watched and not stored.late:
@@ -32,9 +32,3 @@ def _named(timeline: Timeline) -> Iterator[tuple[str, Event]]:
     for update in events.frames("WATCH_TOPIC_UPDATE"):
         for full in update.fields.get("new_topics", ()) if to_client(update) else ():
             yield base_topic(timeline.local_name(str(full))), update
-
-
-def _offers(connected: Frame) -> bool:
-    flags = connected.fields.get("feature_flags") or {}
-    speaks = connected.fields.get("protocol_version", 0) >= COMMANDS_SINCE["WATCH_TOPIC_LIST"]
-    return speaks and bool(flags.get("supports_topic_watchers"))

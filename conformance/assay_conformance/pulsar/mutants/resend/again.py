@@ -49,25 +49,22 @@ class ResendsReceipted(Producer):
         return [*([] if last is None else [last]), *super()._units_to_resend()]
 
 
-def restamp(op: Op, unix_ms: int) -> None:
-    frame = decode(op.frame)
-    assert frame.payload is not None
-    metadata = frame.payload.metadata
-    metadata.publish_time = unix_ms
-    op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
-
-
-class ResendChangesPublishTime(Producer):
-    """A resend carries a new publish time."""
+class ResendLosesProperties(Producer):
+    """A resend carries a new publish time, and lacks the properties of its message."""
 
     breaks = "resend.identical-bytes"
-    stands_for = "metadata built when written, not when sent"
+    stands_for = "metadata built when written, of what is known then"
 
     def _units_to_resend(self) -> list[Op]:
         units = super()._units_to_resend()
         for op in units:
             if op.session is not None:
-                restamp(op, self.shared.unix_ms())
+                frame = decode(op.frame)
+                assert frame.payload is not None
+                metadata = frame.payload.metadata
+                metadata.publish_time = self.shared.unix_ms()
+                del metadata.properties[:]
+                op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
         return units
 
 

@@ -13,7 +13,8 @@ from assay_conformance.client.ops import OpBuilder, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.refusal import Cause
 from assay_conformance.client.subscription import Subscription
-from assay_conformance.client.values import Result
+from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
     CommandType,
     Frame,
@@ -32,6 +33,19 @@ class OtherTopicCumulativeAckHangs(Subscription):
 
     def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
         if not cumulative:
+            super()._refuse_foreign(op, topic, cumulative=cumulative)
+
+
+class OtherTopicCumulativeAckPanics(Subscription):
+    """A cumulative acknowledgment of another topic's message panics."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "pulsar-rs: a router that names no partition makes the send panic"
+
+    def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
+        if cumulative:
+            self._shared.sink.completed(op, Failed(ErrorClass.FATAL, "index out of range", certain=False))
+        else:
             super()._refuse_foreign(op, topic, cumulative=cumulative)
 
 

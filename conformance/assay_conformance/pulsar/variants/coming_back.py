@@ -1,0 +1,56 @@
+"""Clients that come back, and end, otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.publisher import Publisher
+from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Failed, Outgoing, Result
+from assay_conformance.model.event import ErrorClass
+
+_AWAY = Failed(ErrorClass.TRANSPORT, "there is no connection to close it on", certain=True)
+
+
+class ReturnsWhenUsed(Producer):
+    """A producer that waits for no receipt comes back with the next send, and not before."""
+
+    as_in = "pulsar-rs, producer.rs: TopicProducer reconnects when a send finds its connection gone"
+    within = ("connection.closes-timed-out-registration", "resend.reconnects-after-close-producer")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._is_resting = False
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        if self.registrations and not len(self._pending) and not self._waiting:
+            self._is_resting = True
+        else:
+            super()._wait(refusal, delay_ns)
+
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        super().send(op, message, sync=sync)
+        if self._is_resting:
+            self._is_resting = False
+            self._seek(None)
+
+
+class _ProducerClosesWithError(Publisher):
+    def close(self, closed: Callable[[Result], None]) -> None:
+        away = not all(producer.ready for producer in self._producers)
+        super().close(lambda result: closed(_AWAY if away else result))
+
+
+class CloseFailsWithoutConnection(Subscription):
+    """Closing a producer or consumer that has no connection ends with an error, and it is closed."""
+
+    also = (_ProducerClosesWithError,)
+    as_in = "pulsar-rs, producer.rs and consumer/mod.rs: close asks the broker, and returns what became of that"
+    within = ("resend.closed-stays-closed", "subscription.closed-stays-closed")
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        away = not all(consumer.ready for consumer in self.consumers)
+        super().close(lambda result: closed(_AWAY if away else result))

@@ -1,0 +1,56 @@
+"""Clients with other clocks."""
+
+from __future__ import annotations
+
+from assay_conformance.client.core import ClientCore
+from assay_conformance.client.requests import Requests
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.values import Result
+
+CLOSING_MS = 2_000
+
+
+class TimeOutsOncePerPeriod(Requests):
+    """Requests without an answer are looked for once per operation time-out: each waits for up to two of them."""
+
+    as_in = "Java client, ClientCnx: checkRequestTimeout at a fixed rate of operationTimeoutMs"
+    within = (
+        "connection.closes-timed-out-registration",
+        "connection.retries-lookups",
+        "resend.retries-transient-error",
+    )
+
+    def _timeout_ns(self) -> int:
+        period_ns, now_ns = super()._timeout_ns(), self._shared.now_ns
+        return -(-(now_ns + period_ns) // period_ns) * period_ns - now_ns
+
+
+class ClosingTakesTwoSeconds(ClientCore):
+    """Closing a client takes two seconds, whatever it has."""
+
+    as_in = "Java client, PulsarClientImpl.shutdown: Netty's event loops end after a quiet period of two seconds"
+    within = ("robustness.calls-do-not-hang", "resend.closed-stays-closed", "ack.flushed-on-close")
+
+    def _shut(self, op: int, result: Result) -> None:
+        self._shared.after(CLOSING_MS * MS, lambda: super(ClosingTakesTwoSeconds, self)._shut(op, result))
+
+
+class EndsInAnyOrder(Shared):
+    """Calls that end together are reported in another order than they ended in."""
+
+    as_in = "pulsar-rs, whose sends are futures: the scheduler of the application resolves them"
+    within = ("producer.flush-waits", "flow.full-queue-blocks-or-fails")
+    lacks = ("send_callbacks",)
+
+    def completed(self, op: int, result: Result) -> None:
+        if op in self._private:
+            super().completed(op, result)
+            return
+        self._ended = [*getattr(self, "_ended", ()), (op, result)]
+        if len(self._ended) == 1:
+            self.after(0, self._report)
+
+    def _report(self) -> None:
+        ended, self._ended = self._ended, []
+        for op, result in reversed(ended):
+            super().completed(op, result)
