@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from assay_conformance.checks.routes import CAME as CAME
 from assay_conformance.checks.routes import LEFT as LEFT
@@ -41,6 +41,11 @@ MAX_FINDINGS = 20
 MAX_EXAMPLES = 5
 
 
+_NONE: Final[Counter[str]] = Counter()
+
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What a check may know besides the events: the Case, the client's declared facts, the shared tracker."""
@@ -50,6 +55,13 @@ class View:
     tracker: Tracker
     _producers: dict[tuple[int, str], tuple[Invoke | None, ConfigValue | None]] = field(default_factory=dict)
     """(handle, key) -> the value in force, and the opening that set it."""
+    _kept: dict[Callable[[View], Any], Any] = field(default_factory=dict)
+
+    def once(self, asks: Callable[[View], T]) -> T:
+        """What a question about Case and client comes to; it is answered once."""
+        if asks not in self._kept:
+            self._kept[asks] = asks(self)
+        return self._kept[asks]  # type: ignore[no-any-return]
 
     def setting(self, part: str, key: str, own: Mapping[str, ConfigValue] | None = None) -> ConfigValue | None:
         """Return a configuration value as it was in force in this Case. A value that the client has no option for was
@@ -118,15 +130,25 @@ class Said:
         self.examples: list[int] = []
         self.exercised = 0
         self.undecided_because = ""
-        self.not_judged: Counter[str] = Counter()
+        self.not_judged: Counter[str] = _NONE
         """Why so many subjects could not be judged: what was not known of them."""
         self.crashed: Exception | None = None
 
+    @property
+    def says_something(self) -> bool:
+        """Whether it was exercised, broken or in doubt at all: most checks have nothing to say of most histories."""
+        certain = self.exercised or self.findings or self.examples
+        return bool(certain or self.not_judged or self.undecided_because or self.crashed)
+
+    def leave_unjudged(self, reason: str) -> None:
+        """Count a subject that could not be judged."""
+        self.not_judged = self.not_judged or Counter()
+        self.not_judged[reason] += 1
+
     def add(self, other: Said) -> None:
         """Add another part's result. What concerns all is found in every part, and reported once."""
-        self.not_judged.update(other.not_judged)
-        if not (other.exercised or other.findings or other.examples or other.undecided_because or other.crashed):
-            return
+        if other.not_judged:
+            self.not_judged = self.not_judged + other.not_judged
         room = MAX_FINDINGS - len(self.findings)
         self.findings += [finding for finding in other.findings if finding not in self.findings][:room]
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]

@@ -68,12 +68,15 @@ def judge_parts(
     applicable = [
         check for requirement, check in checks.items() if not facts.missing_for(catalogue.requirements[requirement])
     ]
-    found: dict[RequirementId, Said] = {check.requirement: Said() for check in applicable}
+    silent = Said()
+    found = dict.fromkeys((check.requirement for check in applicable), silent)
     unread = ""
     for events in parts:
         results, attempt_end = judge_part(events, case, facts, applicable)
         attempt_end.unread = unread = unread or attempt_end.unread
         for requirement, said in results.items():
+            if found[requirement] is silent:
+                found[requirement] = Said()
             found[requirement].add(said)
     attempt_end.unsettable = facts.unsettable(case)
     if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:

@@ -17,7 +17,7 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.timeline import Timeline, TimelineCheck
 
 Results = Mapping[RequirementId, Said]
-"""What the checks that fit it said."""
+"""What the checks said that have something to say of it."""
 
 
 def judge_part(
@@ -28,8 +28,9 @@ def judge_part(
     judging = [check(view) for check in checks]
     attempt_end = run(translated(in_log_order(tuple(events)), case, facts), view, judging)
     for check in judging:
-        said = results[check.requirement] = Said()
-        said.add(check)
+        if check.says_something:
+            said = results[check.requirement] = Said()
+            said.add(check)
     view.tracker.let_go()
     return results, attempt_end
 

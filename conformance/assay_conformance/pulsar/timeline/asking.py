@@ -67,7 +67,7 @@ class TimelineCheck(Check):
         elif isinstance(judged, Breach):
             self.breach(judged.code, judged.sentence, *judged.events)
         elif isinstance(judged, NotJudged):
-            self.not_judged[judged.reason] += 1
+            self.leave_unjudged(judged.reason)
         else:
             self.undecided(judged.reason)
 

@@ -11,6 +11,10 @@ from assay_conformance.pulsar.timeline import Limiter, Timeline, levels_of, unch
 
 def has_rates(view: View) -> bool:
     """Whether some topic has a rate that can be judged."""
+    return view.once(_has_rates)
+
+
+def _has_rates(view: View) -> bool:
     return any(levels_of(view, topic) for topic in unchanged_topics(view))
 
 
