@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from assay_conformance.checks.foresight import Foresight
 from assay_conformance.model.event import AgentEnded, Frame, Invoke, Member, Stored
 from assay_conformance.model.topic_names import base_topic
@@ -182,7 +184,7 @@ class Lines:
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
-    _by_place: dict[tuple[int, int, int, int | None], tuple[Unit, ...]] = field(default_factory=dict)
+    _by_place: dict[tuple[int, int, int, object], tuple[Unit, ...]] = field(default_factory=dict)
     """More than one where an id was used again."""
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
     """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
@@ -263,6 +265,8 @@ class Lines:
         else:
             unit.session = session
             unit.sends.append((session, event))
+            if event.unit != unit.first.unit:
+                self._note_small(line, event, numbers)
             if numbers and not unit.numbers:
                 unit.numbers = numbers
         session.waiting.add(event.sequence_id or 0, unit)
@@ -371,6 +375,8 @@ class Lines:
             return self.by_message.get((line.handle, numbers[0]))
         there = self._by_place.get(self._place(line, event), ())
         same = next((unit for unit in reversed(there) if unit.first.unit == event.unit), None)
+        alike = (unit for unit in reversed(there) if differs_in_publish_time_alone(unit.first, event))
+        same = same or next(alike, None)
         if same is not None or not there:
             return same
         # Other bytes under an id that has its receipt, or whose message may have failed, or that has left on this
@@ -382,8 +388,8 @@ class Lines:
     def _receipted_on_unknown_session(self, unit: Unit) -> bool:
         """Return whether the same bytes have a receipt on a session of unknown owner: it may be this one's."""
         others = (line for line in self.all if line.handle is None and line.topic == unit.line.topic)
-        same = (sent for line in others for sent in line.units if sent.first.unit == unit.first.unit is not None)
-        return any(sent.receipts for sent in same)
+        units = (sent for line in others for sent in line.units if sent.receipts and unit.first.unit is not None)
+        return any(_is_same(sent.first, unit.first) for sent in units)
 
     def _may_have_failed(self, handle: int | None, event: Frame) -> bool:
         """A send that nothing says the unit of; or any, where its agent reported that after this frame."""
@@ -392,10 +398,10 @@ class Lines:
         late = (end for end in self.foresight.failed_sends.get(handle, ()) if end.seq > event.seq)
         return any(end.done_ns is not None and end.done_ns <= event.t_ns for end in late)
 
-    def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
+    def _place(self, line: Line, event: Frame) -> tuple[int, int, int, object]:
         """What tells a unit from others of its line where its messages are not known."""
         chunk = event.meta.chunk_id if event.meta is not None else None
-        content = event.unit if line.handle in self.foresight.explicit else None
+        content = _content(event) if line.handle in self.foresight.explicit else None
         return (id(line), event.sequence_id or 0, -1 if chunk is None else chunk, content)
 
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
@@ -410,9 +416,13 @@ class Lines:
         if line.handle is not None:
             for number in numbers:
                 self.by_message.setdefault((line.handle, number), unit)
+        self._note_small(line, event, numbers)
+        return unit
+
+    def _note_small(self, line: Line, event: Frame, numbers: tuple[int, ...]) -> None:
+        """Remember whose bytes these are, where no message in them has an identity."""
         if not numbers and event.unit is not None and any(member.identity is None for member in event.members):
             self._small.setdefault((line.topic, event.unit), []).append(line)
-        return unit
 
     def _number(self, line: Line, handle: int, unit: Unit) -> None:
         """A client's own ids may rise in any order of its batches, as those by key do. Chosen ones have to rise from
@@ -473,6 +483,28 @@ class Lines:
 
 def _is_chunk(event: Frame) -> bool:
     return event.meta is not None and event.meta.chunk_id is not None
+
+
+def differs_in_publish_time_alone(first: Frame, again: Frame) -> bool:
+    """Whether two SENDs are the same but for the time at which each left, which some clients write into the metadata:
+    as far as the history shows metadata and messages."""
+    if first.meta is None or again.meta is None or first.meta.publish_time_ms == again.meta.publish_time_ms:
+        return False
+    later = replace(first.meta, publish_time_ms=again.meta.publish_time_ms)
+    # A last chunk brings the joined message once.
+    same_messages = first.meta.chunk_id is not None or first.members == again.members
+    return same_messages and (later, first.size) == (again.meta, again.size)
+
+
+def _is_same(first: Frame, again: Frame) -> bool:
+    return first.unit == again.unit or differs_in_publish_time_alone(first, again)
+
+
+def _content(event: Frame) -> object:
+    """What tells the message in a SEND from others under its id, whenever it leaves."""
+    digests, meta = tuple(member.payload for member in event.members), event.meta
+    named = None if meta is None else (meta.uuid, meta.key, meta.ordering_key, meta.property_digests)
+    return (event.size, digests, named)
 
 
 def is_duplicate(receipt: Frame) -> bool:

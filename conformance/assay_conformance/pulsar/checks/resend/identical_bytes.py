@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from assay_conformance.model.event import Frame
+from assay_conformance.checks.lines import differs_in_publish_time_alone
 from assay_conformance.pulsar.timeline import Breach, Resent, Says, Timeline, UnknownError, agreement, breach, check, ms
 
 
@@ -25,7 +23,7 @@ def identical_bytes(timeline: Timeline, resent: Resent) -> Says:
     ]
     if numbers and unit.numbers:
         pairs.insert(0, ("cut-again", *(f"messages {these[0]} to {these[-1]}" for these in (unit.numbers, numbers))))
-    if first.unit is not None and again.unit is not None and not _differs_in_publish_time_alone(first, again):
+    if first.unit is not None and again.unit is not None and not differs_in_publish_time_alone(first, again):
         pairs.append(("bytes-changed", *(f"checksum {frame.unit:#010x}" for frame in frames)))
 
     def differs(code: str, expected: str, came: str) -> Breach:
@@ -37,13 +35,3 @@ def identical_bytes(timeline: Timeline, resent: Resent) -> Says:
         )
 
     yield from agreement(again, pairs, differs)
-
-
-def _differs_in_publish_time_alone(first: Frame, again: Frame) -> bool:
-    """As far as the history shows metadata and messages."""
-    if first.meta is None or again.meta is None or first.meta.publish_time_ms == again.meta.publish_time_ms:
-        return False
-    later = msgspec.structs.replace(first.meta, publish_time_ms=again.meta.publish_time_ms)
-    # A last chunk brings the joined message once.
-    same_messages = first.meta.chunk_id is not None or first.members == again.members
-    return same_messages and (later, first.size) == (again.meta, again.size)
