@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay_conformance.client.core import ClientCore
+from assay_conformance.client.ops import Sent
+from assay_conformance.client.pending import Pending
 from assay_conformance.client.requests import Requests
-from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.shared import MS
 from assay_conformance.client.values import Result
 
 CLOSING_MS = 2_000
@@ -35,22 +39,12 @@ class ClosingTakesTwoSeconds(ClientCore):
         self._shared.after(CLOSING_MS * MS, lambda: super(ClosingTakesTwoSeconds, self)._shut(op, result))
 
 
-class EndsInAnyOrder(Shared):
-    """Calls that end together are reported in another order than they ended in."""
+class EndsInAnyOrder(Pending):
+    """The sends of a batch are reported in another order than they were called in."""
 
     as_in = "pulsar-rs, whose sends are futures: the scheduler of the application resolves them"
     within = ("producer.flush-waits", "flow.full-queue-blocks-or-fails")
     lacks = ("send_callbacks",)
 
-    def completed(self, op: int, result: Result) -> None:
-        if op in self._private:
-            super().completed(op, result)
-            return
-        self._ended = [*getattr(self, "_ended", ()), (op, result)]
-        if len(self._ended) == 1:
-            self.after(0, self._report)
-
-    def _report(self) -> None:
-        ended, self._ended = self._ended, []
-        for op, result in reversed(ended):
-            super().completed(op, result)
+    def release(self, group: Sequence[Sent], result: Result) -> None:
+        super().release(tuple(reversed(group)), result)
