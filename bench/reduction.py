@@ -64,7 +64,7 @@ PLANTED: Final[Mapping[str, Area]] = {
     "reconnects-without-name": Area.DEDUP,
     "seek-keeps-prefetched": Area.CONSUMING,
     "claims-assigned-name": Area.PRODUCER,
-    "resend-changes-publish-time": Area.RESEND,
+    "resend-changes-metadata": Area.RESEND,
     "skips-sequence-id": Area.ORDERING,
     "ignores-close-producer": Area.TOPICS,
 }

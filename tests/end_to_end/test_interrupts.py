@@ -180,7 +180,7 @@ def test_run_killed_while_its_agent_starts_can_be_read(tmp_path: Path) -> None:
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run folder that its writer was killed over, with at least one Case judged."""
     base = tmp_path_factory.mktemp("killed")
-    agent = mutant(base, "resend-changes-publish-time")
+    agent = mutant(base, "resend-changes-metadata")
     with certifying(base / "runs", str(agent), *SELECTED) as running:
         eventually(lambda: b"resend" in findings(running), "a finding", 30)
         running.signal(signal.SIGKILL)

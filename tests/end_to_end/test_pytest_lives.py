@@ -62,7 +62,7 @@ def test_honest_client_lives_through_an_area(pytester: pytest.Pytester) -> None:
 
 
 def test_broken_client_fails_and_its_replay_file_is_named(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
+    agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     told = live(pytester, "--assay-agent", agent, "--assay-lives", "ci", "-k", "test_lives and resend")
     told.assert_outcomes(failed=1, deselected=len(Area) - 1)
     told.stdout.fnmatch_lines([f"{BROKEN}: *", f"  assay replay runs/*/replay/generated/{BROKEN}-*.json"])

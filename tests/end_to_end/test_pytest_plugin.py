@@ -92,7 +92,7 @@ def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: py
 
 
 def test_broken_client_fails_wherever_it_shows(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
+    agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     told = certify(pytester, "--assay-agent", agent, "-k", RESEND_AND_ACK, "-rf")
     told.assert_outcomes(passed=4, failed=2, deselected=items() - 6)
     told.stdout.fnmatch_lines(
@@ -131,7 +131,7 @@ def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> No
 
 
 def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
+    agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     chosen = "resend/same-message or ack/continuous-acks"
     words = ("--pyargs", "assay_conformance.suite", "--assay-agent", agent, "-k", chosen)
     pytester.runpytest_subprocess(*words, "--assay-run-dir", "first", timeout=120).assert_outcomes(
@@ -144,7 +144,7 @@ def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester)
 
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
 def test_first_failure_cancels_the_rest_of_the_run(option: str, pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
+    agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     # The second of them takes some seconds, and its items come later.
     words = ("-k", "resend/same-message or throttling/overshoot-is-repaid", option)
     told = certify(pytester, "--assay-agent", agent, *words)
@@ -161,7 +161,7 @@ def test_session_that_ends_in_good_order_does_not_interrupt_its_run(pytester: py
 
 
 def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", "resend-changes-publish-time")
+    agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     words = ("--assay-agent", agent, "-k", RESEND_AND_ACK, "-n", "2", "--junitxml", "junit.xml")
     told = certify(pytester, *words)
     told.assert_outcomes(passed=4, failed=2)

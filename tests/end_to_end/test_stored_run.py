@@ -62,7 +62,7 @@ class Moved:
 def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
     base = tmp_path_factory.mktemp("moved")
     here, there = base / "here", base / "there"
-    agent = mutant(here / "agent", "resend-changes-publish-time")
+    agent = mutant(here / "agent", "resend-changes-metadata")
     arguments = ("certify", str(agent), "--select", "resend/same-message", "--select", "ack/within-one-group-time")
     ran = subprocess.run(command_line(*arguments), cwd=here, capture_output=True, check=False)
     (folder,) = (here / "runs").iterdir()

@@ -100,8 +100,8 @@ def test_resent_units_are_the_same_bytes() -> None:
     assert [frame.raw for frame in peer.written(C.SEND, 0)] == [frame.raw for frame in peer.written(C.SEND, 1)]
 
 
-def test_restamping_mutant_resends_other_bytes() -> None:
-    peer, _ = three_in_flight("resend-changes-publish-time")
+def test_mutant_that_changes_metadata_resends_other_bytes() -> None:
+    peer, _ = three_in_flight("resend-changes-metadata")
     peer.cut()
     peer.advance(RECONNECT_MS)
     first, again = peer.written(C.SEND, 0)[0], peer.written(C.SEND, 1)[0]

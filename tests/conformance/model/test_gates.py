@@ -126,8 +126,6 @@ FLAGS: dict[tuple[str, ...], frozenset[str]] = {
     ),
     ("memory_limit",): frozenset({"flow.memory-limit"}),
     ("zero_queue",): frozenset({"flow.zero-queue-permit-per-receive", "flow.zero-queue-renews-after-reconnect"}),
-    ("send_callbacks",): frozenset({"ordering.callbacks-in-send-order"}),
-    ("topic_migration",): frozenset({"topics.follows-migration"}),
     ("topic_watcher",): frozenset(
         {
             "subscription.acks-on-source-topic",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from assay_conformance.client.core import ClientCore
 from assay_conformance.client.ops import Sent
@@ -10,6 +11,7 @@ from assay_conformance.client.pending import Pending
 from assay_conformance.client.requests import Requests
 from assay_conformance.client.shared import MS
 from assay_conformance.client.values import Result
+from assay_conformance.model.facts import Lack
 
 CLOSING_MS = 2_000
 
@@ -44,7 +46,7 @@ class EndsInAnyOrder(Pending):
 
     as_in = "pulsar-rs, whose sends are futures: the scheduler of the application resolves them"
     within = ("producer.flush-waits", "flow.full-queue-blocks-or-fails")
-    lacks = ("send_callbacks",)
+    declares: ClassVar = {"lacks": frozenset({Lack.SEND_CALLBACKS})}
 
     def release(self, group: Sequence[Sent], result: Result) -> None:
         super().release(tuple(reversed(group)), result)

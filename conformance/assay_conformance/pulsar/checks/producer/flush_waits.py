@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.facts import Lack
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, UnknownError, breach, check, ms
 
@@ -45,4 +46,5 @@ def _ends_before(timeline: Timeline, send: Completion, flush: Completion) -> boo
     """Where a scheduler of the application resolves both, their order says nothing if they end together."""
     if send.seq < flush.seq:
         return True
-    return not timeline.can("send_callbacks") and not timeline.bounds.is_past("in-flight", flush.t_ns, send.t_ns)
+    resolves = Lack.SEND_CALLBACKS in timeline.view.facts.lacks
+    return resolves and not timeline.bounds.is_past("in-flight", flush.t_ns, send.t_ns)

@@ -49,8 +49,8 @@ class ResendsReceipted(Producer):
         return [*([] if last is None else [last]), *super()._units_to_resend()]
 
 
-class ResendLosesProperties(Producer):
-    """A resend carries a new publish time, and lacks the properties of its message."""
+class ResendChangesMetadata(Producer):
+    """A resend carries a new publish time, and a property more."""
 
     breaks = "resend.identical-bytes"
     stands_for = "metadata built when written, of what is known then"
@@ -63,7 +63,7 @@ class ResendLosesProperties(Producer):
                 assert frame.payload is not None
                 metadata = frame.payload.metadata
                 metadata.publish_time = self.shared.unix_ms()
-                del metadata.properties[:]
+                metadata.properties.add(key="resent", value="true")
                 op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
         return units
 
