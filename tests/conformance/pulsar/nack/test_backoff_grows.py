@@ -19,6 +19,19 @@ def test_refusal_waits_as_long_as_its_count_says() -> None:
     assert story.judged(backoff_grows) == ([], 1)
 
 
+def test_refusal_of_a_batch_may_keep_the_time_of_an_earlier_one_that_an_acknowledgment_of_another_member_left() -> None:
+    story = Consuming(nack_backoff_min_ms=100, nack_backoff_multiplier=4, nack_backoff_max_ms=1_000)
+    story.gets_batch(0, 2)
+    story.nack(2)
+    story.after(20)
+    story.ack(1)
+    story.after(40)
+    story.nack(1)
+    story.after(40)
+    story.redeliver_frame(0)
+    assert story.judged(backoff_grows)[0] == []
+
+
 def test_refusal_that_waits_as_if_it_were_the_first_is_found() -> None:
     story = refusing(1)
     story.nack(1)

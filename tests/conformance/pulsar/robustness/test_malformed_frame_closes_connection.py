@@ -69,6 +69,19 @@ def test_client_that_does_not_come_back_is_found() -> None:
     assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == ["not-back"]
 
 
+def test_client_whose_consumer_was_never_let_in_need_not_come_back() -> None:
+    story = Script()
+    story.connected(0)
+    asked = {"topic": story.full("t"), "subscription": "s"}
+    story.up("SUBSCRIBE", consumer_id=0, request_id=1, fields=asked)
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=2)
+    story.down("SUCCESS", request_id=2)
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.closed()
+    story.after(1_100)
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == []
+
+
 def test_client_may_be_back_before_its_peer_has_heard_that_it_left() -> None:
     story = _after_injection()
     story.connected(1)

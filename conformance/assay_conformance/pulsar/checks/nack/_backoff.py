@@ -57,9 +57,10 @@ def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
     for moment in timeline.course(consumer):
         if isinstance(moment, Asked):
             entry, earlier = moment.entry, waiting.pop(moment.entry, None)
+            # An acknowledgment of another message of its batch does not end a refusal either.
+            if earlier is not None or (moment.is_nack and moment.session is None):
+                twice.add(entry)
             if moment.is_nack:
-                if earlier is not None or moment.session is None:
-                    twice.add(entry)
                 window = backoff_window_of(timeline.view, moment.call, timeline.redeliveries(moment.call.message))
                 if window is not None and entry not in twice:
                     growing = Growing(moment.call, window, moment.event)

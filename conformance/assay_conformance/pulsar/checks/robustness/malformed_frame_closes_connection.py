@@ -85,8 +85,9 @@ def _is_back(timeline: Timeline, fired: Fired) -> Says:
     finds its topic at another broker may use an existing connection to that one. It may have closed this one before its
     peer noticed."""
     closed, came_ns, until_ns = _end(timeline, fired), _came_ns(timeline, fired), _until_ns(timeline)
-    answers = (one for one in timeline.events.frames("PRODUCER_SUCCESS", "SUCCESS") if one.conn == fired.conn)
-    if closed is None or closed.by is not ClosedBy.CLIENT or not any(one.to_receiver for one in answers):
+    admitted = {one.conn for one in timeline.producer_sessions if one.admitted is not None}
+    admitted |= {one.conn for one in timeline.consumer_sessions.all if one.admitted is not None}
+    if closed is None or closed.by is not ClosedBy.CLIENT or closed.conn not in admitted:
         return
     attempts: list[Event] = [*timeline.events.of(Opened), *(one.frame for one in timeline.registered)]
     if any(one.t_ns >= came_ns for one in attempts) or _is_late(timeline, fired, closed):
