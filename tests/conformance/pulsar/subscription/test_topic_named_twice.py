@@ -48,6 +48,13 @@ def test_consumer_that_meets_itself_is_found() -> None:
     assert story.judged(Outcome.FAIL, ErrorClass.OTHER)[0] == ["subscribes-twice"]
 
 
+def test_subscribe_that_was_refused_for_now_may_be_sent_again() -> None:
+    story = _Listed()
+    story.subscribes("ERROR", error="ServiceNotReady")
+    story.subscribes()
+    assert story.judged() == ([], 1)
+
+
 def test_list_without_a_name_twice_is_no_matter_of_this() -> None:
     story = _Listed(1)
     story.subscribes()

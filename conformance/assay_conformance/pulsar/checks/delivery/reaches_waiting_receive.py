@@ -24,10 +24,12 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
     arrived: dict[int, deque[Delivery]] = {}
     topics = timeline.view.case.topology.topics
     nameless = {topic.name for topic in topics if not topic.persistent}
+    calls = (timeline.events.invokes(verb) for verb in ("seek", "pause", "nack", "reconsume_later"))
+    moved = {call.handle for made in calls for call in made}
     for delivery in timeline.deliveries if timeline.starved else ():
         consumer = delivery.session.consumer
         named = base_topic(delivery.session.topic) not in nameless
-        if consumer is not None and named and _is_plain(timeline, consumer, delivery):
+        if consumer is not None and named and consumer.handle not in moved and _is_plain(delivery):
             arrived.setdefault(consumer.handle, deque()).append(delivery)
     short = {end.seq for end in timeline.starved}
     for end in timeline.events.completions("receive"):
@@ -60,18 +62,15 @@ def _is_handed(timeline: Timeline, delivery: Delivery) -> bool:
     return any(copy.handed for copy in timeline.copies(delivery.consumer, delivery.entry))
 
 
-def _is_plain(timeline: Timeline, consumer: Consumer, delivery: Delivery) -> bool:
-    """Whether nothing allows a client to drop it, or keep it back: it came whole and readable, for the first time, and
-    the application did nothing but receive."""
+def _is_plain(delivery: Delivery) -> bool:
+    """Whether nothing allows a client to drop it, or keep it back: it came whole and readable, for the first time."""
     frame = delivery.frame
     meta = frame.meta
     readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")
     first = not delivery.is_repeat and not frame.redelivery_count and not frame.ack_sets
-    calls = (timeline.events.invokes(verb) for verb in ("seek", "pause", "nack", "reconsume_later"))
-    moved = any(call.handle == consumer.handle for made in calls for call in made)
     durable = delivery.session.request.fields.get("durable", True) is not False
     settled = bool(delivery.acks or delivery.asked_again)
-    return delivery.came and readable and first and durable and not moved and not settled
+    return delivery.came and readable and first and durable and not settled
 
 
 @check("delivery.reaches-waiting-receive", of=_waited)

@@ -19,7 +19,7 @@ class Unsubscribed(NamedTuple):
 
     @property
     def succeeded(self) -> bool:
-        """Whether the application was told that the subscription is gone."""
+        """Whether the client reported that the subscription is gone."""
         return self.end.outcome is Outcome.OK
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from assay_conformance.model.event import Completion, Frame
-from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Consumer, Exercised, Request, Says, Timeline, breach, check, ms
 
 
 def _named_twice(timeline: Timeline) -> Iterator[tuple[Consumer, Completion]]:
@@ -19,26 +20,38 @@ def _named_twice(timeline: Timeline) -> Iterator[tuple[Consumer, Completion]]:
 
 @check("subscription.topic-named-twice", of=_named_twice)
 def topic_named_twice(timeline: Timeline, opened: tuple[Consumer, Completion]) -> Says:
-    """subscription.topic-named-twice: a topic that is named twice is subscribed to once, or refused as an argument."""
+    """subscription.topic-named-twice: a topic that is named twice is subscribed to once, or refused as an argument.
+
+    Where the first SUBSCRIBE was refused, or what it asked for has ended, the next one is another attempt.
+    """
     consumer, end = opened
     yield Exercised(end)
     for topic in dict.fromkeys(consumer.topics):
-        own = [one.frame for one in timeline.requests("SUBSCRIBE") if _is_for(timeline, consumer, topic, one.frame)]
-        before = [frame for frame in own if frame.seq < end.seq]
-        at_once = [frame for frame in before[1:] if frame.conn == before[0].conn]
-        if at_once:
+        asked = [one for one in timeline.requests("SUBSCRIBE") if _is_for(timeline, opened, topic, one.frame)]
+        twice = next(((one, other) for one, other in pairwise(asked) if _stands(timeline, one, other.frame)), None)
+        if twice is not None:
+            first, second = twice
             yield breach(
                 "subscribes-twice",
                 f"the list of consumer {consumer.handle} names topic {topic} twice; expected one SUBSCRIBE, or none; "
-                f"a second one left at {ms(at_once[0].t_ns)}, on the same connection",
-                before[0],
-                at_once[0],
+                f"a second one left at {ms(second.frame.t_ns)}, on the same connection",
+                first.frame,
+                second.frame,
                 end,
             )
             return
 
 
-def _is_for(timeline: Timeline, consumer: Consumer, topic: str, frame: Frame) -> bool:
-    """Whether a SUBSCRIBE is for this subscription to this topic."""
+def _is_for(timeline: Timeline, opened: tuple[Consumer, Completion], topic: str, frame: Frame) -> bool:
+    """Whether a SUBSCRIBE is for this subscription to this topic, while the consumer was being opened."""
+    consumer, end = opened
     there = timeline.local_topic(frame) == topic and frame.fields.get("subscription") == consumer.subscription
-    return there and frame.seq > consumer.invoke.seq
+    return there and consumer.invoke.seq < frame.seq < end.seq
+
+
+def _stands(timeline: Timeline, one: Request, later: Frame) -> bool:
+    """Whether what was asked for first was there, or was waited for, when it was asked for once more."""
+    refused = one.error is not None and one.answer is not None and one.answer.seq < later.seq
+    session = timeline.consumer_sessions.of(one.frame)
+    over = session is not None and session.ended is not None and session.ended.seq < later.seq
+    return one.frame.conn == later.conn and not refused and not over

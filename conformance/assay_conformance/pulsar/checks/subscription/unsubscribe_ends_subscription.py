@@ -26,7 +26,11 @@ def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says
     without = [session for session in one.sessions if not _has_succeeded(timeline, session, one)]
     if one.succeeded and without:
         asked, answer = answered(timeline, without[0])
-        came = "no UNSUBSCRIBE was sent" if asked is None else f"its answer was {_named(answer)}"
+        came = (
+            "no UNSUBSCRIBE was sent"
+            if asked is None
+            else f"its answer was {'none' if answer is None else answer.command}"
+        )
         yield breach(
             "not-unsubscribed",
             f"unsubscribe of consumer {consumer.handle} succeeded at {ms(end.t_ns)}; expected SUCCESS for topic "
@@ -60,7 +64,3 @@ def _has_succeeded(timeline: Timeline, session: ConsumerSession, one: Unsubscrib
 
 def _is_back(session: ConsumerSession, one: Unsubscribed) -> bool:
     return session.request.t_ns > one.end.t_ns + IN_FLIGHT_NS and session.request.from_sender
-
-
-def _named(answer: object) -> str:
-    return "none" if answer is None else f"{getattr(answer, 'command', answer)}"
