@@ -18,9 +18,13 @@ from typing import Annotated, Any
 import msgspec
 
 from assay_conformance.model.case import Config
+from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import ErrorClass, MessageId
+from assay_conformance.model.schema import parse_version
 
-PROTOCOL = "1.0"
+PROTOCOL = "1.1"
+OLDEST = "1.0"
+"""What an agent may still speak: what came since is asked only of one that declares the capability for it."""
 MAX_LINE_BYTES = 1 << 20
 
 Unsigned = Annotated[int, msgspec.Meta(ge=0)]
@@ -72,8 +76,16 @@ class _Command(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, ta
 class Hello(_Command, frozen=True, tag="hello"):
     """First command. The suite speaks every version from `min` to `max`; the agent picks one and answers `hello`."""
 
-    min: str = PROTOCOL
-    max: str = PROTOCOL
+    min: str = OLDEST
+    max: str = OLDEST
+
+
+def is_spoken(version: str) -> bool:
+    """Whether the suite speaks this version of the protocol; False for what is no version."""
+    try:
+        return parse_version(OLDEST, "") <= parse_version(version, "") <= parse_version(PROTOCOL, "")
+    except UsageError:
+        return False
 
 
 class Clock(_Command, frozen=True, tag="clock"):

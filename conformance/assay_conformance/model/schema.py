@@ -48,7 +48,7 @@ CURRENT: dict[FileKind, Version] = {
     **dict.fromkeys(FileKind, RENAMED),
     # A history tells its Case by name only, and nothing reads that.
     FileKind.HISTORY: FIRST,
-    FileKind.AGENT_PROTOCOL: FIRST,
+    FileKind.AGENT_PROTOCOL: Version(1, 1),
     # 1.1: how applications acknowledged; whose process was killed.
     FileKind.LEDGER: Version(1, 1),
 }
