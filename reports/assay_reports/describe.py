@@ -28,7 +28,7 @@ class Lane(StrEnum):
 
 
 LANE_OF: dict[type, Lane] = {
-    **dict.fromkeys((ev.Invoke, ev.Completion, ev.Received, ev.Note, ev.Garbled), Lane.CLIENT),
+    **dict.fromkeys((ev.Invoke, ev.Completion, ev.Received, ev.Handled, ev.Note, ev.Garbled), Lane.CLIENT),
     # What the bench says of the client stands in the client's lane: it is what the client did not do.
     **dict.fromkeys((ev.Overdue, ev.AgentEnded, ev.ClockOffset, ev.Load), Lane.CLIENT),
     **dict.fromkeys((ev.Opened, ev.Closed, ev.Frame, ev.Undecodable), Lane.WIRE),
@@ -85,11 +85,17 @@ def _completion(event: ev.Completion) -> str:
 
 def _received(event: ev.Received) -> str:
     return _joined(
+        "" if event.called_ns is None else "handler called:",
         f"received message {event.identity.number}" if event.identity else "received",
         message_id(event.message_id),
         f"redelivery {event.redelivery_count}" if event.redelivery_count else "",
         f"· delivery {event.delivery} of handle {event.handle}",
     )
+
+
+def _handled(event: ev.Handled) -> str:
+    end = "raised an exception" if event.raised else "returned"
+    return f"handler {end} · delivery {event.delivery} of handle {event.handle}"
 
 
 _FRAME_FIELDS: tuple[tuple[str, str], ...] = (
@@ -168,6 +174,7 @@ _EVENTS: dict[type, Callable[[Any], str]] = {
     ev.Invoke: _invoke,
     ev.Completion: _completion,
     ev.Received: _received,
+    ev.Handled: _handled,
     ev.Note: lambda e: f"note: {e.text}",
     ev.Garbled: lambda e: f"agent against the protocol: {e.reason}",
     ev.Opened: lambda e: f"connection {e.conn} opened to broker {e.broker}",

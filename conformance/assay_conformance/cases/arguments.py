@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from assay_conformance.model.agent import SendMode
+from assay_conformance.model.agent import HandlerAct, SendMode
 from assay_conformance.model.case import Who
 from assay_conformance.model.direction import Direction
 
@@ -142,6 +142,7 @@ def _is_message(value: Any) -> bool:
 
 _MESSAGES: Final = _list_of(Kind("", _is_message), f"a list of messages, each with some of {', '.join(MESSAGE)}")
 _NAMED: Final = {"messages": ORDINALS, "numbers": ORDINALS, "all": FLAG}
+_INSIDE: Final = {"inside": COUNT}
 _ON_CONSUMER: Final = Verb({"consumer": HANDLE})
 
 
@@ -154,18 +155,22 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
     (Who.AGENT, "open_producer"): Verb({"client": HANDLE}, {"topic": TEXT, "config": _CONFIG}),
     (Who.AGENT, "open_consumer"): Verb(
         {"client": HANDLE},
-        {"topic": TEXT, "topics": TOPICS, "subscription": TEXT, "pattern": TEXT, "config": _CONFIG},
+        {"topic": TEXT, "topics": TOPICS, "subscription": TEXT, "pattern": TEXT, "listener": FLAG, "config": _CONFIG},
     ),
     (Who.AGENT, "send"): Verb(
         {"producer": HANDLE}, {"count": COUNT, "mode": _one_of(*SendMode), "messages": _MESSAGES, **MESSAGE}
     ),
     (Who.AGENT, "burst"): Verb({"producer": HANDLE, "count": COUNT}, {"size": SIZE}),
     (Who.AGENT, "flush"): Verb({"producer": HANDLE}),
-    (Who.AGENT, "close"): Verb({"handle": HANDLE}),
+    (Who.AGENT, "close"): Verb({"handle": HANDLE}, _INSIDE),
     (Who.AGENT, "stats"): Verb({"handle": HANDLE}),
-    (Who.AGENT, "receive"): Verb({"consumer": HANDLE}, {"count": COUNT, "timeout_ms": MS}),
-    (Who.AGENT, "ack"): Verb({"consumer": HANDLE}, {**_NAMED, "cumulative": FLAG, "of": HANDLE}),
-    (Who.AGENT, "nack"): Verb({"consumer": HANDLE}, _NAMED),
+    (Who.AGENT, "receive"): Verb(
+        {"consumer": HANDLE}, {"count": COUNT, "timeout_ms": MS, "does": _one_of(*HandlerAct)}
+    ),
+    (Who.AGENT, "let_return"): Verb({"consumer": HANDLE, "delivery": COUNT}, {"raises": FLAG}),
+    (Who.AGENT, "batch_receive"): _ON_CONSUMER,
+    (Who.AGENT, "ack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE, "cumulative": FLAG, "of": HANDLE}),
+    (Who.AGENT, "nack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE}),
     (Who.AGENT, "reconsume_later"): Verb({"consumer": HANDLE}, {**_NAMED, "delay_ms": MS}),
     (Who.AGENT, "seek"): Verb({"consumer": HANDLE}, {"delivery": NUMBERED, "publish_time_ms": MOMENT}),
     (Who.AGENT, "has_message_available"): _ON_CONSUMER,

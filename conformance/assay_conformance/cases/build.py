@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from assay_conformance.model.agent import HandlerAct
 from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Limits, Step, Who
 from assay_conformance.model.fault import Direction, FieldValue, OnFrame
 from assay_conformance.model.requirement import RequirementId
@@ -104,13 +105,15 @@ class Schedule:
         subscription: str = "s",
         *,
         pattern: str = "",
+        listener: bool = False,
         wait: bool = True,
         **config: ConfigValue,
     ) -> int:
         """With a `pattern` (of local names) `topic` says which topics of the Case match it."""
         topics = [topic] if isinstance(topic, str) else list(topic)
-        args = {"client": client, "topics": topics, "subscription": subscription}
-        return self._open("open_consumer", {**args, "pattern": pattern} if pattern else args, config, wait)
+        args: dict[str, Any] = {"client": client, "topics": topics, "subscription": subscription}
+        args |= ({"pattern": pattern} if pattern else {}) | ({"listener": True} if listener else {})
+        return self._open("open_consumer", args, config, wait)
 
     def send(self, producer: int, count: int = 1, size: int = DEFAULT_PAYLOAD_BYTES, **message: Any) -> int:
         """`count` messages in one command, alike in everything but their number; `message`: fields of OutMessage.
@@ -119,8 +122,20 @@ class Schedule:
         """
         return self.agent("send", {"producer": producer, "count": count, "size": size, **message})
 
-    def receive(self, consumer: int, count: int, timeout_ms: int = 10_000) -> int:
-        return self.agent("receive", {"consumer": consumer, "count": count, "timeout_ms": timeout_ms})
+    def receive(
+        self, consumer: int, count: int, timeout_ms: int = 10_000, *, does: HandlerAct = HandlerAct.RETURN
+    ) -> int:
+        """`does`: what each call of a handler does, where the consumer has one."""
+        args = {"consumer": consumer, "count": count, "timeout_ms": timeout_ms}
+        return self.agent("receive", args if does is HandlerAct.RETURN else {**args, "does": does.value})
+
+    def let_return(self, consumer: int, delivery: int, *, raises: bool = False) -> int:
+        """End the handler call of a delivery that waits."""
+        args = {"consumer": consumer, "delivery": delivery}
+        return self.agent("let_return", {**args, "raises": True} if raises else args)
+
+    def batch_receive(self, consumer: int) -> int:
+        return self.agent("batch_receive", {"consumer": consumer})
 
     def ack(
         self,
@@ -130,15 +145,19 @@ class Schedule:
         numbers: Sequence[int] = (),
         cumulative: bool = False,
         of: int | None = None,
+        inside: int | None = None,
     ) -> int:
         """Acknowledge by delivery ordinal (`messages`), by payload number (`numbers`), or, with neither, all so far;
-        with `of` those of that consumer."""
+        with `of` those of that consumer; with `inside` in the handler call of that delivery, which waits."""
         args = {"consumer": consumer, **_named(messages, numbers), **({} if of is None else {"of": of})}
+        args |= _inside(inside)
         return self.agent("ack", {**args, "cumulative": True} if cumulative else args)
 
-    def nack(self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()) -> int:
+    def nack(
+        self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = (), inside: int | None = None
+    ) -> int:
         """Named as in `ack`."""
-        return self.agent("nack", {"consumer": consumer, **_named(messages, numbers)})
+        return self.agent("nack", {"consumer": consumer, **_named(messages, numbers), **_inside(inside)})
 
     def seek(self, consumer: int, *, delivery: int | None = None, publish_time_ms: int | None = None) -> int:
         """Behind the message of a delivery, or to the first message published at that time or later."""
@@ -158,8 +177,8 @@ class Schedule:
     def flush(self, producer: int) -> int:
         return self.agent("flush", {"producer": producer})
 
-    def close(self, handle: int) -> int:
-        return self.agent("close", {"handle": handle})
+    def close(self, handle: int, *, inside: int | None = None) -> int:
+        return self.agent("close", {"handle": handle, **_inside(inside)})
 
     def agent(self, verb: str, args: Mapping[str, Any]) -> int:
         """Any verb of the agent protocol."""
@@ -243,6 +262,10 @@ class Schedule:
 
     def _wait(self, verb: str, args: dict[str, Any], options: Mapping[str, Any]) -> None:
         self.steps.append(Step(Who.WAIT, verb, {**args, **options}))
+
+
+def _inside(delivery: int | None) -> dict[str, Any]:
+    return {} if delivery is None else {"inside": delivery}
 
 
 def _named(messages: Sequence[int], numbers: Sequence[int]) -> dict[str, Any]:

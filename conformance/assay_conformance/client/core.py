@@ -39,8 +39,9 @@ _SHUT_DOWN = Failed(ErrorClass.CLOSED, "the client was closed", certain=True)
 class _Slot:
     """One handle: what it holds once that is known, the call that opens it, and the calls that wait for it."""
 
-    def __init__(self, op: int) -> None:
+    def __init__(self, op: int, *, listens: bool = False) -> None:
         self.op = op
+        self.listens = listens
         self.held: Publisher | Subscription | None = None
         self.abandoned = False
         self.waiting: list[Callable[[], None]] = []
@@ -135,13 +136,15 @@ class ClientCore:
         now_ns: int,
         *,
         pattern: str = "",
+        listener: bool = False,
     ) -> None:
-        """Ends when every topic and partition is subscribed; with a pattern, all topics that match it now."""
+        """Ends when every topic and partition is subscribed; with a pattern, all topics that match it now. `listener`:
+        what is delivered is a call of a handler, whose end `handler_returned` reports."""
         self._shared.now_ns = now_ns
         if (failed := self._validation.consumer(settings)) is not None:
             self._shared.sink.completed(op, failed)
             return
-        slot = self._slots[handle] = _Slot(op)
+        slot = self._slots[handle] = _Slot(op, listens=listener)
         if settings.retry_letters:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]
         if pattern:
@@ -185,6 +188,8 @@ class ClientCore:
             held = self._shared.implementation(Subscription)(
                 self._shared, self._pool, self._lookup, handle, counts, subscription, settings, self._completing(op)
             )
+            if slot.listens:
+                held.listen()
             self._fill(slot, held)
             held.start(matches)
 
@@ -209,6 +214,17 @@ class ClientCore:
     def receive(self, op: int, consumer: int, count: int, timeout_ms: int, now_ns: int) -> None:
         """Hands over up to `count` messages; ends with the count, `timeout_ms` later at most."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.receive(op, count, timeout_ms))
+
+    def batch_receive(self, op: int, consumer: int, now_ns: int) -> None:
+        """Hands over one batch; ends with its count."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.batch_receive(op))
+
+    def handler_returned(self, consumer: int, now_ns: int, *, raised: bool = False) -> None:
+        """A handler call of this consumer ended, in an exception or well."""
+        self._shared.now_ns = now_ns
+        slot = self._slots.get(consumer)
+        if slot is not None and isinstance(slot.held, Subscription):
+            slot.held.handler_returned(raised=raised)
 
     def ack(
         self,

@@ -69,6 +69,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 class ClientSettings(_Settings, frozen=True):
     """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited.
+    `listener_threads`: so many message handlers run at once.
     `tokens`, separated by commas: what to authenticate with, the next one whenever credentials are asked for; the last
     one stays. None = no authentication.
     `tls_trust_certs` is a PEM file with the authorities to trust; None = those of the machine.
@@ -78,6 +79,7 @@ class ClientSettings(_Settings, frozen=True):
     connection_timeout_ms: Positive = 10_000
     keep_alive_ms: Positive = 30_000
     io_threads: Positive = 1
+    listener_threads: Positive = 1
     memory_limit_bytes: Unsigned = 0
     tls_trust_certs: str | None = None
     tokens: str | None = None
@@ -126,6 +128,7 @@ class ConsumerSettings(_Settings, frozen=True):
     `pattern_update_ms`: how often topics that match a pattern are looked for.
     `durable` False = a reader: the broker keeps nothing of it, and it comes back after what it has read.
     `start_inclusive`: a message that is sought is handed over itself, not only what follows it.
+    `batch_receive_*`: what ends a batch receive; 0 = not that.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
@@ -155,6 +158,9 @@ class ConsumerSettings(_Settings, frozen=True):
     ack_receipt: bool = False
     partitions_update_ms: Unsigned = 60_000
     pattern_update_ms: Positive = 60_000
+    batch_receive_max_messages: Unsigned = 0
+    batch_receive_max_bytes: Unsigned = 10 * 1024 * 1024
+    batch_receive_timeout_ms: Unsigned = 100
 
     @property
     def individual_redelivery(self) -> bool:

@@ -9,10 +9,12 @@ from functools import partial
 import msgspec
 
 from assay_conformance.client.all_of import AllOf
+from assay_conformance.client.batch_receive import BatchLimits
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.growth import Growth
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.letters import Letters
+from assay_conformance.client.listening import Listening
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.seeking import Place
@@ -25,9 +27,11 @@ from assay_conformance.model.event import ErrorClass, MessageId
 
 
 class _Receive:
+    """`count` is None for a batch, which is handed over at its end."""
+
     __slots__ = ("count", "got", "op", "timer")
 
-    def __init__(self, op: int, count: int) -> None:
+    def __init__(self, op: int, count: int | None) -> None:
         self.op = op
         self.count = count
         self.got = 0
@@ -63,6 +67,8 @@ class Subscription:
         self._receives: deque[_Receive] = deque()
         self._handed: list[Handed] = []
         self._closed = False
+        self._listening: Listening | None = None
+        self._batch_limits = shared.implementation(BatchLimits)(settings)
         self._opened = opened
         self._topics = list(counts)
         self._pattern: TopicPattern | None = None
@@ -83,7 +89,31 @@ class Subscription:
             self._pattern = pattern
             pattern.follow(self._topics, self._add_topic)
 
+    def listen(self) -> None:
+        """Hand messages over by calls of a handler, from now on."""
+        made = self._shared.implementation(Listening)
+        self._listening = made(self._shared.handler_threads.next(), self._taken, self._hand_over)
+
     # --- from the application ---
+
+    def handler_returned(self, *, raised: bool) -> None:
+        """A call of the handler ended."""
+        if self._listening is not None:
+            self._listening.returned(raised=raised)
+            self.starved()
+
+    def batch_receive(self, op: int) -> None:
+        """Hand over what the limits of this consumer allow, when there is so much or the time is over."""
+        if self._closed:
+            self._shared.sink.completed(op, _CLOSED)
+        elif self._listening is not None or not self._settings.receiver_queue_size:
+            self._shared.sink.completed(op, _NO_BATCH)
+        else:
+            batch = _Receive(op, None)
+            self._receives.append(batch)
+            if self._batch_limits.timeout_ms:
+                batch.timer = self._shared.after(self._batch_limits.timeout_ms * MS, lambda: self._end_batch(batch))
+            self._serve()
 
     def receive(self, op: int, count: int, timeout_ms: int) -> None:
         """Hand over up to `count` messages, and end with how many when they are there or the time is over."""
@@ -229,7 +259,8 @@ class Subscription:
         return before - len(self._queue)
 
     def starved(self) -> None:
-        if self._receives and not self._queue:
+        waits = self._receives or (self._listening is not None and not self._closed)
+        if waits and not self._queue:
             for consumer in self.consumers:
                 consumer.wanted()
 
@@ -313,16 +344,34 @@ class Subscription:
             self._pattern.stop()
         for growth in self._growths:
             growth.stop()
+        if self._listening is not None:
+            self._listening.stop()
         self._end_receives()
 
     def _serve(self) -> None:
+        if self._listening is not None:
+            self._listening.arrived()
         while self._receives and self._queue:
             receive = self._receives[0]
+            if receive.count is None:
+                if not self._batch_limits.is_enough(self._queue):
+                    break
+                self._end_batch(receive)
+                continue
             self._hand_over(self._next())
             receive.got += 1
             if receive.got == receive.count:
                 self._end(receive)
         self.starved()
+
+    def _end_batch(self, batch: _Receive) -> None:
+        for _ in range(self._batch_limits.take(self._queue) if batch is self._receives[0] else 0):
+            self._hand_over(self._next())
+            batch.got += 1
+        self._end(batch)
+
+    def _taken(self) -> Inbound | None:
+        return self._next() if self._queue else None
 
     def _next(self) -> Inbound:
         return self._queue.popleft()
@@ -379,3 +428,6 @@ class Subscription:
 
 
 _CLOSED = Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True)
+_NO_BATCH = Failed(
+    ErrorClass.INVALID_CONFIG, "no batch receive with a listener, or without a queue to fill", certain=True
+)

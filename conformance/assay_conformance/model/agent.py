@@ -12,6 +12,7 @@ happen; when in doubt, `unknown`. End of stdin means finish and exit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -25,6 +26,8 @@ from assay_conformance.model.schema import parse_version
 PROTOCOL = "1.1"
 OLDEST = "1.0"
 """What an agent may still speak: what came since is asked only of one that declares the capability for it."""
+SINCE: Mapping[str, str] = {"message_listener": "1.1", "batch_receive": "1.1"}
+"""Capabilities that need more than the oldest protocol, and the version that they came with."""
 MAX_LINE_BYTES = 1 << 20
 
 Unsigned = Annotated[int, msgspec.Meta(ge=0)]
@@ -74,7 +77,8 @@ class _Command(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, ta
 
 
 class Hello(_Command, frozen=True, tag="hello"):
-    """First command. The suite speaks every version from `min` to `max`; the agent picks one and answers `hello`."""
+    """First command. The suite speaks every version from `min` to `max`; the agent picks the latest of these that it
+    speaks, and answers `hello`."""
 
     min: str = OLDEST
     max: str = OLDEST
@@ -164,9 +168,11 @@ class Flush(_Command, frozen=True, tag="flush"):
 
 
 class Close(_Command, frozen=True, tag="close"):
-    """Closes a producer, a consumer or a client."""
+    """Closes a producer, a consumer or a client. With `inside` a consumer, in the handler call of this delivery: see
+    `ack`."""
 
     handle: Unsigned
+    inside: Positive | None = None
 
 
 class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
@@ -177,6 +183,10 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     `has_message_available` and `close` are all that is asked of it; what its client acknowledges by itself is the
     client's affair. A client whose reader has fewer options than its consumer says so in `[config.reader]` of
     agent.toml.
+
+    With `listener` (capability `message_listener`, since 1.1) the client gets a message handler of the agent's, and
+    hands messages over by calling it. A handler call reports nothing, does nothing and does not return before a
+    `receive` asks for it: see there.
     """
 
     handle: Unsigned
@@ -185,15 +195,49 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     subscription: str
     config: Config = {}
     pattern: str = ""
+    listener: bool = False
+
+
+class HandlerAct(StrEnum):
+    """What a call of a message handler does once it is asked for."""
+
+    RETURN = "return"
+    RAISE = "raise"
+    WAIT = "wait"
 
 
 class Receive(_Command, frozen=True, tag="receive"):
-    """Hand over up to `count` messages as `received` events; `ok` with their `count`, `timeout_ms` later at most."""
+    """Hand over up to `count` messages as `received` events; `ok` with their `count`, `timeout_ms` later at most.
+
+    Of a consumer with a listener it asks for `count` calls of its handler, the oldest that wait first: each is reported
+    by `received`, with `called_ns` for its beginning, does what `does` says (returns, raises an exception, or waits
+    until `let_return`), and is reported by `handled` when it returns. Behind the end of its consumer's close no call
+    has to be asked for: those that waited return and report nothing; up to ten that begin are reported all the same,
+    and all return at once.
+    """
 
     consumer: Unsigned
     count: Positive
     timeout_ms: Unsigned
     want_bytes: bool = False
+    does: HandlerAct = HandlerAct.RETURN
+
+
+class LetReturn(_Command, frozen=True, tag="let_return"):
+    """End the handler call of a `delivery` that waits: it returns or, with `raises`, raises an exception. `ok` behind
+    its `handled`."""
+
+    consumer: Unsigned
+    delivery: Positive
+    raises: bool = False
+
+
+class BatchReceive(_Command, frozen=True, tag="batch_receive"):
+    """One call of the client's batch receive, under the consumer's limits: `batch_receive_max_messages`,
+    `batch_receive_max_bytes` and `batch_receive_timeout_ms`. Its messages as `received` events, with no others of this
+    consumer between; then `ok` with their `count`. (Capability `batch_receive`, since 1.1.)"""
+
+    consumer: Unsigned
 
 
 class AckMode(StrEnum):
@@ -223,20 +267,25 @@ class Consume(_Command, frozen=True, tag="consume"):
 class Ack(_Command, frozen=True, tag="ack"):
     """Acknowledge deliveries of this consumer (counted from 1) in list order, each as `cumulative` where set.
 
-    With `of` they are those of another consumer: applications keep ids, and mix them up.
+    With `of` they are those of another consumer: applications keep ids, and mix them up. With `inside` the client is
+    called in the handler call of this delivery of the consumer, on its thread and by the blocking call where it has
+    one; the handler call waits (`does`), and goes on waiting behind it.
     """
 
     consumer: Unsigned
     messages: tuple[Positive, ...]
     cumulative: bool = False
     of: Unsigned | None = None
+    inside: Positive | None = None
 
 
 class Nack(_Command, frozen=True, tag="nack"):
-    """Refuse deliveries of this consumer, in list order: by the message where the client takes one, else by its id."""
+    """Refuse deliveries of this consumer, in list order: by the message where the client takes one, else by its id.
+    `inside` as in `ack`."""
 
     consumer: Unsigned
     messages: tuple[Positive, ...]
+    inside: Positive | None = None
 
 
 class ReconsumeLater(_Command, frozen=True, tag="reconsume_later"):
@@ -332,6 +381,8 @@ Command = (
     | Close
     | OpenConsumer
     | Receive
+    | LetReturn
+    | BatchReceive
     | Consume
     | Ack
     | Nack
@@ -413,6 +464,7 @@ class ReceivedMessage(_Answer, frozen=True, tag="received"):
 
     `identity` is (case, handle, number) of a generated payload of 16 bytes or more; `data` only when asked for. What
     the client does not show is left out, and agent.toml says so (`lacks`): else a count that is left out is 0.
+    `called_ns` is when a handler was called with it; left out for a message that was received.
     """
 
     consumer: Unsigned
@@ -430,6 +482,15 @@ class ReceivedMessage(_Answer, frozen=True, tag="received"):
     event_time_ms: int | None = None
     properties: dict[str, str] = {}
     data: bytes | None = None
+    called_ns: Stamp | None = None
+
+
+class HandledMessage(_Answer, frozen=True, tag="handled"):
+    """The handler call of a `delivery` returned or, where it `raised`, ended in an exception of its own."""
+
+    consumer: Unsigned
+    delivery: Positive
+    raised: bool = False
 
 
 class Noted(_Answer, frozen=True, tag="note"):
@@ -440,4 +501,4 @@ class Noted(_Answer, frozen=True, tag="note"):
     values: dict[str, Any] = {}
 
 
-Answer = HelloAnswer | Ok | Fail | Unknown | Unsupported | ReceivedMessage | Noted
+Answer = HelloAnswer | Ok | Fail | Unknown | Unsupported | ReceivedMessage | HandledMessage | Noted

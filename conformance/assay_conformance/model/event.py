@@ -187,7 +187,8 @@ class Completion(_Event, frozen=True, tag="completion"):
 class Received(_Event, frozen=True, tag="received"):
     """The application got a message. `delivery` counts this consumer's deliveries from 1; acks name it by that.
 
-    `redelivery_count` is None to checks where the client shows none.
+    `redelivery_count` is None to checks where the client shows none. `called_ns`: when the client called a message
+    handler with it; None for a message that was received.
     """
 
     handle: int
@@ -205,11 +206,21 @@ class Received(_Event, frozen=True, tag="received"):
     publish_time_ms: int | None = None
     event_time_ms: int | None = None
     properties: dict[str, str] = {}
+    called_ns: int | None = None
 
     @property
     def payload(self) -> tuple[int, int]:
         """What tells it from another: size and digest."""
         return (self.size, self.digest)
+
+
+class Handled(_Event, frozen=True, tag="handled"):
+    """The handler call of a delivery returned, or raised an exception of the application."""
+
+    handle: int
+    delivery: int
+    raised: bool = False
+    done_ns: int | None = None
 
 
 class Note(_Event, frozen=True, tag="note"):
@@ -549,6 +560,7 @@ Event = (
     Invoke
     | Completion
     | Received
+    | Handled
     | Note
     | Opened
     | Closed
@@ -571,7 +583,7 @@ Event = (
 )
 
 WITNESS_OF: dict[type, Witness] = {
-    **dict.fromkeys((Invoke, Completion, Received, Note), Witness.AGENT),
+    **dict.fromkeys((Invoke, Completion, Received, Handled, Note), Witness.AGENT),
     **dict.fromkeys((Opened, Closed, Frame, Undecodable), Witness.WIRE),
     **dict.fromkeys((Stored, ReadBack, Cursor), Witness.BROKER),
     **dict.fromkeys(

@@ -1,0 +1,112 @@
+"""Message handlers of the application: what calls them, with which message, and when the next call may begin.
+
+A client has so many threads for them. A consumer keeps the thread that it was given, and a thread makes one call at a
+time: those of one consumer are made one after another, in the order of its queue, and a handler that does not return
+holds up nothing but what else is on its thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from assay_conformance.client.handed import Inbound
+
+
+class HandlerThread:
+    """Calls handlers one after another."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Listening] = deque()
+        self._calls = 0
+        self._is_choosing = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs."""
+        return self._calls > 0
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether another call may begin."""
+        return not self._calls
+
+    def has_work(self, listening: Listening) -> None:
+        """A consumer has a message for its handler."""
+        if listening not in self._waiting:
+            self._waiting.append(listening)
+        self._go_on()
+
+    def returned(self) -> None:
+        """A call ended."""
+        self._calls -= 1
+        self._go_on()
+
+    def _go_on(self) -> None:
+        # A handler that returns at once says so before its call is over here: the loop below goes on then.
+        if self._is_choosing:
+            return
+        self._is_choosing = True
+        while self._waiting and self._is_free:
+            listening = self._waiting.popleft()
+            self._calls += 1
+            if not listening.call():
+                self._calls -= 1
+        self._is_choosing = False
+
+
+class HandlerThreads:
+    """Those of one client: consumers get them in turn."""
+
+    def __init__(self, count: int) -> None:
+        self._threads = [self._new() for _ in range(count)]
+        self._given = 0
+
+    def _new(self) -> HandlerThread:
+        return HandlerThread()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs on any."""
+        return any(thread.is_busy for thread in self._threads)
+
+    def next(self) -> HandlerThread:
+        """The thread of another consumer."""
+        thread = self._threads[self._given % len(self._threads)]
+        self._given += 1
+        return thread
+
+
+class Listening:
+    """The handler of one consumer. `take` takes the next message from its queue, `hand_over` calls the handler."""
+
+    def __init__(
+        self, thread: HandlerThread, take: Callable[[], Inbound | None], hand_over: Callable[[Inbound], None]
+    ) -> None:
+        self._thread = thread
+        self._take = take
+        self._hand_over = hand_over
+        self._over = False
+
+    def arrived(self) -> None:
+        """There may be something in the queue."""
+        if not self._over:
+            self._thread.has_work(self)
+
+    def call(self) -> bool:
+        """Call the handler with the next message; False where there is none."""
+        inbound = None if self._over else self._take()
+        if inbound is None:
+            return False
+        self._hand_over(inbound)
+        return True
+
+    def returned(self, *, raised: bool) -> None:
+        """A call of the handler ended. An exception of the application is nothing to the client."""
+        del raised
+        self._thread.returned()
+        self.arrived()
+
+    def stop(self) -> None:
+        """Begin no call any more; one that runs is not waited for."""
+        self._over = True
