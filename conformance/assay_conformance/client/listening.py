@@ -86,7 +86,13 @@ class Listening:
         self._thread = thread
         self._take = take
         self._hand_over = hand_over
+        self._calls = 0
         self._over = False
+
+    @property
+    def wants(self) -> bool:
+        """Whether a call would begin if there were a message."""
+        return not self._calls and not self._over
 
     def arrived(self) -> None:
         """There may be something in the queue."""
@@ -98,12 +104,14 @@ class Listening:
         inbound = None if self._over else self._take()
         if inbound is None:
             return False
+        self._calls += 1
         self._hand_over(inbound)
         return True
 
     def returned(self, *, raised: bool) -> None:
         """A call of the handler ended. An exception of the application is nothing to the client."""
         del raised
+        self._calls -= 1
         self._thread.returned()
         self.arrived()
 

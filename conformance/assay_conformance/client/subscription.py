@@ -259,7 +259,7 @@ class Subscription:
         return before - len(self._queue)
 
     def starved(self) -> None:
-        waits = self._receives or (self._listening is not None and not self._closed)
+        waits = self._receives or (self._listening is not None and self._listening.wants)
         if waits and not self._queue:
             for consumer in self.consumers:
                 consumer.wanted()
