@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from google.protobuf.descriptor import FieldDescriptor
 
 from assay_conformance.model.agent import Generated
 from assay_conformance.model.errors import UsageError
@@ -104,6 +106,13 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def _build(kind: Callable[..., M], fields: dict[str, Any]) -> M:
     """The protobuf message of these fields; those that are None are left out."""
     try:
-        return kind(**{name: value for name, value in fields.items() if value is not None})
+        return kind(**{name: _value(kind, name, value) for name, value in fields.items() if value is not None})
     except (TypeError, ValueError) as error:
         raise UsageError(f"store_entries: {error}") from error
+
+
+def _value(kind: Callable[..., M], name: str, value: Any) -> Any:
+    """A field's value; bytes are base64 in JSON."""
+    field = kind.DESCRIPTOR.fields_by_name.get(name)  # type: ignore[attr-defined]
+    is_bytes = field is not None and field.type == FieldDescriptor.TYPE_BYTES
+    return base64.b64decode(value, validate=True) if is_bytes and isinstance(value, str) else value

@@ -47,7 +47,7 @@ class Topics:
         self._gates = [gate(host, rate) for _ in urls] if rate.limits else []
         dispatch = topology.settings.dispatch_rate
         self._limiters = [limiter(host, dispatch) for _ in urls] if dispatch.limits else []
-        self.schemas = Schemas(lambda: host.unix_ms)
+        self.schemas = host.implementation(Schemas)(lambda: host.unix_ms)
         self.changed: list[Change] = []
         namespaces = {DEFAULT_NAMESPACE, *(parse(name).namespace for name in full.values())}
         self.policies = host.implementation(PolicyLevels)(

@@ -174,6 +174,10 @@ class Schedule:
         args = {"consumer": consumer, **_named(messages, numbers), "delay_ms": delay_ms}
         return self.agent("reconsume_later", args)
 
+    def value(self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()) -> int:
+        """Named as in `ack`."""
+        return self.agent("value", {"consumer": consumer, **_named(messages, numbers)})
+
     def flush(self, producer: int) -> int:
         return self.agent("flush", {"producer": producer})
 

@@ -215,6 +215,7 @@ class Connection:
             CommandType.ACK_RESPONSE: self._answer,
             CommandType.GET_LAST_MESSAGE_ID_RESPONSE: self._answer,
             CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE: self._answer,
+            CommandType.GET_SCHEMA_RESPONSE: self._answer,
             CommandType.WATCH_TOPIC_LIST_SUCCESS: self._answer,
             CommandType.WATCH_TOPIC_UPDATE: self._topics_changed,
             CommandType.ERROR: self._error,

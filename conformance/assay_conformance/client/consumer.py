@@ -20,6 +20,7 @@ from assay_conformance.client.permits import Permits
 from assay_conformance.client.reader import ReadingPlace
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.schemas import WriterSchemas, stated_schema
 from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
 from assay_conformance.client.shared import MS, Shared
@@ -80,6 +81,7 @@ class Consumer(Handler):
             shared, settings, self, self._acks, self._permits, self._arrived
         )
         self._seeking = shared.implementation(Seeking)(self, self._withdraw_all, inclusive=settings.start_inclusive)
+        self._writer_schemas = shared.implementation(WriterSchemas)(lookup, settings)
         place = shared.implementation(ReadingPlace)(settings.initial_position, inclusive=settings.start_inclusive)
         self._reading = None if settings.durable else place
 
@@ -87,7 +89,8 @@ class Consumer(Handler):
 
     def handed_over(self, inbound: Inbound) -> Handed:
         """The application got this message."""
-        handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count)
+        version = inbound.metadata.schema_version
+        handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, schema_version=version)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
         if self._reading is not None:
@@ -114,6 +117,10 @@ class Consumer(Handler):
             self._acks.issued(ended, cumulative=cumulative)
         else:
             ended(_CLOSED)
+
+    def value(self, handed: Handed, read: Callable[[Result], None]) -> None:
+        """The application asks for the value of a message: `read` is called when it has it."""
+        self._writer_schemas.find(self.topic, handed.schema_version, read)
 
     def nack(self, handed: Handed) -> None:
         self._redelivery.nack(handed)
@@ -339,7 +346,12 @@ class Consumer(Handler):
             built.subscribe.start_message_id.CopyFrom(self._reading.start)
         if settings.consumer_name is not None:
             built.subscribe.consumer_name = settings.consumer_name
+        if (schema := self._stated_schema()) is not None:
+            built.subscribe.schema.CopyFrom(schema)
         return built
+
+    def _stated_schema(self) -> pb.Schema | None:
+        return stated_schema(self._settings)
 
     def _closure(self, request_id: int) -> BaseCommand:
         return command(CommandType.CLOSE_CONSUMER, consumer_id=self.consumer_id, request_id=request_id)

@@ -248,6 +248,10 @@ class ClientCore:
     def nack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.nack(op, numbers))
 
+    def value(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
+        """Read the values of these deliveries."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.value(op, numbers))
+
     def reconsume_later(self, op: int, consumer: int, numbers: Sequence[int], delay_ms: int, now_ns: int) -> None:
         """Have these come again later, by way of the retry letter topic."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.reconsume_later(op, numbers, delay_ms))

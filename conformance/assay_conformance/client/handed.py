@@ -35,6 +35,8 @@ class Handed:
     redelivery_count: int
     letter: Outgoing | None = None
     """The copy that a retry letter topic gets of it."""
+    schema_version: bytes = b""
+    """Of the schema that its value was written with; empty where it names none."""
 
 
 class Queue(Protocol):

@@ -104,6 +104,31 @@ class Lookup:
 
         self._count(topic, judged)
 
+    def schema(self, topic: str, version: bytes, answered: Answered) -> None:
+        """Ask once for a version of a topic's schema; `answered` gets a refusal where there is none."""
+
+        def ask(connection: Connection | Refusal) -> None:
+            if isinstance(connection, Refusal):
+                answered(connection)
+                return
+            self._request_schema(
+                connection,
+                lambda request_id: command(
+                    CommandType.GET_SCHEMA, topic=topic, schema_version=version, request_id=request_id
+                ),
+                on_answer,
+            )
+
+        def on_answer(answer: Frame | Refusal) -> None:
+            if not isinstance(answer, Refusal) and answer.body.HasField("error_code"):
+                answer = server_refusal(answer.body.error_code, answer.body.error_message)
+            answered(answer)
+
+        self._enter(ask)
+
+    def _request_schema(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
+        self._request(connection, build, answered)
+
     def _backoff(self) -> Backoff:
         """For one question, however often it is asked."""
         return Backoff(self._shared.jitter)

@@ -70,10 +70,11 @@ class Op:
 
 
 class OpBuilder:
-    """Builds the units of one producer. `name` is known once the broker has answered PRODUCER."""
+    """Builds the units of one producer. `name` and `schema_version` are known once the broker has answered PRODUCER."""
 
     def __init__(self, producer_id: int, settings: ProducerSettings) -> None:
         self.name = ""
+        self.schema_version = b""
         self._producer_id = producer_id
         self._codec = CODECS[settings.compression]
         self._least_compressed = settings.compression_min_bytes
@@ -169,6 +170,8 @@ class OpBuilder:
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         """Metadata of an entry; `whole`: of this one message, whose own fields it then carries."""
         metadata = MessageMetadata(producer_name=self.name, sequence_id=sent.sequence_id, publish_time=unix_ms)
+        if self.schema_version:
+            metadata.schema_version = self.schema_version
         if not whole:
             return metadata
         message = sent.message

@@ -18,6 +18,7 @@ from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooL
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.schemas import stated_schema
 from assay_conformance.client.settings import BatchingType, ProducerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
@@ -289,7 +290,12 @@ class Producer(Handler):
             built.producer.initial_subscription_name = self._first_subscription
         if self._topic_epoch is not None:
             built.producer.topic_epoch = self._topic_epoch
+        if (schema := self._stated_schema()) is not None:
+            built.producer.schema.CopyFrom(schema)
         return built
+
+    def _stated_schema(self) -> pb.Schema | None:
+        return stated_schema(self._settings)
 
     def _closure(self, request_id: int) -> BaseCommand:
         return command(CommandType.CLOSE_PRODUCER, producer_id=self._producer_id, request_id=request_id)
@@ -305,6 +311,7 @@ class Producer(Handler):
         body = answer.body
         self._max_message_bytes = self.connection.max_message_bytes
         self._builder.name = body.producer_name
+        self._builder.schema_version = self._version_in(body)
         if body.HasField("topic_epoch"):
             self._topic_epoch = body.topic_epoch
         if self._opened is not None:
@@ -315,6 +322,10 @@ class Producer(Handler):
             self._numbering.registered_again(body.last_sequence_id)
             self._resend()
         self._run_waiting()
+
+    def _version_in(self, body: pb.CommandProducerSuccess) -> bytes:
+        """The version that messages of this producer's schema name; empty where it has none."""
+        return body.schema_version
 
     def _is_open(self, producer_name: str, last_sequence_id: int) -> Done:
         """What the application sees of its producer."""

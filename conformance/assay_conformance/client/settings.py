@@ -58,6 +58,15 @@ class SubscriptionType(StrEnum):
     KEY_SHARED = "key_shared"
 
 
+class SchemaType(StrEnum):
+    """Of what applications send and receive as values. Bytes are no schema: brokers learn of the others."""
+
+    BYTES = "bytes"
+    STRING = "string"
+    JSON = "json"
+    AVRO = "avro"
+
+
 class InitialPosition(StrEnum):
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -92,6 +101,7 @@ class ProducerSettings(_Settings, frozen=True):
     `compression_min_bytes`: bodies of fewer bytes are not compressed.
     `batching_partition_switch_frequency` is how many publish delays a window of round robin lasts.
     `initial_sequence_id` precedes the first.
+    `schema` None = bytes; `schema_definition` is the Avro schema, as JSON, of `json` and `avro`.
     """
 
     producer_name: str | None = None
@@ -114,6 +124,8 @@ class ProducerSettings(_Settings, frozen=True):
     max_pending_across_partitions: Unsigned = 0
     batching_partition_switch_frequency: Unsigned = 10
     partitions_update_ms: Unsigned = 60_000
+    schema: SchemaType | None = None
+    schema_definition: str | None = None
 
 
 class ConsumerSettings(_Settings, frozen=True):
@@ -129,6 +141,7 @@ class ConsumerSettings(_Settings, frozen=True):
     `durable` False = a reader: the broker keeps nothing of it, and it comes back after what it has read.
     `start_inclusive`: a message that is sought is handed over itself, not only what follows it.
     `batch_receive_*`: what ends a batch receive; 0 = not that.
+    `schema` and `schema_definition` as of producers.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
@@ -161,6 +174,8 @@ class ConsumerSettings(_Settings, frozen=True):
     batch_receive_max_messages: Unsigned = 0
     batch_receive_max_bytes: Unsigned = 10 * 1024 * 1024
     batch_receive_timeout_ms: Unsigned = 100
+    schema: SchemaType | None = None
+    schema_definition: str | None = None
 
     @property
     def individual_redelivery(self) -> bool:

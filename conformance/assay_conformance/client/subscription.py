@@ -160,6 +160,15 @@ class Subscription:
             each.consumer.nack(each)
         self._shared.sink.completed(op, Done())
 
+    def value(self, op: int, numbers: Sequence[int]) -> None:
+        """Ends when the values of all can be read, or with the first that cannot."""
+        handed = self._named(op, numbers)
+        if handed is None:
+            return
+        together = AllOf(len(handed), partial(self._shared.sink.completed, op))
+        for each in handed:
+            each.consumer.value(each, together.one)
+
     def reconsume_later(self, op: int, numbers: Sequence[int], delay_ms: int) -> None:
         """Ends when copies of all are stored, or with the first failure."""
         handed = self._named(op, numbers)

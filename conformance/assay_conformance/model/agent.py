@@ -296,6 +296,17 @@ class ReconsumeLater(_Command, frozen=True, tag="reconsume_later"):
     delay_ms: Unsigned = 0
 
 
+class Value(_Command, frozen=True, tag="value"):
+    """Read the values of deliveries of this consumer, in list order, through its `schema`; since 1.1.
+
+    `ok` when all could be read, else as the client says of the first that could not. Nothing else of the agent reads a
+    value: what a client asks its broker for only then, it asks for now.
+    """
+
+    consumer: Unsigned
+    messages: tuple[Positive, ...]
+
+
 class Seek(_Command, frozen=True, tag="seek"):
     """To a message id, or to a publish time."""
 
@@ -387,6 +398,7 @@ Command = (
     | Ack
     | Nack
     | ReconsumeLater
+    | Value
     | Seek
     | HasMessageAvailable
     | Unsubscribe

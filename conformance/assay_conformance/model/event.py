@@ -284,6 +284,8 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fal
     chunks: int | None = None
     chunk_total_bytes: int | None = None
     deliver_at_ms: int | None = None
+    schema_version: str | None = None
+    """In hexadecimal, as the broker named it."""
     properties: int = 0
     own_properties: int = 0
     """CRC-32 of all properties of the application; only in runs that earlier versions wrote."""

@@ -213,6 +213,7 @@ _META_FIELDS: Final = _by_descriptor(
         "sequence_id": ("sequence_id", None),
         "publish_time": ("publish_time_ms", None),
         "highest_sequence_id": ("highest_sequence_id", None),
+        "schema_version": ("schema_version", bytes.hex),
         "num_messages_in_batch": ("batch", None),
         "compression": ("compression", lambda number: Codec(number).name),
         "uncompressed_size": ("uncompressed_size", None),

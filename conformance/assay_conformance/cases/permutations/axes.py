@@ -175,8 +175,8 @@ AXES: tuple[Axis, ...] = (
     _axis(
         "messages",
         "64-bytes",
-        Value("16-bytes", message={"size": 16}),
-        Value("20-kib", message={"size": 20 * 1024}),
+        Value("16-bytes", message={"size": 16}, beside=("schema",)),
+        Value("20-kib", message={"size": 20 * 1024}, beside=("schema",)),
         Value("keyed", message={"key": "k"}),
         Value("ordered-by-key", message={"key": "k", "ordering_key": "o"}),
         Value("with-properties", message={"properties": {"colour": "blue", "empty": ""}}),

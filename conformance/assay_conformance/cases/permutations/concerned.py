@@ -55,6 +55,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "flow.permits-within-queue": "partitions share a consumer's queue",
         "dead-letter": "each partition has producers of dead letters, which nothing on the wire tells apart",
         "retry-letter": "each partition has producers of retry letters, which nothing on the wire tells apart",
+        "schema.incompatible-is-final": "the producers of other partitions need not know",
         "seek": "a consumer of partitions seeks in each",
         "subscription.retains-until-acked": "what is expired is looked for on the one topic",
         "throttling": "each partition has a rate of its own",

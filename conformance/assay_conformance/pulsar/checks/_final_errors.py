@@ -40,6 +40,8 @@ class Final(NamedTuple):
     means: str
     expected: ErrorClass | None = None
     ends_openings: bool = False
+    only_openings: bool = False
+    """It says nothing to a producer or consumer that had been let in before."""
 
 
 def is_final(timeline: Timeline, final: Final) -> Says:
@@ -82,9 +84,13 @@ def _refusals(timeline: Timeline, final: Final) -> Iterator[_Refusal]:
                 returned = True
                 if refusal is not None:
                     refusal.lasts, refusal = False, None
-            elif refusal is None and (returned or final.ends_openings) and _is(frame, final):
+            elif refusal is None and _ends(final, returned=returned) and _is(frame, final):
                 refusal = _Refusal(key, frame, returned)
                 yield refusal
+
+
+def _ends(final: Final, *, returned: bool) -> bool:
+    return not final.only_openings if returned else final.ends_openings
 
 
 def _is(frame: Frame, final: Final) -> bool:

@@ -48,7 +48,14 @@ class Registration:
         return None if self.refusal is None else self.refusal.fields.get("error")
 
 
-ANSWERS = ("ERROR", "SUCCESS", "PRODUCER_SUCCESS", "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+ANSWERS = (
+    "ERROR",
+    "SUCCESS",
+    "PRODUCER_SUCCESS",
+    "LOOKUP_RESPONSE",
+    "PARTITIONED_METADATA_RESPONSE",
+    "GET_SCHEMA_RESPONSE",
+)
 
 
 def requests(events: Events, *commands: str) -> list[Request]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config, Limits, Topic, Topology
 from assay_conformance.model.fault import Drop, Fault, OnFrame
+from assay_conformance.pulsar.cases.schema import FIRST, SECOND
 
 TIMEOUT_MS: Final = 2_000
 LIMITS: Final = Limits(operation_ms=4 * TIMEOUT_MS)
@@ -71,10 +72,30 @@ def _asks_for_more(plan: Schedule, client: int) -> int:
     return plan.has_message_available(plan.consumer(client, durable=False, initial_position="latest"))
 
 
+def _reads_value(plan: Schedule, client: int) -> int:
+    return _value_by(plan, client)
+
+
+def _reads_value_of_reader(plan: Schedule, client: int) -> int:
+    return _value_by(plan, client, durable=False)
+
+
+def _value_by(plan: Schedule, client: int, **config: Any) -> int:
+    """Of a message that was written with another version than the reader's own."""
+    plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
+    plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
+    consumer = plan.consumer(client, **SECOND, **config)
+    # What the broker stored by itself names no version.
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    return plan.value(consumer, messages=(4,))
+
+
 def _to(command: str) -> OnFrame:
     """The SUCCESS of a request: each of them, whenever it is asked again."""
     return down("SUCCESS", answers=command, times=0)
 
+
+_SCHEMA: Final = down("GET_SCHEMA_RESPONSE", times=0)
 
 # What a producer beside it needs is answered first: the second and later ones of these are lost.
 REQUESTS: Final = (
@@ -106,6 +127,8 @@ REQUESTS: Final = (
         _asks_for_more,
         ("consumer", "reader", "has_message_available"),
     ),
+    _Request("schema", "GET_SCHEMA", _SCHEMA, _reads_value, ("consumer", "schema")),
+    _Request("schema-reader", "GET_SCHEMA", _SCHEMA, _reads_value_of_reader, ("consumer", "reader", "schema")),
     _Request(
         "ack",
         "ACK",

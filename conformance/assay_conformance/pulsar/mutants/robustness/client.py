@@ -9,13 +9,16 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Position
 from assay_conformance.client.handed import Inbound
+from assay_conformance.client.lookup import Lookup
 from assay_conformance.client.ops import OpBuilder, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.refusal import Cause
+from assay_conformance.client.requests import Answered
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
+    BaseCommand,
     CommandType,
     Frame,
     MessageMetadata,
@@ -101,6 +104,16 @@ class SecondFlushReplacesFirst(Pending):
     def flush(self, flushed: Callable[[Result], None]) -> None:
         self._flushes.clear()
         super().flush(flushed)
+
+
+class SchemaRequestWithoutTimeout(Lookup):
+    """A GET_SCHEMA waits for its answer for as long as the connection lives."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "pulsar-client 3.4.0: a request that is entered into no table of time-outs"
+
+    def _request_schema(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
+        connection.wait_longer(connection.request(build, answered))
 
 
 class CorruptBatchUnreported(Arrivals):

@@ -1,0 +1,134 @@
+"""Values with a schema: stated, named by messages, asked for by version, and refused.
+
+The payload of a message is a record of one fixed field, so that its encoding is the payload itself. The second and the
+third schema have one more field each, of no bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from assay_conformance.cases.build import DEFAULT_PAYLOAD_BYTES, EARLIEST, Schedule
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
+
+_PAYLOAD: Final = {"name": "payload", "type": {"type": "fixed", "name": "Payload", "size": DEFAULT_PAYLOAD_BYTES}}
+_NOTE: Final = {"name": "note", "type": "null", "default": None}
+_OTHER: Final = {"name": "number", "type": "long"}
+
+
+def _record(*fields: dict[str, Any]) -> dict[str, Any]:
+    definition = json.dumps({"type": "record", "name": "Message", "fields": fields})
+    return {"schema": "avro", "schema_definition": definition}
+
+
+FIRST: Final = _record(_PAYLOAD)
+SECOND: Final = _record(_PAYLOAD, _NOTE)
+THIRD: Final = _record(_PAYLOAD, _NOTE, {**_NOTE, "name": "further"})
+UNRELATED: Final = _record(_OTHER)
+STRING: Final[dict[str, Any]] = {"schema": "string"}
+
+
+def exchange() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client, **FIRST), plan.producer(client, **FIRST)
+    plan.send(producer, 3)
+    plan.receive(consumer, 3)
+    plan.wait_received(consumer, 3)
+    plan.wait_ops(plan.value(consumer))
+    plan.ack(consumer)
+    return plan.case(
+        "schema/exchange",
+        "Three values of one schema are sent, received and read",
+        ("schema.stated-in-registrations", "schema.version-in-metadata"),
+        capabilities=("producer", "consumer", "schema"),
+    )
+
+
+def stated_again() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client(), **FIRST)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "schema/stated-again-on-reconnect",
+        "A producer with a schema comes back on another connection",
+        ("schema.stated-in-registrations", "schema.version-in-metadata"),
+        capabilities=("producer", "schema", "resend_pending"),
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def batched() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client(), **FIRST)
+    plan.send(producer, 4)
+    plan.wait_ops()
+    return plan.case(
+        "schema/batched",
+        "Values of a schema in batches of two",
+        ("schema.version-in-metadata",),
+        capabilities=("producer", "schema", "batching"),
+        producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 50},
+    )
+
+
+def two_versions(*, durable: bool, partitions: int = 0) -> Case:
+    """The consumer's own schema is a third."""
+    plan = Schedule()
+    client = plan.client()
+    for schema in (FIRST, SECOND):
+        plan.wait_ops(plan.send(plan.producer(client, **schema), 3))
+    reads: dict[str, Any] = {} if durable else {"durable": False}
+    consumer = plan.consumer(client, **THIRD, **reads)
+    plan.receive(consumer, 6)
+    plan.wait_received(consumer, 6)
+    plan.value(consumer, messages=tuple(range(1, 7)))
+    plan.wait_ops()
+    kind = "consumer" if durable else "reader"
+    return plan.case(
+        f"schema/two-versions-{kind}" + ("-partitioned" if partitions else ""),
+        f"A {kind} reads values of two versions of a schema",
+        ("schema.asks-for-written-version", "schema.versions-kept-apart", "schema.version-in-metadata"),
+        capabilities=("producer", "consumer", "schema")
+        + (() if durable else ("reader",))
+        + (("partitioned_topics",) if partitions else ()),
+        consumer=EARLIEST,
+        topology=Topology(topics=(Topic(name="t", partitions=partitions),)),
+    )
+
+
+def refused(kind: str, words: str, schema: dict[str, Any]) -> Case:
+    """On a topic that has a schema, and messages."""
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client, **FIRST)
+    plan.wait_ops(plan.send(first))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops((plan.producer if kind == "producer" else plan.consumer)(client, wait=False, **schema))
+    plan.wait_ms(500)  # whether it asks again
+    requirements = ("schema.incompatible-is-final", *(("schema.other-type-refused",) if schema == STRING else ()))
+    return plan.case(
+        f"schema/{kind}-{words}-refused",
+        f"A {kind} states a schema that does not fit the topic's",
+        requirements,
+        capabilities=("producer", "schema", *(("consumer",) if kind == "consumer" else ())),
+        client={"operation_timeout_ms": 5_000},
+    )
+
+
+CASES = (
+    exchange(),
+    stated_again(),
+    batched(),
+    two_versions(durable=True),
+    two_versions(durable=False),
+    two_versions(durable=True, partitions=2),
+    refused("producer", "other-type", STRING),
+    refused("consumer", "other-type", STRING),
+    refused("producer", "other-fields", UNRELATED),
+    refused("consumer", "other-fields", UNRELATED),
+)

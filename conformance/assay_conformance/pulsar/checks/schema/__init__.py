@@ -1,0 +1,1 @@
+"""Schemas: stated by clients, kept by brokers, named by messages."""

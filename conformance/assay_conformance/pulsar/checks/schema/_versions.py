@@ -1,0 +1,56 @@
+"""What an attempt says of schemas: which one a version is, what was opened with which, and what messages name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from assay_conformance.model.event import Frame, Invoke, Stored
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import Timeline
+
+Version = tuple[str, str]
+"""Topic and version: partitions share the schemas of their topic."""
+
+
+def topic_of(timeline: Timeline, frame: Frame) -> str:
+    return base_topic(timeline.local_topic(frame))
+
+
+def openings(timeline: Timeline) -> dict[int, Invoke]:
+    """Handle of each producer and consumer -> the call that opened it."""
+    calls = (*timeline.events.invokes("open_producer"), *timeline.events.invokes("open_consumer"))
+    return {call.handle: call for call in calls if call.handle is not None}
+
+
+def versions(timeline: Timeline) -> dict[Version, dict[str, Any]]:
+    """Version -> the schema that it was first given for."""
+    found: dict[Version, dict[str, Any]] = {}
+    for one in timeline.registrations:
+        schema, version = one.frame.fields.get("schema"), version_in(one.answer)
+        if schema is not None and version:
+            found.setdefault((topic_of(timeline, one.frame), version), schema)
+    return found
+
+
+def version_in(answer: Frame | None) -> str:
+    """Of an answer; empty where it names none."""
+    return "" if answer is None else str(answer.fields.get("schema_version", ""))
+
+
+def written_versions(timeline: Timeline) -> dict[tuple[str, tuple[int, int]], str]:
+    """Topic and position of each entry -> the version that it names."""
+    stored = (one for one in timeline.events.of(Stored) if one.described is not None)
+    return {(one.topic, one.id.position): one.meta.schema_version or "" for one in stored}
+
+
+def definition_of(schema: dict[str, Any]) -> object:
+    """What it says as JSON, however it was written; as text where that is none."""
+    return parsed(bytes.fromhex(schema.get("schema_data", "")).decode("utf-8", "replace"))
+
+
+def parsed(definition: str) -> object:
+    try:
+        return json.loads(definition)
+    except ValueError:
+        return definition

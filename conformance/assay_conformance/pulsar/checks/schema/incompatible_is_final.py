@@ -1,0 +1,17 @@
+"""schema.incompatible-is-final"""
+
+from __future__ import annotations
+
+from assay_conformance.pulsar.checks._final_errors import Final, is_final
+from assay_conformance.pulsar.timeline import Says, Timeline, check
+
+
+@check("schema.incompatible-is-final")
+def incompatible_is_final(timeline: Timeline) -> Says:
+    """schema.incompatible-is-final: a producer or consumer whose schema is refused does not try again.
+
+    One that had been let in before is not judged: that its schema fits no more, an administrator may take back.
+    """
+    yield from is_final(
+        timeline, Final("IncompatibleSchema", "its schema does not fit", ends_openings=True, only_openings=True)
+    )

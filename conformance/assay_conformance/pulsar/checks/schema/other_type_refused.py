@@ -1,0 +1,55 @@
+"""schema.other-type-refused"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.model.event import FORGED, Frame
+from assay_conformance.pulsar.checks.schema._versions import topic_of
+from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, check, ms
+
+
+def _stated(timeline: Timeline) -> Iterator[tuple[Registered, Frame]]:
+    """Registrations with a schema on a topic that has one of another type: each with the one that was let in first."""
+    first: dict[str, Frame] = {}
+    for one in timeline.registered:
+        topic = topic_of(timeline, one.frame)
+        kind = one.frame.fields.get("schema", {}).get("type")
+        if kind is None or kind == "AutoConsume" or _is_ruled(timeline, topic):
+            continue
+        answer = next(iter(timeline.answers_to(one.frame)), None)
+        earlier = first.get(topic)
+        if earlier is not None and earlier.fields["schema"]["type"] != kind:
+            yield one, earlier
+        elif earlier is None and answer is not None and answer.command == "PRODUCER_SUCCESS":
+            first[topic] = one.frame
+
+
+def _is_ruled(timeline: Timeline, topic: str) -> bool:
+    """Whether the Case sets a rule of its own, which may let it in."""
+    topology = timeline.view.case.topology
+    named = topology.named(topic)
+    rules = (topology.settings.policies, topology.namespace, *(() if named is None else (named,)))
+    return any(rule.schema_compatibility is not None for rule in rules)
+
+
+@check("schema.other-type-refused", of=_stated)
+def other_type_refused(timeline: Timeline, stated: tuple[Registered, Frame]) -> Says:
+    """schema.other-type-refused: what states a schema of another type than its topic's is not let in.
+
+    The topic's is that of the first producer that was let in, once its answer has left.
+    """
+    one, earlier = stated
+    let_in = next(iter(timeline.answers_to(earlier)), None)
+    answer = next(iter(timeline.answers_to(one.frame)), None)
+    if let_in is None or answer is None or let_in.seq > one.frame.seq or answer.fate in FORGED:
+        return
+    yield Exercised(answer)
+    if answer.command in ("PRODUCER_SUCCESS", "SUCCESS"):
+        types = [frame.fields["schema"]["type"] for frame in (earlier, one.frame)]
+        yield breach(
+            "let-in",
+            f"{topic_of(timeline, one.frame)} has a schema of type {types[0]} since {ms(let_in.t_ns)}; a {one.kind} "
+            f"that stated one of type {types[1]} was let in at {ms(answer.t_ns)}; expected IncompatibleSchema",
+            *(earlier, one.frame, answer),
+        )

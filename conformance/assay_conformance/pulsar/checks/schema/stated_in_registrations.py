@@ -1,0 +1,38 @@
+"""schema.stated-in-registrations"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.model.event import Invoke
+from assay_conformance.model.topic_names import base_topic, named_topics
+from assay_conformance.pulsar.checks.schema._versions import openings, topic_of
+from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, check, ms
+
+_TYPES: Final = {"string": "String", "json": "Json", "avro": "Avro"}
+"""Word of the key `schema` -> what the protocol calls it. Bytes are no schema."""
+
+
+@check("schema.stated-in-registrations", of=lambda timeline: timeline.registered)
+def stated_in_registrations(timeline: Timeline, one: Registered) -> Says:
+    """schema.stated-in-registrations: a producer or consumer states the schema it was opened with, each time.
+
+    Its letter topics are not judged: what goes there is bytes to it.
+    """
+    frame, opening = one.frame, timeline.once(openings).get(-1 if one.handle is None else one.handle)
+    if opening is None or not _names(timeline, opening, topic_of(timeline, frame)):
+        return
+    wanted = _TYPES.get(str(timeline.view.setting(one.kind, "schema", opening.args.get("config"))))
+    if wanted is None:
+        return
+    yield Exercised(frame)
+    stated = frame.fields.get("schema", {}).get("type")
+    if stated != wanted:
+        came = "stated none" if stated is None else f"stated one of type {stated}"
+        text = f"{one.kind} {one.handle} was opened with a schema of type {wanted}"
+        yield breach("not-stated", f"{text}; its {frame.command} at {ms(frame.t_ns)} {came}", opening, frame)
+
+
+def _names(timeline: Timeline, opening: Invoke, topic: str) -> bool:
+    named = (timeline.local_name(str(name)) for name in named_topics(opening.args))
+    return bool(opening.args.get("pattern")) or topic in map(base_topic, named)
