@@ -56,14 +56,12 @@ class HandlerThread:
 
 
 class HandlerThreads:
-    """Those of one client: consumers get them in turn."""
+    """Those of one client: consumers get them in turn. `make` makes one."""
 
-    def __init__(self, count: int) -> None:
-        self._threads = [self._new() for _ in range(count)]
+    def __init__(self, count: int, make: Callable[[], HandlerThread]) -> None:
+        self._make = make
+        self._threads = [make() for _ in range(count)]
         self._given = 0
-
-    def _new(self) -> HandlerThread:
-        return HandlerThread()
 
     @property
     def is_busy(self) -> bool:

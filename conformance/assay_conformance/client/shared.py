@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from assay_conformance.client.listening import HandlerThreads
+from assay_conformance.client.listening import HandlerThread, HandlerThreads
 from assay_conformance.client.settings import ClientSettings
 from assay_conformance.client.timers import Timer, Timers
 from assay_conformance.client.values import ClientSink, Result
@@ -42,7 +42,7 @@ class Shared:
         self.timers = Timers()
         self.jitter = jitter
         self.overrides = overrides
-        self.handler_threads = overrides.of(HandlerThreads)(settings.listener_threads)
+        self.handler_threads = overrides.of(HandlerThreads)(settings.listener_threads, overrides.of(HandlerThread))
         self.memory_bytes = 0
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms

@@ -32,6 +32,7 @@ from assay_conformance.pulsar.timeline.consumers import (
     known_owner,
 )
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
+from assay_conformance.pulsar.timeline.handlers import HandlerCall, client_of, listens
 from assay_conformance.pulsar.timeline.handshakes import Handshake
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
 from assay_conformance.pulsar.timeline.limiters import Limiter, levels_of, unchanged_topics
@@ -90,6 +91,7 @@ __all__ = [
     "Exercised",
     "Fit",
     "Grant",
+    "HandlerCall",
     "Handshake",
     "InFlight",
     "Judged",
@@ -125,6 +127,7 @@ __all__ = [
     "breach",
     "charged",
     "check",
+    "client_of",
     "clusters",
     "each",
     "either",
@@ -134,6 +137,7 @@ __all__ = [
     "known_consumer",
     "known_owner",
     "levels_of",
+    "listens",
     "ms",
     "name_of",
     "not_delivered",

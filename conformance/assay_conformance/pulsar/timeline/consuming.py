@@ -22,6 +22,14 @@ from assay_conformance.pulsar.timeline.consumers import (
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.events import Events
+from assay_conformance.pulsar.timeline.handlers import (
+    HandlerCall,
+    called_ns,
+    done_ns,
+    handler_calls,
+    listens,
+    occupied,
+)
 from assay_conformance.pulsar.timeline.loading import reloads
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
@@ -80,13 +88,27 @@ class Consuming:
 
     @cached_property
     def starved(self) -> list[Completion]:
-        """Receives that ended well with fewer messages than were asked for, in order."""
+        """Receives that ended well with fewer messages than were asked for, in order; of handlers those that could have
+        been called."""
         found = []
         for end in self.events.completions("receive"):
             call = self.call_of(end.op)
-            if call is not None and end.outcome is Outcome.OK and (end.count or 0) < int(call.args.get("count", 1)):
+            short = call is not None and (end.count or 0) < int(call.args.get("count", 1))
+            if short and end.outcome is Outcome.OK and not self._is_occupied(end):
                 found.append(end)
         return found
+
+    def _is_occupied(self, end: Completion) -> bool:
+        """Whether the threads for handlers may have been taken while calls of one were waited for."""
+        consumer = self.consumer(end.handle)
+        if consumer is None or not listens(consumer):
+            return False
+        return occupied(self.handler_calls, consumer, called_ns(end), done_ns(end))
+
+    @cached_property
+    def handler_calls(self) -> list[HandlerCall]:
+        """Every call of a message handler, in the order in which the client made them."""
+        return handler_calls(self.events, self.consumers)
 
     def received(self, consumer: Consumer) -> list[Received]:
         """What the application got of a consumer, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Opened
+from assay_conformance.client.handed import Inbound
 from assay_conformance.client.numbering import Numbering
 from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.pending import Pending
@@ -12,6 +13,7 @@ from assay_conformance.client.settings import (
     SubscriptionType,
 )
 from assay_conformance.client.shared import MS
+from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Result
 from assay_conformance.wire import (
     Frame,
@@ -109,3 +111,13 @@ class CompletesOutOfOrder(Pending):
             self._shared.after(20 * MS, lambda: self._shared.completed(op, result))
         else:
             super().complete(sent, result)
+
+
+class HandlerGetsLatestFirst(Subscription):
+    """A message handler is called with what came last."""
+
+    breaks = "ordering.delivers-in-message-id-order"
+    stands_for = "handler calls that are handed to a pool one by one: nothing says which begins first"
+
+    def _taken(self) -> Inbound | None:
+        return self._queue.pop() if self._queue else None

@@ -1,0 +1,302 @@
+"""Cases for message listeners: handlers that return, raise, wait, acknowledge and close, and what goes on beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_conformance.cases.build import ACKS_FLUSHED_MS, EARLIEST, STARVED_MS, Schedule, up
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.agent import HandlerAct
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import Cut, Fault
+
+LATE_MS = 400
+"""Silence that shows that no handler call begins any more: threads that are to make one have long woken up."""
+
+AWAY_MS = 20
+"""How long a handler is called before another thread closes its consumer."""
+
+ROUNDS = 10
+THREE_PARTITIONS = 3
+NACK_DELAY_MS = 200
+
+
+def closed_while_handler_runs() -> Case:
+    """The handler returns behind the end of the close, and more messages wait."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(client, listener=True)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT)
+    plan.wait_received(consumer, 1)
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(LATE_MS)
+    plan.wait_ops(plan.let_return(consumer, 1))
+    plan.wait_ms(LATE_MS)
+    return plan.case(
+        "listener/closed-while-handler-runs",
+        "A consumer is closed while its handler runs, which returns when the close has ended; nine messages wait",
+        ("listener.none-after-close", "listener.close-waits-for-no-handler"),
+        consumer=EARLIEST,
+    )
+
+
+def closes_itself() -> Case:
+    """A handler closes the consumer that it is of."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(client, listener=True)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT)
+    plan.wait_received(consumer, 1)
+    plan.wait_ops(plan.close(consumer, inside=1))
+    plan.wait_ops(plan.let_return(consumer, 1))
+    plan.wait_ms(LATE_MS)
+    return plan.case(
+        "listener/closes-itself",
+        "A handler closes its own consumer and returns; nine messages wait",
+        ("listener.calls-inside-succeed", "listener.none-after-close"),
+        consumer=EARLIEST,
+    )
+
+
+def _closed_beside_handler(words: str, title: str, topics: Sequence[str]) -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for topic in topics:
+        plan.broker("store_entries", topic=topic, entries=plains(range(1_000)))
+    for _ in range(ROUNDS):
+        consumer = plan.consumer(client, topics, listener=True)
+        plan.receive(consumer, 2_000, STARVED_MS)
+        plan.wait_received(consumer, 1)
+        plan.wait_ms(AWAY_MS)
+        plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(LATE_MS)
+    return plan.case(
+        f"listener/{words}",
+        title,
+        ("listener.none-after-close", "robustness.calls-do-not-hang"),
+        consumer=EARLIEST,
+        topology=Topology(topics=tuple(Topic(name=topic) for topic in topics)),
+    )
+
+
+def closed_beside_handler() -> Case:
+    return _closed_beside_handler(
+        "closed-beside-handler",
+        "Ten times a consumer with a handler opens before a thousand messages, and is closed 20 ms behind its first "
+        "call",
+        ("t",),
+    )
+
+
+def closed_beside_handler_of_two_topics() -> Case:
+    return _closed_beside_handler(
+        "closed-beside-handler-of-two-topics",
+        "Ten times a consumer of two topics with a handler opens before two thousand messages, and is closed 20 ms "
+        "behind its first call",
+        ("t", "u"),
+    )
+
+
+def raises() -> Case:
+    """The others are acknowledged, so that what is acknowledged for the one that raised would show."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(5)))
+    consumer = plan.consumer(client, listener=True)
+    plan.receive(consumer, 1, does=HandlerAct.RAISE)
+    plan.wait_received(consumer, 1)
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    plan.ack(consumer, messages=(2, 3, 4, 5))
+    plan.wait_ms(ACKS_FLUSHED_MS)
+    return plan.case(
+        "listener/raises",
+        "A handler raises an exception over the first of five messages, and returns from the others",
+        ("listener.survives-exception", "listener.one-call-at-a-time", "listener.within-threads"),
+        consumer={**EARLIEST, "subscription_type": "shared"},
+    )
+
+
+def _blocked(words: str, title: str, partitions: int) -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for topic in ("t", "u"):
+        plan.send(plan.producer(client, topic), 30)
+    plan.wait_ops()
+    blocked = plan.consumer(client, "t", listener=True)
+    plan.receive(blocked, 1, does=HandlerAct.WAIT)
+    plan.wait_received(blocked, 1)
+    other = plan.consumer(client, "u")
+    plan.wait_ops(plan.receive(other, 30, 2 * STARVED_MS))
+    plan.wait_ops(plan.ack(other))
+    plan.let_return(blocked, 1)
+    plan.wait_ops()
+    return plan.case(
+        f"listener/{words}",
+        title,
+        ("listener.blocked-handler-delays-no-other",),
+        consumer=EARLIEST,
+        topology=Topology(topics=tuple(Topic(name=name, partitions=partitions) for name in ("t", "u"))),
+        capabilities=("partitioned_topics",) if partitions else (),
+    )
+
+
+def blocked_beside_receive() -> Case:
+    return _blocked(
+        "blocked-beside-receive",
+        "A handler of one consumer does not return while another consumer of the client receives thirty messages",
+        0,
+    )
+
+
+def blocked_beside_partitions() -> Case:
+    return _blocked(
+        "blocked-beside-partitions",
+        "A handler of one consumer of partitions does not return while another one of the client receives thirty "
+        "messages of three partitions",
+        THREE_PARTITIONS,
+    )
+
+
+def two_threads() -> Case:
+    """Two handlers that do not return take both threads; a third call has to wait."""
+    plan = Schedule()
+    client = plan.client(listener_threads=2)
+    for topic in ("t", "u", "v"):
+        plan.broker("store_entries", topic=topic, entries=plains(range(3)))
+    consumers = [plan.consumer(client, topic, listener=True) for topic in ("t", "u", "v")]
+    asked = [plan.receive(consumer, 1, 3 * STARVED_MS, does=HandlerAct.WAIT) for consumer in consumers]
+    plan.wait_received(consumers[0], 1)
+    plan.wait_ms(LATE_MS)
+    for consumer in consumers:
+        plan.let_return(consumer, 1)
+    plan.wait_ms(LATE_MS)
+    for consumer in consumers:
+        plan.let_return(consumer, 1)
+    plan.wait_ops(*asked)
+    for consumer in consumers:
+        plan.receive(consumer, 2, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "listener/two-threads",
+        "Of a client with two threads for handlers the handlers of three consumers are called, and wait",
+        ("listener.within-threads", "listener.one-call-at-a-time"),
+        consumer=EARLIEST,
+        topology=Topology(topics=tuple(Topic(name=name) for name in ("t", "u", "v"))),
+    )
+
+
+def settles_inside() -> Case:
+    """One message is acknowledged in its handler call, one refused in its own, which comes again."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(client, listener=True)
+    plan.receive(consumer, 2, does=HandlerAct.WAIT)
+    plan.wait_received(consumer, 1)
+    plan.wait_ops(plan.ack(consumer, messages=(1,), inside=1))
+    plan.wait_ops(plan.let_return(consumer, 1))
+    plan.wait_received(consumer, 2)
+    plan.wait_ops(plan.nack(consumer, messages=(2,), inside=2))
+    plan.wait_ops(plan.let_return(consumer, 2))
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer, messages=(3,)))
+    plan.wait_ms(ACKS_FLUSHED_MS)
+    return plan.case(
+        "listener/settles-inside",
+        "A handler acknowledges its first message, refuses its second, and gets that one again",
+        (
+            "listener.calls-inside-succeed",
+            "listener.one-call-at-a-time",
+            "ack.flushed-in-time",
+            "nack.redelivery-requested-in-time",
+        ),
+        consumer={**EARLIEST, "subscription_type": "shared", "ack_group_ms": 100, "nack_delay_ms": NACK_DELAY_MS},
+        capabilities=("nack_delay",),
+    )
+
+
+def reconnects_while_handler_runs() -> Case:
+    """What was prefetched comes again, behind the call that runs."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    consumer = plan.consumer(client, listener=True)
+    plan.send(producer, 12)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT)
+    plan.wait_received(consumer, 1)
+    plan.ack(consumer, messages=(1,), inside=1)
+    plan.wait_ms(ACKS_FLUSHED_MS)
+    plan.send(producer, 1)
+    plan.wait_ms(LATE_MS)
+    plan.wait_ops(plan.let_return(consumer, 1))
+    plan.wait_ops(plan.receive(consumer, 12, 2 * STARVED_MS))
+    plan.ack(consumer)
+    plan.wait_ops()
+    return plan.case(
+        "listener/reconnects-while-handler-runs",
+        "The connection is lost while a handler runs, with eleven messages behind it; then it returns",
+        ("listener.one-call-at-a-time", "ordering.delivers-in-message-id-order"),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=up("SEND", k=13), action=Cut()),),
+    )
+
+
+def partitions_in_order() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    consumer = plan.consumer(client, listener=True)
+    plan.send(producer, 30)
+    plan.wait_ops(plan.receive(consumer, 30))
+    plan.ack(consumer)
+    plan.wait_ops()
+    return plan.case(
+        "listener/partitions",
+        "A handler gets thirty messages of three partitions",
+        (
+            "ordering.delivers-in-message-id-order",
+            "listener.one-call-at-a-time",
+            "listener.within-threads",
+            "delivery.successful-send-is-delivered",
+        ),
+        consumer=EARLIEST,
+        topology=Topology(topics=(Topic(name="t", partitions=THREE_PARTITIONS),)),
+        capabilities=("partitioned_topics",),
+    )
+
+
+def keys_on_two_threads() -> Case:
+    """Key_Shared: calls for one key stand in line, whatever threads there are."""
+    plan = Schedule()
+    client = plan.client(listener_threads=2)
+    producer = plan.producer(client)
+    consumer = plan.consumer(client, listener=True)
+    for key in ("a", "b", "c") * 4:
+        plan.send(producer, 1, key=key)
+    plan.wait_ops(plan.receive(consumer, 12))
+    plan.ack(consumer)
+    plan.wait_ops()
+    return plan.case(
+        "listener/keys-on-two-threads",
+        "A handler of a Key_Shared consumer gets four messages of each of three keys",
+        ("ordering.key-delivered-in-order", "listener.one-call-at-a-time", "listener.within-threads"),
+        consumer={**EARLIEST, "subscription_type": "key_shared"},
+    )
+
+
+CASES = (
+    closed_while_handler_runs(),
+    closes_itself(),
+    closed_beside_handler(),
+    closed_beside_handler_of_two_topics(),
+    raises(),
+    blocked_beside_receive(),
+    blocked_beside_partitions(),
+    two_threads(),
+    settles_inside(),
+    reconnects_while_handler_runs(),
+    partitions_in_order(),
+    keys_on_two_threads(),
+)

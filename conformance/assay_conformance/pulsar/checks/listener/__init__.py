@@ -1,0 +1,1 @@
+"""Message listeners: handlers of the application that the client calls."""

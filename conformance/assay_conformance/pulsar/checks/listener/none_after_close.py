@@ -1,0 +1,45 @@
+"""listener.none-after-close"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.pulsar.timeline import Consumer, Exercised, HandlerCall, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.handlers import done_ns
+
+
+class _Closed(NamedTuple):
+    """A consumer whose close, or that of its client, ended well, and the calls of its handler."""
+
+    consumer: Consumer
+    end: Completion
+    calls: list[HandlerCall]
+
+
+def _closed(timeline: Timeline) -> Iterator[_Closed]:
+    for consumer in timeline.consumers if timeline.handler_calls else ():
+        calls = [call for call in timeline.handler_calls if call.consumer is consumer]
+        end = consumer.closed
+        if calls and isinstance(end, Completion) and end.outcome is Outcome.OK:
+            yield _Closed(consumer, end, calls)
+
+
+@check("listener.none-after-close", of=_closed)
+def none_after_close(timeline: Timeline, closed: _Closed) -> Says:
+    """listener.none-after-close: no call of a handler begins behind the end of the close of its consumer, or client.
+
+    Both times are the agent's. A call that the client had decided on may come that much later that a thread has to wake
+    up for it.
+    """
+    yield Exercised(closed.end)
+    for call in closed.calls:
+        if timeline.bounds.is_overdue("in-flight", done_ns(closed.end), call.began_ns, what="a handler call"):
+            yield breach(
+                "called-after-close",
+                f"{call} began at {ms(call.began_ns)}; expected none any more: its close had ended at "
+                f"{ms(done_ns(closed.end))}",
+                *(closed.end, call.message),
+            )
+            return

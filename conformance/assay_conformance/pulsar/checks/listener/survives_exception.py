@@ -1,0 +1,74 @@
+"""listener.survives-exception"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.consumption import buries
+from assay_conformance.model.event import Completion, Frame
+from assay_conformance.pulsar.checks.listener._waiting import left_waiting
+from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Timeline, breach, check, ms
+
+
+def _raised(timeline: Timeline) -> Iterator[HandlerCall]:
+    return (call for call in timeline.handler_calls if call.raised)
+
+
+@check("listener.survives-exception", of=_raised)
+def survives_exception(timeline: Timeline, call: HandlerCall) -> Says:
+    """listener.survives-exception: a handler that raises an exception is called with what comes next, and the client
+    does not acknowledge the message that it raised over.
+
+    What readers and dead letters have a client acknowledge by itself is theirs.
+    """
+    acked = _acked_by_client(timeline, call)
+    if acked is not None:
+        yield breach(
+            "acknowledged",
+            f"{call} ended in an exception at {ms(call.ended_ns or 0)}; expected its message to stay unacknowledged; "
+            f"the client acknowledged it at {ms(acked.t_ns)}",
+            *(call.message, acked),
+        )
+    for end in _starved(timeline, call):
+        waiting = left_waiting(timeline, call.consumer, end)
+        if waiting is not None:
+            yield breach(
+                "not-called-again",
+                f"{call} ended in an exception at {ms(call.ended_ns or 0)}; expected the handler to be called with "
+                f"entry {waiting.ids[0]}, which had arrived at {ms(waiting.t_ns)}; it was not by {ms(end.t_ns)}",
+                *(call.message, waiting, end),
+            )
+            return
+    later = next((one for one in timeline.handler_calls if _is_behind(one, call)), None)
+    if later is not None and acked is None:
+        yield Exercised(later.message)
+
+
+def _is_behind(one: HandlerCall, call: HandlerCall) -> bool:
+    return one.consumer is call.consumer and call.ended_ns is not None and one.began_ns >= call.ended_ns
+
+
+def _starved(timeline: Timeline, call: HandlerCall) -> Iterator[Completion]:
+    """Waits behind it for calls that did not all come, as long as none of the consumer's came any more."""
+    if any(_is_behind(one, call) for one in timeline.handler_calls):
+        return
+    for end in timeline.starved:
+        if end.handle == call.consumer.handle and call.is_over_before(end):
+            yield end
+
+
+def _acked_by_client(timeline: Timeline, call: HandlerCall) -> Frame | None:
+    """The ACK of its entry, which the application did not ask for."""
+    entry, consumer = timeline.entry_of(call.message), call.consumer
+    if entry is None or not consumer.invoke.args.get("config", {}).get("durable", True):
+        return None
+    if buries(timeline.view, consumer) or call.message.message_id.batch_index >= 0:
+        return None
+    if any(one.invoke.verb != "nack" for one in timeline.calls_about(consumer, entry)):
+        return None
+    acks = (ack for copy in timeline.copies(consumer, entry) for ack in copy.acks)
+    return next((ack for ack in acks if call.end is not None and not _names_a_later_one(ack)), None)
+
+
+def _names_a_later_one(ack: Frame) -> bool:
+    return ack.ack_type == "Cumulative"

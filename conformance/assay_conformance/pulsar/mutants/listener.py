@@ -1,0 +1,128 @@
+"""Clients that call message handlers too often, too late or no more, or wait for them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from assay_conformance.client.handed import Inbound
+from assay_conformance.client.listening import HandlerThread, HandlerThreads, Listening
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Result
+
+
+class CallsHandlerAfterClose(Listening):
+    """What waited for a thread when its consumer was closed is handed to the handler all the same."""
+
+    breaks = "listener.none-after-close"
+    stands_for = "Java client (read in its source): what was queued for a listener thread does not look at the state"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._queued: deque[Inbound] = deque()
+
+    def arrived(self) -> None:
+        while (inbound := self._take()) is not None:
+            self._queued.append(inbound)
+        self._thread.has_work(self)
+
+    def call(self) -> bool:
+        if not self._queued:
+            return False
+        self._calls += 1
+        self._hand_over(self._queued.popleft())
+        return True
+
+    def stop(self) -> None:
+        pass
+
+
+class CloseWaitsForHandler(Subscription):
+    """A close begins when the handler call that runs has returned."""
+
+    breaks = "listener.close-waits-for-no-handler"
+    stands_for = "a close that joins the thread of its handlers"
+
+    _waiting: Callable[[], None] | None = None
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        if self._listening is None or self._listening.wants:
+            super().close(closed)
+        else:
+            whole = super().close
+            self._waiting = lambda: whole(closed)
+
+    def handler_returned(self, *, raised: bool) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
+        super().handler_returned(raised=raised)
+
+
+class HandlerCallsOverlap(HandlerThread):
+    """A handler is called with the next message while a call of it runs."""
+
+    breaks = ("listener.one-call-at-a-time", "listener.within-threads")
+    stands_for = "one task of a thread pool for each message, as in a client that starts a goroutine for each"
+
+    @property
+    def _is_free(self) -> bool:
+        return True
+
+
+class HandlerThreadForEachConsumer(HandlerThreads):
+    """Each consumer has a thread for its handler, whatever was configured."""
+
+    breaks = "listener.within-threads"
+    stands_for = "an option that the C++ client hands to a pool, and others leave unread"
+
+    def next(self) -> HandlerThread:
+        return self._make()
+
+
+class ExceptionEndsListener(Listening):
+    """A handler that raised an exception is not called again."""
+
+    breaks = "listener.survives-exception"
+    stands_for = "a loop around the handler that an exception leaves: pulsar-client-node#319 ended the process so"
+
+    def returned(self, *, raised: bool) -> None:
+        self._over = self._over or raised
+        super().returned(raised=raised)
+
+
+class AcksAfterException(Subscription):
+    """A message is acknowledged when its handler ends, also in an exception."""
+
+    breaks = "listener.survives-exception"
+    stands_for = "an acknowledgment in the `finally` of the call"
+
+    def handler_returned(self, *, raised: bool) -> None:
+        if raised and not self._closed:
+            handed = self._handed[-1]
+            handed.consumer.ack(handed, cumulative=False)
+            handed.consumer.acked(lambda _result: None, cumulative=False)
+        super().handler_returned(raised=raised)
+
+
+class BlockedHandlerHoldsReceives(Subscription):
+    """Nothing is handed to a receive while a handler of the client runs."""
+
+    breaks = "listener.blocked-handler-delays-no-other"
+    stands_for = "pulsar-client 3.3.0: messages of partitions reach their consumer by way of the handlers' thread"
+
+    def _serve(self) -> None:
+        if self._listening is not None or not self._shared.handler_threads.is_busy:
+            super()._serve()
+
+
+class AckInsideHandlerHangs(Subscription):
+    """An acknowledgment that is called while a handler call runs waits for the thread that this is on."""
+
+    breaks = "listener.calls-inside-succeed"
+    stands_for = "a blocking acknowledgment whose callback is due on the thread that waits for it"
+
+    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
+        if self._listening is None or self._listening.wants:
+            super().ack(op, numbers, cumulative=cumulative, of=of)

@@ -1,0 +1,98 @@
+"""Calls of message handlers: with which message, from when to when, and beside what else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay_conformance.judging.tolerance import TOLERANCES
+from assay_conformance.model.event import Completion, Event, Handled, Received
+from assay_conformance.pulsar.timeline.consumers import Consumer
+from assay_conformance.pulsar.timeline.events import Events
+
+
+@dataclass(slots=True, eq=False)
+class HandlerCall:
+    """A call of a consumer's handler. `end` is None where it had not ended when the history did."""
+
+    consumer: Consumer
+    message: Received
+    end: Handled | None
+
+    @property
+    def began_ns(self) -> int:
+        """When the client made it, by the clock of the agent."""
+        return self.message.t_ns if self.message.called_ns is None else self.message.called_ns
+
+    @property
+    def ended_ns(self) -> int | None:
+        """When it returned or raised, by the same clock; None where it did not."""
+        if self.end is None:
+            return None
+        return self.end.t_ns if self.end.done_ns is None else self.end.done_ns
+
+    @property
+    def raised(self) -> bool:
+        """Whether it ended in an exception of the application."""
+        return self.end is not None and self.end.raised
+
+    def runs_at(self, time_ns: int) -> bool:
+        """Whether it had begun and not ended at a time of the agent's clock."""
+        return self.began_ns <= time_ns and (self.ended_ns is None or time_ns < self.ended_ns)
+
+    def is_over_before(self, event: Event) -> bool:
+        """Whether its end was reported before an event."""
+        return self.end is not None and self.end.seq < event.seq
+
+    def __str__(self) -> str:
+        return f"the handler call of consumer {self.consumer.handle} for delivery {self.message.delivery}"
+
+
+def handler_calls(events: Events, consumers: Iterable[Consumer]) -> list[HandlerCall]:
+    """All of them, in the order in which the client made them."""
+    known = {consumer.handle: consumer for consumer in consumers}
+    ends = {(end.handle, end.delivery): end for end in events.of(Handled)}
+    found = [
+        HandlerCall(known[message.handle], message, ends.get((message.handle, message.delivery)))
+        for message in events.of(Received)
+        if message.called_ns is not None and message.handle in known
+    ]
+    return sorted(found, key=lambda call: (call.began_ns, call.message.seq))
+
+
+def listens(consumer: Consumer) -> bool:
+    """Whether it was opened with a message handler."""
+    return bool(consumer.invoke.args.get("listener"))
+
+
+def client_of(consumer: Consumer) -> int | None:
+    """The handle of the client that it was opened on."""
+    client = consumer.invoke.args.get("client")
+    return int(client) if client is not None else None
+
+
+def called_ns(end: Completion) -> int:
+    """When the client was called for an operation; where that is not known, when it ended."""
+    return end.t_ns if end.called_ns is None else end.called_ns
+
+
+def done_ns(end: Completion) -> int:
+    """When the client said how an operation ended."""
+    return end.t_ns if end.done_ns is None else end.done_ns
+
+
+def occupied(calls: Iterable[HandlerCall], consumer: Consumer, since_ns: int, until_ns: int) -> bool:
+    """Whether a handler call of the client, which may have one thread for all, went on for longer than no time at all
+    between two times of the agent's clock."""
+    client, least_ns = client_of(consumer), TOLERANCES["at-once"].slack_ns
+    for call in calls:
+        end_ns = until_ns if call.ended_ns is None else min(call.ended_ns, until_ns)
+        if client_of(call.consumer) == client and end_ns - max(call.began_ns, since_ns) > least_ns:
+            return True
+    return False
+
+
+def beside(calls: Iterable[HandlerCall], consumer: Consumer) -> Iterator[HandlerCall]:
+    """Those of other consumers of the same client."""
+    client = client_of(consumer)
+    return (one for one in calls if one.consumer is not consumer and client_of(one.consumer) == client)

@@ -1,0 +1,48 @@
+"""How calls end that are made in a handler call."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.pulsar.listener.handlers import Handlers
+
+from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import ErrorClass, Invoke, Outcome
+from assay_conformance.pulsar.checks.listener.calls_inside_succeed import calls_inside_succeed
+
+FAILED = {"outcome": Outcome.FAIL, "error": ErrorClass.CLOSED}
+
+
+def inside(verb: str = "ack") -> tuple[Handlers, Invoke]:
+    story = Handlers()
+    story.called(0)
+    named = {"messages": [1]} if verb != "close" else {}
+    return story, story.invoke(verb, CONSUMER, args={"inside": 1, **named})
+
+
+@pytest.mark.parametrize("verb", ["ack", "nack", "close"])
+def test_call_that_ends_well_is_accepted(verb: str) -> None:
+    story, call = inside(verb)
+    story.complete(call)
+    story.handled(1)
+    assert story.judged(calls_inside_succeed) == ([], 1)
+
+
+@pytest.mark.parametrize("verb", ["ack", "nack", "close"])
+def test_call_that_fails_is_found(verb: str) -> None:
+    story, call = inside(verb)
+    story.complete(call, **FAILED)
+    assert story.judged(calls_inside_succeed) == (["failed"], 0)
+
+
+def test_call_that_never_ends_is_found() -> None:
+    story, call = inside()
+    story.after(10_000)
+    story.overdue(call)
+    assert story.judged(calls_inside_succeed) == (["never-ended"], 0)
+
+
+def test_call_on_a_connection_that_was_lost_may_fail() -> None:
+    story, call = inside()
+    story.cut()
+    story.complete(call, **FAILED)
+    assert story.judged(calls_inside_succeed) == ([], 0)
