@@ -45,7 +45,7 @@ def survives_exception(timeline: Timeline, call: HandlerCall) -> Says:
 
 
 def _is_behind(one: HandlerCall, call: HandlerCall) -> bool:
-    return one.consumer is call.consumer and call.ended_ns is not None and one.began_ns >= call.ended_ns
+    return one.consumer is call.consumer and call.end is not None and call.end.seq < one.message.seq
 
 
 def _starved(timeline: Timeline, call: HandlerCall) -> Iterator[Completion]:
