@@ -9,8 +9,6 @@ from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.checks.listener.calls_inside_succeed import calls_inside_succeed
 
-FAILED = {"outcome": Outcome.FAIL, "error": ErrorClass.CLOSED}
-
 
 def inside(verb: str = "ack") -> tuple[Handlers, Invoke]:
     story = Handlers()
@@ -30,7 +28,7 @@ def test_call_that_ends_well_is_accepted(verb: str) -> None:
 @pytest.mark.parametrize("verb", ["ack", "nack", "close"])
 def test_call_that_fails_is_found(verb: str) -> None:
     story, call = inside(verb)
-    story.complete(call, **FAILED)
+    story.complete(call, Outcome.FAIL, error=ErrorClass.CLOSED)
     assert story.judged(calls_inside_succeed) == (["failed"], 0)
 
 
@@ -44,5 +42,5 @@ def test_call_that_never_ends_is_found() -> None:
 def test_call_on_a_connection_that_was_lost_may_fail() -> None:
     story, call = inside()
     story.cut()
-    story.complete(call, **FAILED)
+    story.complete(call, Outcome.FAIL, error=ErrorClass.CLOSED)
     assert story.judged(calls_inside_succeed) == ([], 0)
