@@ -10,6 +10,8 @@ from assay_conformance.model.agent import HandlerAct
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Fault
 
+LISTENS = ("message_listener",)
+
 LATE_MS = 400
 """Silence that shows that no handler call begins any more: threads that are to make one have long woken up."""
 
@@ -38,6 +40,7 @@ def closed_while_handler_runs() -> Case:
         "A consumer is closed while its handler runs, which returns when the close has ended; nine messages wait",
         ("listener.none-after-close", "listener.close-waits-for-no-handler"),
         consumer=EARLIEST,
+        capabilities=LISTENS,
     )
 
 
@@ -57,6 +60,7 @@ def closes_itself() -> Case:
         "A handler closes its own consumer and returns; nine messages wait",
         ("listener.calls-inside-succeed", "listener.none-after-close"),
         consumer=EARLIEST,
+        capabilities=LISTENS,
     )
 
 
@@ -78,6 +82,7 @@ def _closed_beside_handler(words: str, title: str, topics: Sequence[str]) -> Cas
         ("listener.none-after-close", "robustness.calls-do-not-hang"),
         consumer=EARLIEST,
         topology=Topology(topics=tuple(Topic(name=topic) for topic in topics)),
+        capabilities=LISTENS,
     )
 
 
@@ -115,6 +120,7 @@ def raises() -> Case:
         "A handler raises an exception over the first of five messages, and returns from the others",
         ("listener.survives-exception", "listener.one-call-at-a-time", "listener.within-threads"),
         consumer={**EARLIEST, "subscription_type": "shared"},
+        capabilities=LISTENS,
     )
 
 
@@ -138,7 +144,7 @@ def _blocked(words: str, title: str, partitions: int) -> Case:
         ("listener.blocked-handler-delays-no-other",),
         consumer=EARLIEST,
         topology=Topology(topics=tuple(Topic(name=name, partitions=partitions) for name in ("t", "u"))),
-        capabilities=("partitioned_topics",) if partitions else (),
+        capabilities=(*LISTENS, "partitioned_topics") if partitions else LISTENS,
     )
 
 
@@ -184,6 +190,7 @@ def two_threads() -> Case:
         ("listener.within-threads", "listener.one-call-at-a-time"),
         consumer=EARLIEST,
         topology=Topology(topics=tuple(Topic(name=name) for name in ("t", "u", "v"))),
+        capabilities=LISTENS,
     )
 
 
@@ -213,7 +220,7 @@ def settles_inside() -> Case:
             "nack.redelivery-requested-in-time",
         ),
         consumer={**EARLIEST, "subscription_type": "shared", "ack_group_ms": 100, "nack_delay_ms": NACK_DELAY_MS},
-        capabilities=("nack_delay",),
+        capabilities=(*LISTENS, "nack_delay"),
     )
 
 
@@ -240,6 +247,7 @@ def reconnects_while_handler_runs() -> Case:
         ("listener.one-call-at-a-time", "ordering.delivers-in-message-id-order"),
         consumer=EARLIEST,
         faults=(Fault(trigger=up("SEND", k=13), action=Cut()),),
+        capabilities=LISTENS,
     )
 
 
@@ -263,7 +271,7 @@ def partitions_in_order() -> Case:
         ),
         consumer=EARLIEST,
         topology=Topology(topics=(Topic(name="t", partitions=THREE_PARTITIONS),)),
-        capabilities=("partitioned_topics",),
+        capabilities=(*LISTENS, "partitioned_topics"),
     )
 
 
@@ -283,6 +291,7 @@ def keys_on_two_threads() -> Case:
         "A handler of a Key_Shared consumer gets four messages of each of three keys",
         ("ordering.key-delivered-in-order", "listener.one-call-at-a-time", "listener.within-threads"),
         consumer={**EARLIEST, "subscription_type": "key_shared"},
+        capabilities=LISTENS,
     )
 
 
