@@ -26,7 +26,7 @@ from assay_conformance.client.values import Delivery, Done, Failed, Result
 from assay_conformance.model.event import ErrorClass, MessageId
 
 
-class _Receive:
+class Receive:
     """`count` is None for a batch, which is handed over at its end."""
 
     __slots__ = ("count", "got", "op", "timer")
@@ -64,7 +64,7 @@ class Subscription:
         self._handle = handle
         self._settings = settings
         self._queue: deque[Inbound] = deque()
-        self._receives: deque[_Receive] = deque()
+        self._receives: deque[Receive] = deque()
         self._handed: list[Handed] = []
         self._closed = False
         self._listening: Listening | None = None
@@ -109,7 +109,7 @@ class Subscription:
         elif self._listening is not None or not self._settings.receiver_queue_size:
             self._shared.sink.completed(op, _NO_BATCH)
         else:
-            batch = _Receive(op, None)
+            batch = Receive(op, None)
             self._receives.append(batch)
             if self._batch_limits.timeout_ms:
                 batch.timer = self._shared.after(self._batch_limits.timeout_ms * MS, lambda: self._end_batch(batch))
@@ -120,7 +120,7 @@ class Subscription:
         if self._closed:
             self._shared.sink.completed(op, _CLOSED)
             return
-        receive = _Receive(op, count)
+        receive = Receive(op, count)
         self._receives.append(receive)
         self._serve()
         if receive.got < count:
@@ -373,7 +373,7 @@ class Subscription:
                 self._end(receive)
         self.starved()
 
-    def _end_batch(self, batch: _Receive) -> None:
+    def _end_batch(self, batch: Receive) -> None:
         for _ in range(self._batch_limits.take(self._queue) if batch is self._receives[0] else 0):
             self._hand_over(self._next())
             batch.got += 1
@@ -406,11 +406,11 @@ class Subscription:
             properties=opened.properties,
         )
 
-    def _give_up(self, receive: _Receive) -> None:
+    def _give_up(self, receive: Receive) -> None:
         if receive in self._receives:
             self._end(receive)
 
-    def _end(self, receive: _Receive) -> None:
+    def _end(self, receive: Receive) -> None:
         self._receives.remove(receive)
         if receive.timer is not None:
             receive.timer.cancel()

@@ -209,6 +209,7 @@ OWN: dict[str, str] = {
     "interceptors": "a feature that not every client has",
     "unsubscribe": "a call that not every client has",
     "message_listener": "a feature that not every client has",
+    "batch_receive": "a call that not every client has",
     "schema": "a feature that not every client has",
     "topic_patterns": "a feature that not every client has",
     "auth_refresh": "a broker asks for fresh credentials only of who announces that it can give them",

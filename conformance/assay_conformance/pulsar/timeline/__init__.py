@@ -22,6 +22,7 @@ from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, session_for
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
+from assay_conformance.pulsar.timeline.batches import Batch, batches
 from assay_conformance.pulsar.timeline.connections import Connection, Why
 from assay_conformance.pulsar.timeline.consumers import (
     Call,
@@ -64,6 +65,7 @@ from assay_conformance.pulsar.timeline.sends import (
 from assay_conformance.pulsar.timeline.served import SHARED, ServedProducer
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
+from assay_conformance.pulsar.timeline.waiting import left_waiting, lying
 
 __all__ = [
     "CUMULATIVE",
@@ -81,6 +83,7 @@ __all__ = [
     "AckCall",
     "Answer",
     "Balance",
+    "Batch",
     "Breach",
     "Call",
     "Connection",
@@ -124,6 +127,7 @@ __all__ = [
     "Why",
     "WrittenAcks",
     "agreement",
+    "batches",
     "breach",
     "charged",
     "check",
@@ -136,8 +140,10 @@ __all__ = [
     "is_vague",
     "known_consumer",
     "known_owner",
+    "left_waiting",
     "levels_of",
     "listens",
+    "lying",
     "ms",
     "name_of",
     "not_delivered",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Outcome
-from assay_conformance.pulsar.checks.listener._waiting import left_waiting
 from assay_conformance.pulsar.timeline import (
     Consumer,
     Exercised,
@@ -15,6 +14,7 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    left_waiting,
     listens,
     ms,
 )
@@ -54,9 +54,9 @@ def blocked_handler_delays_no_other(timeline: Timeline, beside: _Beside) -> Says
         yield breach(
             "held-up",
             f"consumer {consumer.handle} was asked for messages from {ms(called_ns(end))} to {ms(end.t_ns)}, while "
-            f"{call} ran; expected entry {waiting.ids[0]}, which had arrived at {ms(waiting.t_ns)}; it was not "
-            "handed over",
-            *(call.message, waiting, end),
+            f"{call} ran; expected entry {waiting.frame.ids[0]}, which had arrived at {ms(waiting.frame.t_ns)}; it was "
+            "not handed over",
+            *(call.message, waiting.frame, end),
         )
     elif end.count:
         yield Exercised(end)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import buries
 from assay_conformance.model.event import Completion, Frame
-from assay_conformance.pulsar.checks.listener._waiting import left_waiting
-from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Timeline, breach, check, left_waiting, ms
 
 
 def _raised(timeline: Timeline) -> Iterator[HandlerCall]:
@@ -35,8 +34,9 @@ def survives_exception(timeline: Timeline, call: HandlerCall) -> Says:
             yield breach(
                 "not-called-again",
                 f"{call} ended in an exception at {ms(call.ended_ns or 0)}; expected the handler to be called with "
-                f"entry {waiting.ids[0]}, which had arrived at {ms(waiting.t_ns)}; it was not by {ms(end.t_ns)}",
-                *(call.message, waiting, end),
+                f"entry {waiting.frame.ids[0]}, which had arrived at {ms(waiting.frame.t_ns)}; it was not by "
+                f"{ms(end.t_ns)}",
+                *(call.message, waiting.frame, end),
             )
             return
     later = next((one for one in timeline.handler_calls if _is_behind(one, call)), None)

@@ -13,7 +13,7 @@ from assay_conformance.client.settings import (
     SubscriptionType,
 )
 from assay_conformance.client.shared import MS
-from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.subscription import Receive, Subscription
 from assay_conformance.client.values import Result
 from assay_conformance.wire import (
     Frame,
@@ -121,3 +121,16 @@ class HandlerGetsLatestFirst(Subscription):
 
     def _taken(self) -> Inbound | None:
         return self._queue.pop() if self._queue else None
+
+
+class BatchHandedOverBackwards(Subscription):
+    """A batch receive hands its messages over the last one first."""
+
+    breaks = "ordering.delivers-in-message-id-order"
+    stands_for = "a batch that is filled from a stack"
+
+    def _end_batch(self, batch: Receive) -> None:
+        count = self._batch_limits.take(self._queue)
+        head = [self._queue.popleft() for _ in range(count)]
+        self._queue.extendleft(head)
+        super()._end_batch(batch)

@@ -1,0 +1,190 @@
+"""Cases for batch receive: each limit, what is there in part or not at all, and what happens meanwhile."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, up
+from assay_conformance.cases.stored import plain, plains
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import Cut, Fault
+
+BATCHES = ("batch_receive",)
+LIMITS = ("batch-receive.within-limits", "batch-receive.ends-at-first-limit", "batch-receive.takes-what-is-there")
+
+SHORT_MS = 600
+"""A time-out that a full batch does not wait for: longer than any answer takes."""
+
+ARRIVED_MS = 700
+"""By then what a broker was asked for has come: longer than any answer takes."""
+
+NACK_DELAY_MS = 200
+
+
+def limit_of_number() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ms(ARRIVED_MS)
+    for _ in range(3):
+        plan.wait_ops(plan.batch_receive(consumer))
+    return plan.case(
+        "batch-receive/limit-of-number",
+        "Ten messages are received in batches of at most four: two full ones, and one that ends with its time",
+        LIMITS,
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_messages": 4, "batch_receive_timeout_ms": 3 * SHORT_MS},
+    )
+
+
+def limit_of_bytes() -> Case:
+    """A message of a thousand bytes is a batch of its own."""
+    plan = Schedule()
+    sizes = (100, 100, 100, 1_000, 100, 100)
+    plan.broker("store_entries", topic="t", entries=[plain(number, size) for number, size in enumerate(sizes)])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ms(ARRIVED_MS)
+    for _ in range(4):
+        plan.wait_ops(plan.batch_receive(consumer))
+    return plan.case(
+        "batch-receive/limit-of-bytes",
+        "Messages of 100 bytes, and one of 1,000, are received in batches of at most 250 bytes",
+        LIMITS,
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_bytes": 250, "batch_receive_timeout_ms": SHORT_MS},
+    )
+
+
+def empty_and_partial() -> Case:
+    """The second batch waits when its messages come."""
+    plan = Schedule()
+    client = plan.client()
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    plan.wait_ops(plan.batch_receive(consumer))
+    batch = plan.batch_receive(consumer)
+    plan.send(producer, 3)
+    plan.wait_ops(batch)
+    plan.wait_ops(plan.batch_receive(consumer))
+    return plan.case(
+        "batch-receive/empty-and-partial",
+        "A batch receive ends empty, the next one with the three messages that come meanwhile, the last one empty",
+        LIMITS,
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_messages": 10, "batch_receive_timeout_ms": 2 * SHORT_MS},
+    )
+
+
+def beside_single_receives() -> Case:
+    """Whatever the call, each message is handed over once and in order."""
+    plan = Schedule()
+    client = plan.client()
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    plan.send(producer, 12)
+    for _ in range(3):
+        plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+        plan.wait_ops(plan.batch_receive(consumer))
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_ops(plan.receive(consumer, 1, SHORT_MS))
+    return plan.case(
+        "batch-receive/beside-single-receives",
+        "Twelve messages are received, one and three at a time in turn, and acknowledged; then no more come",
+        (
+            *LIMITS,
+            "ordering.delivers-in-message-id-order",
+            "delivery.no-unexplained-duplicates",
+            "delivery.successful-send-is-delivered",
+        ),
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_messages": 3, "batch_receive_timeout_ms": STARVED_MS},
+    )
+
+
+def partitions() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    plan.send(producer, 30)
+    plan.wait_ops()
+    for _ in range(5):
+        plan.wait_ops(plan.batch_receive(consumer))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "batch-receive/partitions",
+        "Thirty messages of three partitions are received in batches of at most seven",
+        (*LIMITS, "ordering.delivers-in-message-id-order", "delivery.successful-send-is-delivered"),
+        capabilities=(*BATCHES, "partitioned_topics"),
+        consumer={**EARLIEST, "batch_receive_max_messages": 7, "batch_receive_timeout_ms": STARVED_MS},
+        topology=Topology(topics=(Topic(name="t", partitions=3),)),
+    )
+
+
+def redelivered() -> Case:
+    """What was refused comes again in a batch."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.batch_receive(consumer))
+    plan.ack(consumer, messages=(1, 3))
+    plan.wait_ops(plan.nack(consumer, messages=(2, 4)))
+    plan.wait_ms(2 * NACK_DELAY_MS)
+    plan.wait_ops(plan.batch_receive(consumer))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "batch-receive/redelivered",
+        "Of a batch of four messages two are refused, and come again in the next batch",
+        (*LIMITS, "nack.redelivery-requested-in-time"),
+        capabilities=(*BATCHES, "nack_delay"),
+        consumer={
+            **EARLIEST,
+            "subscription_type": "shared",
+            "nack_delay_ms": NACK_DELAY_MS,
+            "batch_receive_max_messages": 4,
+            "batch_receive_timeout_ms": STARVED_MS,
+        },
+    )
+
+
+def reconnects_while_waiting() -> Case:
+    """A batch receive waits over the end of its connection."""
+    plan = Schedule()
+    client = plan.client()
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    first = plan.batch_receive(consumer)
+    plan.send(producer, 3)
+    plan.wait_ops(first)
+    plan.wait_ops(plan.batch_receive(consumer))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "batch-receive/reconnects-while-waiting",
+        "The connection is lost with the second of three messages, while a batch receive waits for five",
+        ("batch-receive.within-limits", "batch-receive.ends-at-first-limit", "ordering.delivers-in-message-id-order"),
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": STARVED_MS},
+        faults=(Fault(trigger=up("SEND", k=2), action=Cut()),),
+    )
+
+
+def closed_while_waiting() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    waiting = plan.batch_receive(consumer)
+    plan.wait_ms(SHORT_MS)
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ops(waiting)
+    return plan.case(
+        "batch-receive/closed-while-waiting",
+        "A consumer is closed while a batch receive without a time-out waits",
+        ("robustness.calls-do-not-hang",),
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": 0},
+    )
+
+
+CASES = (
+    limit_of_number(),
+    limit_of_bytes(),
+    empty_and_partial(),
+    beside_single_receives(),
+    partitions(),
+    redelivered(),
+    reconnects_while_waiting(),
+    closed_while_waiting(),
+)

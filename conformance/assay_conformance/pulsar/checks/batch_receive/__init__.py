@@ -1,0 +1,1 @@
+"""Batch receive: several messages by one call, under limits."""

@@ -1,0 +1,104 @@
+"""batch-receive.ends-at-first-limit"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Overdue
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Consumer,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    lying,
+    ms,
+)
+from assay_conformance.pulsar.timeline.batches import BATCH_RECEIVE, Limits, limits
+from assay_conformance.pulsar.timeline.handlers import called_ns, done_ns
+
+
+class _Call(NamedTuple):
+    """A batch receive, how it ended or that it had not when its time was over, and its limits."""
+
+    consumer: Consumer
+    invoke: Invoke
+    end: Completion | Overdue
+    limits: Limits
+
+
+def _calls(timeline: Timeline) -> Iterator[_Call]:
+    overdue = {one.op: one for one in timeline.events.of(Overdue)}
+    for invoke in timeline.events.invokes(BATCH_RECEIVE):
+        consumer, end = timeline.consumer(invoke.handle), timeline.end_of(invoke.op) or overdue.get(invoke.op)
+        is_over = isinstance(end, Overdue) or (end is not None and end.outcome is Outcome.OK)
+        if consumer is not None and end is not None and is_over and not timeline.closing_before(consumer, end):
+            yield _Call(consumer, invoke, end, limits(timeline, consumer))
+
+
+@check("batch-receive.ends-at-first-limit", of=_calls)
+def ends_at_first_limit(timeline: Timeline, call: _Call) -> Says:
+    """batch-receive.ends-at-first-limit: a batch receive ends when as many messages or bytes as its limits allow have
+    come, or its time is over, with what there is; and not before.
+
+    That it ends too soon is judged where no limit of bytes can have been met.
+    """
+    since_ns, seen_ns = _times(call)
+    what = f"a batch receive of consumer {call.consumer.handle} was called at {ms(since_ns)}"
+    ended = "it had not ended by" if isinstance(call.end, Overdue) else "it ended at"
+    timeout_ns = call.limits.timeout_ms * MS
+    full = _full(timeline, call)
+    if timeout_ns and timeline.bounds.is_overdue("answer", since_ns, seen_ns, due_ns=since_ns + timeout_ns):
+        expected = f"expected it to end within {call.limits.timeout_ms} ms"
+        yield breach("late", f"{what}; {expected}; {ended} {ms(seen_ns)}", call.invoke, call.end)
+    elif full is not None and _waited(timeline, call, full):
+        expected = f"expected it to end when {call.limits.messages} messages were there, at {ms(full.t_ns)}"
+        yield breach("waits-when-full", f"{what}; {expected}; {ended} {ms(seen_ns)}", call.invoke, full, call.end)
+    elif isinstance(call.end, Completion) and _is_early(timeline, call):
+        expected = f"expected it to wait {call.limits.timeout_ms} ms for more"
+        yield breach("too-early", f"{what}; {expected}; {ended} {ms(seen_ns)}", call.invoke, call.end)
+    elif isinstance(call.end, Completion):
+        yield Exercised(call.end)
+
+
+def _times(call: _Call) -> tuple[int, int]:
+    if isinstance(call.end, Overdue):
+        return call.invoke.t_ns, call.end.t_ns
+    return called_ns(call.end), done_ns(call.end)
+
+
+def _full(timeline: Timeline, call: _Call) -> Frame | None:
+    """The MESSAGE with which as many messages as a batch may have lay in the client, of those that nobody had before;
+    None where there were never so many."""
+    most, there = call.limits.messages, 0
+    first = _first_message(timeline, call)
+    for delivery in lying(timeline, call.consumer, first) if most else ():
+        there += len(delivery.frame.members)
+        if there >= most:
+            return delivery.frame
+    return None
+
+
+def _first_message(timeline: Timeline, call: _Call) -> Event:
+    """What the batch begins with; its end where it is empty."""
+    count = (call.end.count or 0) if isinstance(call.end, Completion) else 0
+    before = [message for message in timeline.received(call.consumer) if message.seq < call.end.seq]
+    return before[-count] if count else call.end
+
+
+def _waited(timeline: Timeline, call: _Call, full: Frame) -> bool:
+    since_ns, seen_ns = _times(call)
+    return timeline.bounds.is_overdue("answer", max(since_ns, full.t_ns), seen_ns, what="the end of a batch receive")
+
+
+def _is_early(timeline: Timeline, call: _Call) -> bool:
+    since_ns, seen_ns = _times(call)
+    waits = timeline.bounds.is_before("time-out-early", since_ns + call.limits.timeout_ms * MS, seen_ns)
+    most, count = call.limits.messages, call.end.count or 0 if isinstance(call.end, Completion) else 0
+    if not call.limits.timeout_ms or not waits or (most and count >= most):
+        return False
+    came = sum(sum(member.size for member in one.frame.members) for one in timeline.deliveries if one.came)
+    return not 0 < call.limits.bytes <= came

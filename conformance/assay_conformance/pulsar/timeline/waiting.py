@@ -1,0 +1,34 @@
+"""What lies in a client, and should have been handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.model.event import Completion, Event
+from assay_conformance.pulsar.timeline.consumers import Consumer
+from assay_conformance.pulsar.timeline.deliveries import Delivery
+from assay_conformance.pulsar.timeline.handlers import called_ns
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+
+def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
+    """What had come for a consumer by an event, for the first time, whole and on a session that lasts, and had not been
+    handed over."""
+    for delivery in timeline.deliveries:
+        frame, session = delivery.frame, delivery.session
+        if session.consumer is not consumer or frame.seq > until.seq or not delivery.came or not frame.intact:
+            continue
+        is_over = session.ended is not None and session.ended.seq < until.seq
+        is_handed = any(message.seq < until.seq for message in delivery.handed)
+        if not is_over and not is_handed and not delivery.is_repeat and not frame.redelivery_count:
+            yield delivery
+
+
+def left_waiting(timeline: Timeline, consumer: Consumer, end: Completion) -> Delivery | None:
+    """The first of these that lay there while a call that ended without it waited for longer than an answer takes; None
+    where there is none. Raises `TooBusyError` where the machine was too busy to say."""
+    for delivery in lying(timeline, consumer, end):
+        since_ns = max(delivery.frame.t_ns, called_ns(end))
+        if timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):
+            return delivery
+    return None
