@@ -164,15 +164,17 @@ def reconnects_while_waiting() -> Case:
 
 def closed_while_waiting() -> Case:
     plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(5)))
     consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.batch_receive(consumer))
     waiting = plan.batch_receive(consumer)
     plan.wait_ms(SHORT_MS)
     plan.wait_ops(plan.close(consumer))
     plan.wait_ops(waiting)
     return plan.case(
         "batch-receive/closed-while-waiting",
-        "A consumer is closed while a batch receive without a time-out waits",
-        ("robustness.calls-do-not-hang",),
+        "Five messages fill a batch without a time-out; a consumer is closed while the next one waits",
+        ("batch-receive.ends-at-first-limit", "robustness.calls-do-not-hang"),
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": 0},
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from assay_conformance.client.batch_receive import BatchLimits
 from assay_conformance.client.handed import Inbound
+from assay_conformance.client.subscription import Receive, Subscription
 
 
 class BatchIgnoresMaxMessages(BatchLimits):
@@ -73,3 +74,14 @@ class BatchLeavesLast(BatchLimits):
 
     def take(self, queue: Sequence[Inbound]) -> int:
         return min(super().take(queue), max(1, len(queue) - 1)) if queue else 0
+
+
+class BatchDropsRest(Subscription):
+    """What lies behind a batch that is full is dropped."""
+
+    breaks = "batch-receive.takes-what-is-there"
+    stands_for = "a queue that is drained into a batch, which refuses what is beyond its limits"
+
+    def _end_batch(self, batch: Receive) -> None:
+        super()._end_batch(batch)
+        self._queue.clear()

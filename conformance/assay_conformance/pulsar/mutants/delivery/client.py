@@ -14,7 +14,7 @@ from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.permits import Permits
 from assay_conformance.client.producer import Producer
-from assay_conformance.client.subscription import Receive, Subscription
+from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Delivery
 from assay_conformance.wire import (
     MessageMetadata,
@@ -182,14 +182,3 @@ class ResendsLastChunksOnly(Producer):
     def _units_to_resend(self) -> list[Op]:
         self._pending.take(lambda op: op.part_of is not None and op.session is not None)
         return super()._units_to_resend()
-
-
-class BatchDropsRest(Subscription):
-    """What lies behind a batch that is full is dropped."""
-
-    breaks = "delivery.successful-send-is-delivered"
-    stands_for = "a queue that is drained into a batch, which refuses what is beyond its limits"
-
-    def _end_batch(self, batch: Receive) -> None:
-        super()._end_batch(batch)
-        self._queue.clear()
