@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.rules import CHALLENGE_VERSION, REFRESH, SERVER_VERSION, TOKEN_METHOD, ViolationError
+from assay_conformance.broker.rules import (
+    CHALLENGE_VERSION,
+    REFRESH,
+    SERVER_VERSION,
+    TLS_METHOD,
+    TOKEN_METHOD,
+    ViolationError,
+)
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import NO_ID, CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import CommandAuthResponse, CommandConnect, ServerError
@@ -82,8 +89,10 @@ def answer_challenge(session: Session, body: CommandAuthResponse, _frame: Frame)
 
 
 def _is_known(session: Session, method: str, data: bytes) -> bool:
+    """An empty token stands for a certificate, which is no part of a command."""
     tokens = session.host.tokens
-    return not tokens or (method == TOKEN_METHOD and data in tokens)
+    by_certificate = method == TLS_METHOD and not data and b"" in tokens
+    return not tokens or by_certificate or (method == TOKEN_METHOD and data in tokens)
 
 
 def _turn_away(session: Session, error: ServerError, text: str) -> None:

@@ -33,6 +33,7 @@ PATTERN_LENGTH: Final = 50
 """subscriptionPatternMaxLength: a broker evaluates no longer patterns of topic names."""
 
 TOKEN_METHOD: Final = "token"
+TLS_METHOD: Final = "tls"
 REFRESH: Final = b"PulsarAuthRefresh"
 """What an AUTH_CHALLENGE says that asks for the same kind of credentials again."""
 CHALLENGE_VERSION: Final = 14

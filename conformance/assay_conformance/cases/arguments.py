@@ -95,6 +95,7 @@ CONFIG: Final[Mapping[str, Kind]] = {
             "batching_type",
             "compression",
             "consumer_name",
+            "credentials",
             "dead_letter_subscription",
             "dead_letter_topic",
             "hashing_scheme",

@@ -13,6 +13,7 @@ from assay_conformance.client.keep_alive import KeepAlive
 from assay_conformance.client.refusal import Cause, Refusal, server_refusal
 from assay_conformance.client.requests import Answered, Requests
 from assay_conformance.client.shared import MS, Shared
+from assay_conformance.model.credentials import Supplied
 from assay_conformance.wire import (
     FRAME_PADDING_BYTES,
     BaseCommand,
@@ -30,7 +31,6 @@ from assay_conformance.wire.service_urls import service_url, speaks_tls
 
 PROTOCOL_VERSION = 21
 CLIENT_VERSION = "assay-reference-client"
-TOKEN_METHOD = "token"
 
 Usable = Callable[["Connection | Refusal"], None]
 
@@ -142,23 +142,50 @@ class Connection:
         if self._state is not State.OPENING:
             return
         self._state = State.GREETING
+        if self._shared.supplier.present:
+            self._ask_supplier(self._greet)
+        else:
+            self._greet(None)
+
+    def _greet(self, supplied: Supplied | None) -> None:
         self.send(
             command(
                 CommandType.CONNECT,
                 client_version=CLIENT_VERSION,
                 protocol_version=self.protocol_version,
-                **self._introduction(),
+                **self._introduction(supplied),
                 **({"proxy_to_broker_url": self.url.partition("://")[2]} if self._is_proxied else {}),
             )
         )
 
-    def _introduction(self) -> dict[str, Any]:
+    def _introduction(self, supplied: Supplied | None) -> dict[str, Any]:
         """What CONNECT says of the client: features, and credentials where it has some."""
-        token = self._shared.token()
         return {
-            "feature_flags": {"supports_broker_entry_metadata": True, "supports_auth_refresh": token is not None},
-            **({} if token is None else {"auth_method_name": TOKEN_METHOD, "auth_data": token}),
+            "feature_flags": {"supports_broker_entry_metadata": True, "supports_auth_refresh": supplied is not None},
+            **({} if supplied is None else self._credentials(supplied)),
         }
+
+    def _ask_supplier(self, use: Callable[[Supplied], None]) -> None:
+        """Call `use` with what the supplier gives. This connection is of no use without: it ends, and the next one
+        asks again, as in the Java and Go clients."""
+        supplied = self._shared.supplier.ask()
+
+        def given() -> None:
+            if not self.usable:
+                return
+            if supplied.data is None:
+                self._without_credentials(use)
+            else:
+                use(supplied)
+
+        if supplied.wait_ms:
+            self._shared.after(supplied.wait_ms * MS, given)
+        else:
+            given()
+
+    def _without_credentials(self, use: Callable[[Supplied], None]) -> None:
+        del use
+        self.close(Cause.LOST, "the supplier of credentials failed")
 
     def received(self, data: bytes) -> None:
         if not self.usable:
@@ -310,17 +337,27 @@ class Connection:
     def _challenge(self, frame: Frame) -> None:
         """Fresh credentials are wanted (PIP-55)."""
         del frame
+        if self._shared.supplier.present:
+            self._ask_supplier(self._answer_challenge)
+        else:
+            self._answer_challenge(Supplied(data=b""))
+
+    def _answer_challenge(self, supplied: Supplied) -> None:
         self.send(
             command(
                 CommandType.AUTH_RESPONSE,
                 client_version=CLIENT_VERSION,
                 protocol_version=self.protocol_version,
-                response=self._credentials(),
+                response=self._response(supplied),
             )
         )
 
-    def _credentials(self) -> dict[str, Any]:
-        return {"auth_method_name": TOKEN_METHOD, "auth_data": self._shared.token() or b""}
+    def _credentials(self, supplied: Supplied) -> dict[str, Any]:
+        return {"auth_method_name": supplied.method, "auth_data": supplied.data or b""}
+
+    def _response(self, supplied: Supplied) -> dict[str, Any]:
+        """There is always data, if only of no bytes: brokers take an answer without for none (PIP-55)."""
+        return self._credentials(supplied)
 
     def _ping(self, frame: Frame) -> None:
         del frame

@@ -81,6 +81,7 @@ class ClientSettings(_Settings, frozen=True):
     `listener_threads`: so many message handlers run at once.
     `tokens`, separated by commas: what to authenticate with, the next one whenever credentials are asked for; the last
     one stays. None = no authentication.
+    `credentials` says the same of a supplier that may be late, fail, or have no bytes to give (`model.credentials`).
     `tls_trust_certs` is a PEM file with the authorities to trust; None = those of the machine.
     """
 
@@ -92,6 +93,7 @@ class ClientSettings(_Settings, frozen=True):
     memory_limit_bytes: Unsigned = 0
     tls_trust_certs: str | None = None
     tokens: str | None = None
+    credentials: str | None = None
 
 
 class ProducerSettings(_Settings, frozen=True):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
 from assay_conformance.client.listening import HandlerThread, HandlerThreads
 from assay_conformance.client.settings import ClientSettings
+from assay_conformance.client.supplier import Supplier
 from assay_conformance.client.timers import Timer, Timers
 from assay_conformance.client.values import ClientSink, Result
 from assay_conformance.model.overrides import Overrides
@@ -46,7 +46,7 @@ class Shared:
         self.memory_bytes = 0
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms
-        self._tokens = deque((settings.tokens or "").split(",") if settings.tokens else ())
+        self.supplier = self.implementation(Supplier)(settings)
         self._private: dict[int, Callable[[Result], None]] = {}
         self._private_ops = itertools.count(_PRIVATE)
         self.request_ids = itertools.count(1)
@@ -57,12 +57,6 @@ class Shared:
     def implementation(self, honest: type[T]) -> type[T]:
         """The class to make in place of `honest`: that one, unless it is overridden."""
         return self.overrides.of(honest)
-
-    def token(self) -> bytes | None:
-        """Credentials, fresh ones as long as there are some; None where there is no authentication."""
-        if len(self._tokens) > 1:
-            return self._tokens.popleft().encode()
-        return self._tokens[0].encode() if self._tokens else None
 
     def unix_ms(self) -> int:
         return self._unix_ms + self.now_ns // MS

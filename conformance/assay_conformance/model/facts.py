@@ -39,7 +39,7 @@ class Lack(StrEnum):
     """The event time of a message that is received."""
 
 
-NEEDED: Final = frozenset({"retry_letters", "tls_trust_certs", "tokens"})
+NEEDED: Final = frozenset({"credentials", "retry_letters", "tls_trust_certs", "tokens"})
 """Keys without which nothing is left of a Case that sets them: brokers that demand credentials, letters to retry."""
 
 

@@ -189,7 +189,8 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     cursor_flush_s: int = 60
     """managedLedgerCursorPositionFlushSeconds: how often what was not written so is written anyhow."""
     tokens: tuple[str, ...] = ()
-    """What a CONNECT has to carry one of; none: there is no authentication."""
+    """What a CONNECT has to carry one of, an empty one for who comes with a certificate; none: there is no
+    authentication."""
     auth_refresh_ms: int = 60_000
     """authenticationRefreshCheckSeconds: how long an AUTH_CHALLENGE may go without its answer."""
     proxied: bool = False

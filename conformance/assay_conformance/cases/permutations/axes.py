@@ -207,7 +207,7 @@ AXES: tuple[Axis, ...] = (
         "protocol-21",
         _protocol(19),
         # Older than receipts of acknowledgments, and than challenges.
-        _protocol(13, "ack_receipt", "tokens"),
+        _protocol(13, "ack_receipt", "credentials", "tokens"),
         Value("short-ledgers", settings={"ledger_entries": 2}, beside=("persistent",)),
     ),
 )

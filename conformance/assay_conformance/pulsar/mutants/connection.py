@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.client.backoff import Backoff
@@ -14,6 +15,8 @@ from assay_conformance.client.producer import Producer
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.requests import Requests
 from assay_conformance.client.shared import Shared
+from assay_conformance.client.supplier import Supplier
+from assay_conformance.model.credentials import Supplied
 from assay_conformance.pulsar.mutants._late import late_ns
 from assay_conformance.wire import (
     Frame,
@@ -200,8 +203,8 @@ class AuthRefreshNotAnnounced(Connection):
     breaks = "connection.answers-auth-challenge"
     stands_for = "pulsar-rs (read in its source): feature flags that are never set"
 
-    def _introduction(self) -> dict[str, Any]:
-        introduction = super()._introduction()
+    def _introduction(self, supplied: Supplied | None) -> dict[str, Any]:
+        introduction = super()._introduction(supplied)
         introduction["feature_flags"]["supports_auth_refresh"] = False
         return introduction
 
@@ -216,14 +219,14 @@ class IgnoresProxy(Lookup):
         return Way(self._url(body))
 
 
-class AnswersWithOldCredentials(Shared):
+class AnswersWithOldCredentials(Supplier):
     """A broker that asks for fresh credentials gets those it has."""
 
     breaks = "connection.answers-auth-challenge"
     stands_for = "credentials that are read once, when the client is made"
 
-    def token(self) -> bytes | None:
-        return self._tokens[0].encode() if self._tokens else None
+    def ask(self) -> Supplied:
+        return self._answers[0]
 
 
 class AnswersWithoutCredentials(Connection):
@@ -232,10 +235,55 @@ class AnswersWithoutCredentials(Connection):
     breaks = "connection.answers-auth-challenge"
     stands_for = "pulsar-client-go#1062: absent auth data, and the broker drops the connection at each refresh"
 
-    def _credentials(self) -> dict[str, Any]:
-        credentials = super()._credentials()
-        del credentials["auth_data"]
-        return credentials
+    def _response(self, supplied: Supplied) -> dict[str, Any]:
+        response = super()._response(supplied)
+        del response["auth_data"]
+        return response
+
+
+class CertificateAnsweredWithNothing(Connection):
+    """Credentials without bytes are left out of the answer to a broker that asks for fresh ones."""
+
+    breaks = "connection.answers-auth-challenge"
+    stands_for = "pulsar-client-go#1062: nil auth data of a certificate, which the broker takes for no answer"
+
+    def _response(self, supplied: Supplied) -> dict[str, Any]:
+        response = super()._response(supplied)
+        return response if supplied.data else {"auth_method_name": supplied.method}
+
+
+class KeepsCredentialsTooLong(Supplier):
+    """What the supplier gave is given again the next time."""
+
+    breaks = "connection.asks-supplier-each-time"
+    stands_for = "a cache of credentials that lives longer than they do: behind an expired token no reconnect succeeds"
+
+    _kept: Supplied | None = None
+
+    def ask(self) -> Supplied:
+        kept = self._kept
+        self._kept = None if kept is not None else super().ask()
+        return kept or self._kept or super().ask()
+
+
+class ConnectsWithoutCredentials(Connection):
+    """Where the supplier fails, CONNECT leaves without credentials."""
+
+    breaks = "connection.asks-supplier-each-time"
+    stands_for = "pulsar-client-cpp (read in an older Commands::newConnect): its result goes unread"
+
+    def _without_credentials(self, use: Callable[[Supplied], None]) -> None:
+        use(Supplied(data=b""))
+
+
+class SupplierFailureIsFinal(Handler):
+    """A producer or consumer whose supplier fails once does not come back."""
+
+    breaks = "connection.reconnects-after-supplier-failure"
+    stands_for = "an authentication error that is final, whoever it is of"
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return "supplier" in refusal.text or super()._is_final(refusal)
 
 
 class _Capped(Backoff):

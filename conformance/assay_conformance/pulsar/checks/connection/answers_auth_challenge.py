@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.model.event import ClosedBy, Frame
+from assay_conformance.pulsar.checks.connection._credentials import given_in_order, last_given
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
@@ -48,6 +49,8 @@ def answers_auth_challenge(timeline: Timeline, challenged: tuple[Frame, Frame | 
             code, came = wrong
             came = f"the AUTH_RESPONSE at {ms(response.t_ns)} {came}"
             yield breach(code, f"{since}; expected new credentials; {came}", *challenged)
+    if _is_late(timeline):
+        return
     seen = response or timeline.closed(challenge.conn) or timeline.ended
     if timeline.bounds.is_missing("answer", challenge.t_ns, seen.t_ns, what="an AUTH_RESPONSE"):
         yield breach(
@@ -58,14 +61,19 @@ def answers_auth_challenge(timeline: Timeline, challenged: tuple[Frame, Frame | 
         )
 
 
+def _is_late(timeline: Timeline) -> bool:
+    """Whether the application's own supplier is slow, or fails: then an answer may take its time, or never come."""
+    return any(one.wait_ms or one.data is None for one in given_in_order(timeline))
+
+
 def _wrong(timeline: Timeline, response: Frame) -> tuple[str, str] | None:
     """What is wrong with its credentials. Every CONNECT takes the next of the list, and the last can only be
     repeated."""
     connects = [one for one in timeline.events.frames("CONNECT") if one.conn == response.conn and one.from_sender]
     answer = response.fields.get("response") or {}
     given = answer.get("auth_data") if isinstance(answer, dict) else None
-    *_, last = str(timeline.view.setting("client", "tokens") or "").split(",")
+    last = last_given(timeline)
     if given is None:
         return "no-credentials", "carries none"
     is_repeated = bool(connects) and given == connects[-1].fields.get("auth_data")
-    return ("old-credentials", "repeats those of CONNECT") if is_repeated and given != last.encode().hex() else None
+    return ("old-credentials", "repeats those of CONNECT") if is_repeated and given != last.hex() else None

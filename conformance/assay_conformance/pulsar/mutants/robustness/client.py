@@ -16,6 +16,7 @@ from assay_conformance.client.refusal import Cause
 from assay_conformance.client.requests import Answered
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.credentials import Supplied
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
     BaseCommand,
@@ -114,6 +115,16 @@ class SchemaRequestWithoutTimeout(Lookup):
 
     def _request_schema(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
         connection.wait_longer(connection.request(build, answered))
+
+
+class SupplierFailureUnnoticed(Connection):
+    """A connection whose supplier fails waits for a CONNECTED that nothing was written for."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "an exception on the thread of the network that nothing catches"
+
+    def _without_credentials(self, use: Callable[[Supplied], None]) -> None:
+        self._deadline.cancel()
 
 
 class CorruptBatchUnreported(Arrivals):

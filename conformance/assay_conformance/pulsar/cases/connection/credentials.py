@@ -1,0 +1,122 @@
+"""A supplier of credentials that changes, is slow, fails, or has no bytes to give: when a connection begins, when one
+follows, and when the broker asks for fresh credentials.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Limits, Topology
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
+from assay_conformance.model.policy import BrokerSettings
+
+_TIMEOUT_MS: Final = 4_000
+_LIMITS: Final = Limits(operation_ms=3 * _TIMEOUT_MS)
+_FAILS: Final = ("connection.reconnects-after-supplier-failure", "robustness.calls-do-not-hang")
+_SLOW_MS: Final = 600
+
+
+def _case(
+    plan: Schedule, words: str, title: str, requirements: tuple[str, ...], credentials: str, **fields: Any
+) -> Case:
+    """Any of the tokens is good."""
+    tokens = ("",) if credentials == "certificate" else ("first", "second", "third")
+    return plan.case(
+        f"connection/{words}",
+        title,
+        requirements,
+        capabilities=("producer", "resend_pending", "auth_refresh"),
+        client={"credentials": credentials, "operation_timeout_ms": _TIMEOUT_MS},
+        topology=Topology(settings=BrokerSettings(tokens=tokens, auth_refresh_ms=2_000)),
+        limits=_LIMITS,
+        **fields,
+    )
+
+
+def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
+    """A producer's connection is cut, and it sends on."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    cut = plan.last
+    plan.wait_fired(0)
+    plan.wait_ops(plan.send(producer))
+    return _case(
+        plan, words, title, requirements, credentials, faults=(Fault(trigger=AfterStep(step=cut), action=Cut()),)
+    )
+
+
+def _challenged(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
+    """The broker asks an idle producer's client for fresh credentials, and the producer sends on."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.broker("challenge")
+    plan.wait_frame("AUTH_CHALLENGE", Direction.TO_CLIENT)
+    plan.wait_ms(_SLOW_MS // 3)
+    plan.wait_ops(plan.send(producer))
+    return _case(plan, words, title, requirements, credentials)
+
+
+def _opening(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
+    """Another producer opens once that of the client's first call has ended, however it did."""
+    plan = Schedule()
+    client = plan.client()
+    plan.wait_ops(plan.producer(client, wait=False))
+    producer = plan.producer(client, wait=False)
+    plan.wait_ops(producer)
+    plan.wait_ops(plan.send(producer))
+    return _case(plan, words, title, requirements, credentials)
+
+
+CASES = (
+    _reconnecting(
+        "supplier-changes-at-reconnect",
+        "The supplier gives another token for the second connection",
+        ("connection.asks-supplier-each-time",),
+        "token:first,token:second",
+    ),
+    _reconnecting(
+        "supplier-fails-at-reconnect",
+        "The supplier fails twice when a connection follows another one",
+        _FAILS,
+        "token:first,raise,raise,token:second",
+    ),
+    _reconnecting(
+        "supplier-slow-at-reconnect",
+        "The supplier takes its time when a connection follows another one",
+        ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
+        f"token:first,wait:{_SLOW_MS}:second",
+    ),
+    _opening(
+        "supplier-fails-at-first",
+        "The supplier fails once when the first connection begins",
+        ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
+        "raise,token:first",
+    ),
+    _opening(
+        "supplier-slow-at-first",
+        "The supplier takes its time when the first connection begins",
+        ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
+        f"wait:{_SLOW_MS}:first",
+    ),
+    _challenged(
+        "supplier-fails-at-challenge",
+        "The supplier fails when the broker asks for fresh credentials",
+        _FAILS,
+        "token:first,raise,token:second",
+    ),
+    _challenged(
+        "supplier-slow-at-challenge",
+        "The supplier takes its time when the broker asks for fresh credentials",
+        ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
+        f"token:first,wait:{_SLOW_MS}:second",
+    ),
+    _challenged(
+        "certificate-challenged",
+        "The broker asks for fresh credentials of a client whose credentials have no bytes",
+        ("connection.answers-auth-challenge",),
+        "certificate",
+    ),
+)

@@ -1,0 +1,56 @@
+"""connection.asks-supplier-each-time"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.checks.connection._credentials import given_in_order
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+Connected = tuple[Frame, Frame | None]
+
+
+def _connects(timeline: Timeline) -> Iterator[Connected]:
+    """Every CONNECT of the only client, and the last command before it that carried credentials."""
+    if len(timeline.events.invokes("open_client")) != 1 or not given_in_order(timeline):
+        return
+    before: Frame | None = None
+    for frame in timeline.events.frames("CONNECT", "AUTH_RESPONSE"):
+        if frame.from_sender:
+            if frame.command == "CONNECT":
+                yield frame, before
+            before = frame
+
+
+@check("connection.asks-supplier-each-time", of=_connects)
+def asks_supplier_each_time(timeline: Timeline, connected: Connected) -> Says:
+    """connection.asks-supplier-each-time: every CONNECT carries what the supplier gives then.
+
+    A client may ask more than once for each CONNECT, so that any later token is as good as the next. Not judged where
+    tokens repeat.
+    """
+    connect, before = connected
+    given = [one for one in given_in_order(timeline) if one.data is not None]
+    tokens = [(one.data or b"").hex() for one in given]
+    if len(set(tokens)) != len(tokens):
+        return
+    yield Exercised(connect)
+    data = _data_of(connect)
+    if data not in tokens:
+        came = "none" if not data else "others"
+        text = f"connection {connect.conn}: CONNECT at {ms(connect.t_ns)} carries {came} of the supplier's credentials"
+        yield breach("no-credentials" if not data else "other-credentials", text, connect)
+    elif before is not None and _is_repeated(tokens, data, _data_of(before)):
+        text = f"connection {connect.conn}: CONNECT at {ms(connect.t_ns)} carries credentials that were carried before"
+        yield breach("old-credentials", f"{text}, and the supplier had further ones", before, connect)
+
+
+def _is_repeated(tokens: list[str], data: str, before: str) -> bool:
+    return before in tokens and tokens.index(data) <= tokens.index(before) < len(tokens) - 1
+
+
+def _data_of(frame: Frame) -> str:
+    """In hexadecimal, as it was written; empty where it has none."""
+    fields = frame.fields.get("response", {}) if frame.command == "AUTH_RESPONSE" else frame.fields
+    return str(fields.get("auth_data", ""))

@@ -1,0 +1,59 @@
+"""connection.reconnects-after-supplier-failure"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from assay_conformance.model.event import Closed, Completion, Outcome
+from assay_conformance.pulsar.checks.connection._credentials import given_in_order
+from assay_conformance.pulsar.timeline import MS, Exercised, Producer, Says, Timeline, breach, check, ms
+
+_WITHIN_MS: Final = 6_000
+"""A few attempts, and the pauses between them."""
+
+Lost = tuple[Producer, Closed]
+
+
+def _lost(timeline: Timeline) -> Iterator[Lost]:
+    """Connections of open producers that ended, where the supplier fails for a time."""
+    given = given_in_order(timeline)
+    if not given or given[-1].data is None or all(one.data is not None for one in given):
+        return
+    for line in timeline.producers:
+        for session in line.sessions:
+            ended = timeline.closed(session.conn)
+            opened = timeline.opened_producers.get(line.handle or 0)
+            if session.admitted is not None and ended is not None and opened is not None and opened.seq < ended.seq:
+                yield line, ended
+
+
+@check("connection.reconnects-after-supplier-failure", of=_lost)
+def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
+    """connection.reconnects-after-supplier-failure: an open producer registers again when the supplier has failed in
+    between.
+    """
+    line, ended = lost
+    if line.closing_before(ended.seq) or timeline.has_begun_to_end(ended.seq):
+        return
+    again = next((one.admitted for one in line.sessions if one.admitted and one.admitted.seq > ended.seq), None)
+    if again is not None:
+        yield Exercised(again)
+        return
+    over, failed = line.closing or timeline.ended, _failed(timeline, line, ended)
+    if failed is not None:
+        yield breach("gave-up", f"{_since(line, ended)}; a send of it failed at {ms(failed.t_ns)}", ended, failed)
+        return
+    if timeline.bounds.is_missing("answer", ended.t_ns + _WITHIN_MS * MS, over.t_ns, what="a registration"):
+        yield breach("gave-up", f"{_since(line, ended)}; it had not by {ms(over.t_ns)}", ended, over)
+
+
+def _since(line: Producer, ended: Closed) -> str:
+    since = f"{line}: its connection ended at {ms(ended.t_ns)}, and its supplier fails for a time only"
+    return f"{since}; expected it to register again"
+
+
+def _failed(timeline: Timeline, line: Producer, ended: Closed) -> Completion | None:
+    """A send that did not wait for that."""
+    ends = (send.completion for send in timeline.sends_of(line.handle))
+    return next((end for end in ends if end and end.seq > ended.seq and end.outcome is not Outcome.OK), None)
