@@ -12,7 +12,7 @@ from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings, Policies, Retention
 from assay_conformance.model.requirement import Side
 from assay_conformance.pulsar.mutants import mutants
-from assay_conformance.wire import MessageMetadata, command, encode
+from assay_conformance.wire import CommandType, MessageMetadata, command, encode
 from assay_conformance.wire import pulsar_pb2 as pb
 
 FORGOTTEN_MS = 361 * 60_000
@@ -679,7 +679,32 @@ Rule = Callable[..., bool]
 
 BROKERS = [name for name, mutant in mutants().items() if mutant.side is Side.BROKER]
 
+
+def _typed(*mutations: str) -> Bench:
+    """A topic with a schema of two versions."""
+    bench = Bench(*mutations)
+    bench.connect()
+    for number, fields in enumerate(("[]", '[{"name": "x", "type": "null", "default": null}]')):
+        data = f'{{"type": "record", "name": "R", "fields": {fields}}}'.encode()
+        schema = pb.Schema(name="s", type=pb.Schema.Avro, schema_data=data)
+        bench.produce(producer_id=number, name=f"p{number}", schema=schema)
+    return bench
+
+
+def other_type_is_refused(*mutations: str) -> bool:
+    schema = pb.Schema(name="s", type=pb.Schema.String, schema_data=b"")
+    return _typed(*mutations).produce(producer_id=9, name="p9", schema=schema).type is CommandType.ERROR
+
+
+def each_version_has_its_schema(*mutations: str) -> bool:
+    version = (0).to_bytes(8, "big")
+    answer = _typed(*mutations).ask(CommandType.GET_SCHEMA, topic=T, schema_version=version)
+    return b'"x"' not in answer.body.schema.schema_data
+
+
 BROKEN: dict[str, Rule] = {
+    "admits-other-schema-type": other_type_is_refused,
+    "answers-latest-schema": each_version_has_its_schema,
     "reorders-appends": appends_in_order,
     "receipts-out-of-order": receipts_after_slow_store_in_order,
     "dedup-stores-duplicates": duplicates_not_stored,
