@@ -84,6 +84,7 @@ CONFIG: Final[Mapping[str, Kind]] = {
             "block_if_queue_full",
             "chunking",
             "durable",
+            "lazy_start_partitioned_producers",
             "retry_letters",
             "start_inclusive",
         ),

@@ -58,6 +58,8 @@ class Producer(Handler):
         self._opened: Completed | None = opened
         self._producer_id = next(shared.producer_ids)
         self._builder = shared.implementation(OpBuilder)(self._producer_id, settings)
+        self._end = _CLOSED
+        """What a send gets that comes too late."""
         self._epoch = 0
         self._topic_epoch: int | None = None
         self._max_message_bytes = 0
@@ -117,7 +119,7 @@ class Producer(Handler):
     def _accept(self, sent: Sent) -> bool:
         """Take one send; False while it has to wait for room."""
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
-            self._pending.complete(sent, _CLOSED)
+            self._pending.complete(sent, self._end)
             return True
         why_full = self._pending.why_full() or self._number(sent)
         if why_full is None:
@@ -351,6 +353,7 @@ class Producer(Handler):
         self._fail_all(refusal.error, refusal.text)
         if self._opened is not None:
             opened, self._opened = self._opened, None
+            self._end = refusal.failed(certain=True)
             opened(refusal.failed(certain=refusal.cause is Cause.SERVER))
         self._run_waiting()
 

@@ -16,7 +16,7 @@ from assay_conformance.client.growth import Growth
 from assay_conformance.client.hooks import NO_HOOKS, Hooks, Interceptor, Router
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.producer import Producer
-from assay_conformance.client.settings import HashingScheme, ProducerSettings, Routing
+from assay_conformance.client.settings import AccessMode, HashingScheme, ProducerSettings, Routing
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
@@ -32,6 +32,10 @@ class Publisher:
     """`partitions` 0: the topic has none. `opened` is called once, when all producers have opened or one has failed.
 
     When the topic gets more partitions, keys are spread over all of them as soon as their producers have opened.
+
+    With a lazy start one producer opens at first, which shows whether the topic can be written to at all; another one
+    when a message is to go to its partition. If that fails the message does, too, and the next one tries again
+    (PartitionedProducerImpl of the Java client).
     """
 
     def __init__(
@@ -53,6 +57,9 @@ class Publisher:
         self._topic = topic
         self._settings = settings
         self._each = self._settings_of_each(partitions)
+        self._is_lazy = self._starts_lazily(partitions)
+        self._unstarted: set[Producer] = set()
+        self._opened = opened
         self._producers = self._new(range(partitions), opened)
         self._start = self._first()
         self._turns = 0
@@ -62,8 +69,17 @@ class Publisher:
         )
 
     def start(self) -> None:
-        for producer in self._producers:
+        for producer in self._to_start_at_first():
+            self._unstarted.discard(producer)
             producer.start()
+
+    def _starts_lazily(self, partitions: int) -> bool:
+        """What is exclusive has to be so from the beginning, in all partitions."""
+        shared = self._settings.access_mode is AccessMode.SHARED
+        return self._settings.lazy_start_partitioned_producers and partitions > 0 and shared
+
+    def _to_start_at_first(self) -> list[Producer]:
+        return [self._producers[self._start % len(self._producers)]] if self._is_lazy else self._producers
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
         op = self._acknowledging(op, message)
@@ -71,23 +87,35 @@ class Publisher:
         if isinstance(producer, Failed):
             self._shared.completed(op, producer)
         else:
+            self._start_at_use(producer)
             producer.send(op, message, sync=sync)
 
+    def _start_at_use(self, producer: Producer) -> None:
+        if producer in self._unstarted and not self._closed:
+            self._unstarted.remove(producer)
+            producer.start()
+
+    @property
+    def _started(self) -> list[Producer]:
+        return [producer for producer in self._producers if producer not in self._unstarted]
+
     def flush(self, flushed: Callable[[Result], None]) -> None:
-        together = AllOf(len(self._producers), flushed)
-        for producer in self._producers:
+        started = self._started
+        together = AllOf(len(started), flushed)
+        for producer in started:
             producer.flush(together.one)
 
     def close(self, closed: Callable[[Result], None]) -> None:
         self._closed = True
         self._growth.stop()
-        together = AllOf(len(self._producers), closed)
-        for producer in self._producers:
+        started = self._started
+        together = AllOf(len(started), closed)
+        for producer in started:
             producer.close(together.one)
 
     @property
     def last_sequence_id(self) -> int:
-        return max(producer.last_sequence_id for producer in self._producers)
+        return max(producer.last_sequence_id for producer in self._started)
 
     def _intercept_and_route(self, message: Outgoing) -> tuple[Outgoing, Producer | Failed]:
         message = self._intercepted(message)
@@ -111,11 +139,27 @@ class Publisher:
 
     def _new(self, partitions: range, opened: Callable[[Result], None]) -> list[Producer]:
         parts = parts_of(self._topic, partitions)
+        if self._is_lazy:
+            return [self._new_lazy(name, partition) for name, partition in parts]
         together, made = AllOf(len(parts), opened), self._shared.implementation(Producer)
         return [
             made(self._shared, self._pool, self._lookup, name, self._each, together.one, partition)
             for name, partition in parts
         ]
+
+    def _new_lazy(self, name: str, partition: int) -> Producer:
+        """A producer that is not to open yet."""
+
+        def ended(result: Result) -> None:
+            opened, self._opened = self._opened, _ignore
+            opened(result)
+            if isinstance(result, Failed) and not self._closed:
+                self._producers[partition] = self._new_lazy(name, partition)
+
+        made = self._shared.implementation(Producer)
+        producer = made(self._shared, self._pool, self._lookup, name, self._each, ended, partition)
+        self._unstarted.add(producer)
+        return producer
 
     def _widen(self, partitions: range, on_done: Callable[[bool], None]) -> None:
         def opened(result: Result) -> None:
@@ -128,6 +172,9 @@ class Publisher:
             on_done(wanted)
 
         added = self._new(partitions, opened)
+        if self._is_lazy:
+            opened(Done())
+            return
         for producer in added:
             producer.start()
 

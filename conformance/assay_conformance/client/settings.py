@@ -103,6 +103,7 @@ class ProducerSettings(_Settings, frozen=True):
     `compression_min_bytes`: bodies of fewer bytes are not compressed.
     `batching_partition_switch_frequency` is how many publish delays a window of round robin lasts.
     `initial_sequence_id` precedes the first.
+    `lazy_start_partitioned_producers`: the producer of a partition opens when a message is to go there first.
     `schema` None = bytes; `schema_definition` is the Avro schema, as JSON, of `json` and `avro`.
     """
 
@@ -126,6 +127,7 @@ class ProducerSettings(_Settings, frozen=True):
     max_pending_across_partitions: Unsigned = 0
     batching_partition_switch_frequency: Unsigned = 10
     partitions_update_ms: Unsigned = 60_000
+    lazy_start_partitioned_producers: bool = False
     schema: SchemaType | None = None
     schema_definition: str | None = None
 

@@ -211,6 +211,7 @@ OWN: dict[str, str] = {
     "message_listener": "a feature that not every client has",
     "batch_receive": "a call that not every client has",
     "schema": "a feature that not every client has",
+    "lazy_start": "a setting that not every client has",
     "topic_patterns": "a feature that not every client has",
     "auth_refresh": "a broker asks for fresh credentials only of who announces that it can give them",
     "keep_alive": "the bound is the interval that a client declares: without one there is nothing to hold it to",

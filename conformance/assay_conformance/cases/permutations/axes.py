@@ -126,6 +126,7 @@ def _access(word: str) -> Value:
         word.replace("_", "-"),
         producer={"access_mode": word},
         capabilities=("access_modes",),
+        beside=("lazy_start_partitioned_producers",),
         once="open_producer",
     )
 

@@ -24,6 +24,8 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "routing.partitions-are-independent": "batches of messages turn, not messages",
         "routing.round-robin-cycle": "batches of messages turn, not messages",
         "routing.avoids-full-partition": "batches of messages turn, not messages",
+        "routing.lazy-start-opens-on-use": "batches of messages turn, not messages",
+        "routing.lazy-start-failure-ends-send": "batches of messages turn, not messages",
         "dedup.sequence-gaps-accepted": "a batch shows one id of several",
         "compression.uncompressed-size-exact": "it is about single messages",
         "connection.max-message-size-per-connection": "what is too large is so alone",
@@ -67,6 +69,8 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "routing.short-batching-window-stalls-less": "a key chooses its partition",
         "routing.avoids-full-partition": "a key chooses its partition",
         "routing.single-partition-stays": "a key chooses its partition",
+        "routing.lazy-start-opens-on-use": "a key chooses its partition",
+        "routing.lazy-start-failure-ends-send": "a key chooses its partition",
     },
     "20-kib": {
         "robustness/byte-by-byte": "a segment for each byte keeps a machine too busy to tell times",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from assay_conformance.client.hooks import Router
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
+from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.settings import (
     HashingScheme,
     ProducerSettings,
@@ -221,3 +222,25 @@ class RoundRobinStartsAtFirst(Publisher):
 
     def _first(self) -> int:
         return 0 if self._settings.routing is Routing.ROUND_ROBIN else super()._first()
+
+
+class LazyStartOpensAll(Publisher):
+    """All producers of partitions open at once, whatever was configured."""
+
+    breaks = "routing.lazy-start-opens-on-use"
+    stands_for = "a setting that is taken and passed on to nothing"
+
+    def _starts_lazily(self, partitions: int) -> bool:
+        return False
+
+
+class RefusedPartitionKeepsSend(Producer):
+    """What waits for a producer that is refused at its first use waits for ever."""
+
+    breaks = "routing.lazy-start-failure-ends-send"
+    stands_for = "the future of a producer that is looked at by its open call alone"
+
+    def _ended(self, refusal: Refusal) -> None:
+        if self._settings.lazy_start_partitioned_producers:
+            self._waiting.clear()
+        super()._ended(refusal)

@@ -1,0 +1,41 @@
+"""Producers of partitioned topics with a lazy start, and the partitions that they registered with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.model.event import Frame, Invoke
+from assay_conformance.model.topic_names import base_topic, is_partition
+from assay_conformance.pulsar.timeline import Timeline
+
+
+class LazyProducer(NamedTuple):
+    """`first`: the first PRODUCER for each partition, in order."""
+
+    handle: int
+    opening: Invoke
+    first: tuple[Frame, ...]
+
+
+def lazy_producers(timeline: Timeline) -> Iterator[LazyProducer]:
+    """Those that alone are opened on their topic, so that it is certain whose a PRODUCER is."""
+    openings = timeline.events.invokes("open_producer")
+    for opening in openings:
+        topic = str(opening.args.get("topic", ""))
+        alone = [one for one in openings if one.args.get("topic") == topic] == [opening]
+        handle = opening.handle
+        if handle is None or not alone or not _is_lazy(timeline, handle):
+            continue
+        local, first = timeline.local_name(topic), dict[str, Frame]()
+        for frame in timeline.events.frames("PRODUCER"):
+            partition = timeline.local_topic(frame)
+            if frame.from_sender and is_partition(partition) and base_topic(partition) == local:
+                first.setdefault(partition, frame)
+        yield LazyProducer(handle, opening, tuple(first.values()))
+
+
+def _is_lazy(timeline: Timeline, handle: int) -> bool:
+    setting = timeline.view.producer_setting
+    is_shared = setting(handle, "access_mode") in (None, "shared")
+    return setting(handle, "lazy_start_partitioned_producers") is True and is_shared

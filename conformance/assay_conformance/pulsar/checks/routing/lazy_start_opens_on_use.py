@@ -1,0 +1,28 @@
+"""routing.lazy-start-opens-on-use"""
+
+from __future__ import annotations
+
+from assay_conformance.pulsar.checks.routing._lazy import LazyProducer, lazy_producers
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+
+@check("routing.lazy-start-opens-on-use", of=lazy_producers)
+def lazy_start_opens_on_use(timeline: Timeline, lazy: LazyProducer) -> Says:
+    """routing.lazy-start-opens-on-use: partitions are registered with as messages are sent, one of them earlier.
+
+    Which partition a message goes to is known of those alone that were sent, so that a registration is counted against
+    all sends that had been called.
+    """
+    sends = timeline.sends_of(lazy.handle)
+    for place, frame in enumerate(lazy.first):
+        called = sum(1 for send in sends if send.invoke.seq < frame.seq)
+        if place:
+            yield Exercised(frame)
+        if place > called:
+            yield breach(
+                "opened-early",
+                f"producer {lazy.handle} starts lazily; it registered with {timeline.local_topic(frame)} at "
+                f"{ms(frame.t_ns)}, its partition number {place + 1}, when {called} messages had been sent",
+                *(lazy.opening, frame),
+            )
+            return
