@@ -70,6 +70,12 @@ def case(*faults: Fault, verb: str = "", **producer: Any) -> Case:
     return plan.case("batching/example", "An example", (KNOWN[0],), producer=producer, faults=faults)
 
 
+def listening() -> Case:
+    plan = Schedule()
+    plan.receive(plan.consumer(plan.client(), listener=True), 1)
+    return plan.case("listener/example", "An example", (KNOWN[0],))
+
+
 def made(*faults: Fault, **producer: Any) -> Exported:
     return export(replay(case(*faults, **producer)), OPTIONS, "example")
 
@@ -241,6 +247,7 @@ def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
             replay(case(Fault(trigger=AtTime(0), action=LimitData(limit_bytes=9)))),
             "a fault by toxiproxy has no stand-a",
         ),
+        (replay(listening()), "a message listener has no stand-alone form"),
         (replay(case(router="by_number")), "an application's own router has no stand-alone form"),
     ],
 )

@@ -173,10 +173,10 @@ def closed_while_waiting() -> Case:
     plan.wait_ops(waiting)
     return plan.case(
         "batch-receive/closed-while-waiting",
-        "Five messages fill a batch without a time-out; a consumer is closed while the next one waits",
+        "Five messages fill a batch; a consumer is closed while the next one waits",
         ("batch-receive.ends-at-first-limit", "robustness.calls-do-not-hang"),
         capabilities=BATCHES,
-        consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": 0},
+        consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": 3 * SHORT_MS},
     )
 
 

@@ -25,6 +25,7 @@ from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
     called_ns,
+    client_of,
     done_ns,
     handler_calls,
     listens,
@@ -99,10 +100,14 @@ class Consuming:
         return found
 
     def _is_occupied(self, end: Completion) -> bool:
-        """Whether the threads for handlers may have been taken while calls of one were waited for."""
+        """Whether the threads for handlers may have been taken while calls of one were waited for: a call of another
+        one that nobody asked for waits unreported."""
         consumer = self.consumer(end.handle)
         if consumer is None or not listens(consumer):
             return False
+        alike = [one for one in self.consumers if listens(one) and client_of(one) == client_of(consumer)]
+        if any(one is not consumer and one.invoke.seq < end.seq for one in alike):
+            return True
         return occupied(self.handler_calls, consumer, called_ns(end), done_ns(end))
 
     @cached_property
