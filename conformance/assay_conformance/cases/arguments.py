@@ -63,7 +63,7 @@ COUNT: Final = whole(1, MOST_MESSAGES)
 SIZE: Final = whole(0, MOST_BYTES)
 HANDLE: Final = whole(0, MOST_HANDLES)
 NUMBERED: Final = whole(0, MOST_HANDLES)
-TOPICS: Final = _list_of(TEXT, "a list of topics", least=1)
+TOPICS: Final = _list_of(TEXT, "a list of topics")
 HANDLES: Final = _list_of(HANDLE, "a list of numbers that steps save")
 ORDINALS: Final = _list_of(NUMBERED, "a list of whole numbers")
 FIELDS: Final = Kind(

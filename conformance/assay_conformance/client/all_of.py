@@ -15,6 +15,13 @@ class AllOf:
         self._done = done
         self._result: Result = Done()
 
+    @classmethod
+    def any_number(cls, count: int, done: Callable[[Result], None]) -> AllOf:
+        """Several parts, or none at all: then it is done at once."""
+        if not count:
+            done(Done())
+        return cls(count, done)
+
     def one(self, result: Result) -> None:
         self._left -= 1
         if isinstance(self._result, Done):

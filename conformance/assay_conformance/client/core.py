@@ -145,7 +145,7 @@ class ClientCore:
             self._shared.sink.completed(op, failed)
             return
         slot = self._slots[handle] = _Slot(op, listens=listener)
-        if settings.retry_letters:
+        if settings.retry_letters and topics:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]
         if pattern:
             self._open_pattern(op, handle, slot, pattern, subscription, settings)

@@ -73,7 +73,7 @@ class Subscription:
         self._topics = list(counts)
         self._pattern: TopicPattern | None = None
         self._letters: Letters | None = None
-        if settings.max_redeliver_count or settings.retry_letters:
+        if counts and (settings.max_redeliver_count or settings.retry_letters):
             made = shared.implementation(Letters)
             self._letters = made(shared, pool, lookup, next(iter(counts)), name, settings)
         self.consumers = self._new(parts, settings, opened)
@@ -189,7 +189,7 @@ class Subscription:
             return
         completed = partial(self._shared.sink.completed, op)
         if message_id is None:
-            together = AllOf(len(self.consumers), completed)
+            together = AllOf.any_number(len(self.consumers), completed)
             for consumer in self.consumers:
                 consumer.seek(Place(publish_time_ms=publish_time_ms or 0), together.one)
             return
@@ -213,7 +213,7 @@ class Subscription:
             answered(True, Done())
             return
         found: list[bool] = []
-        together = AllOf(len(self.consumers), lambda result: answered(any(found), result))
+        together = AllOf.any_number(len(self.consumers), lambda result: answered(any(found), result))
 
         def one(answer: bool | Failed) -> None:
             if isinstance(answer, Failed):
@@ -246,13 +246,13 @@ class Subscription:
         self._leave()
         if self._letters is not None:
             self._letters.close()
-        together = AllOf(len(self.consumers), closed)
+        together = AllOf.any_number(len(self.consumers), closed)
         for consumer in self.consumers:
             consumer.close(lambda: together.one(Done()))
 
     def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
         self._leave()
-        together = AllOf(len(self.consumers), unsubscribed)
+        together = AllOf.any_number(len(self.consumers), unsubscribed)
         for consumer in self.consumers:
             consumer.unsubscribe(together.one)
 

@@ -47,8 +47,10 @@ def part_names(topic: str, partitions: Iterable[int]) -> list[str]:
 
 
 def named_topics(args: Mapping[str, Any], first: str = "") -> Sequence[str]:
-    """The topics that what opens a producer or a consumer names; `first` where it names none."""
-    return args.get("topics") or [str(args.get("topic", first))]
+    """The topics that what opens a producer or a consumer names, which may be an empty list; `first` where it has no
+    word of them."""
+    topics: Sequence[str] | None = args.get("topics")
+    return [str(args.get("topic", first))] if topics is None else topics
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:

@@ -318,6 +318,40 @@ def time_after_last_message_inclusive() -> Case:
     )
 
 
+def grows_behind_latest() -> Case:
+    """A reader that begins at the end asks before and after each message that comes."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(3)])
+    reader = _reader(plan, "latest")
+    _asks_for_more(plan, reader)
+    for number in (3, 4):
+        plan.broker("store_entries", topic="t", entries=[timed(number)])
+        _asks_for_more(plan, reader)
+        _reads(plan, reader, 1)
+    return plan.case(
+        "seek/grows-behind-latest",
+        "A reader at the end of three messages asks for more before and after each that comes",
+        ("seek.has-message-available-before-read", "seek.has-message-available-after-read"),
+    )
+
+
+def grows_behind_time() -> Case:
+    """What comes behind a seek to a time after the last message is more, whatever time it has."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(3)])
+    reader = _reader(plan)
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    plan.broker("store_entries", topic="t", entries=[timed(3)])
+    _asks_for_more(plan, reader)
+    _reads(plan, reader, 1)
+    return plan.case(
+        "seek/grows-behind-time",
+        "A reader seeks a time after the last message, and one comes",
+        ("seek.has-message-available-before-read", "seek.has-message-available-after-read"),
+        consumer=EARLIEST,
+    )
+
+
 def empty_topic() -> Case:
     plan = Schedule()
     reader = _reader(plan)
@@ -367,6 +401,8 @@ CASES = (
     time_after_last_message(),
     time_after_last_message_inclusive(),
     has_message_available_at_end(),
+    grows_behind_latest(),
+    grows_behind_time(),
     has_message_available_from_latest(),
     empty_topic(),
     has_message_available_in_batch(),

@@ -9,6 +9,7 @@ from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Position
 from assay_conformance.client.reader import ReadingPlace, position_of
 from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
+from assay_conformance.client.settings import InitialPosition
 from assay_conformance.client.values import Result
 from assay_conformance.wire import pulsar_pb2 as pb
 
@@ -142,3 +143,14 @@ class EmptyTopicHasMore(ReadingPlace):
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
         return position_of(answer.last_message_id) < (0, 0) or super().has_more(answer)
+
+
+class LatestHasNoMore(ReadingPlace):
+    """A reader that begins at the end of its topic says that there is no more until it has read something."""
+
+    breaks = "seek.has-message-available-before-read"
+    stands_for = "the end of the topic taken for the last of all ids, behind which nothing can be"
+
+    def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
+        is_at_end = self._last is None and self._begins is InitialPosition.LATEST
+        return not is_at_end and super().has_more(answer)

@@ -42,7 +42,7 @@ class SchemaOfNoVersion(OpBuilder):
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         metadata = super()._metadata(sent, unix_ms, whole=whole)
-        metadata.schema_version = b""
+        metadata.schema_version = self.schema_version
         return metadata
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from tests.conformance.pulsar._consuming import Consuming
 
 from assay_conformance.history.script import CONSUMER
@@ -12,9 +13,18 @@ class Reading(Consuming):
 
     def __init__(self, holds: int, *read: int, begins: str = "earliest") -> None:
         super().__init__("Exclusive", initial_position=begins)
+        began, *opening = self.events
+        self.events = [began]
         for number in range(holds):
             self.stored(number)
+        self.events += opening
+        self.events = [msgspec.structs.replace(event, seq=seq) for seq, event in enumerate(self.events)]
         self.gets(*read)
+
+    def comes(self, number: int) -> Reading:
+        """One more is stored."""
+        self.stored(number)
+        return self
 
     def says(self, available: bool) -> Reading:
         invoke = self.invoke("has_message_available", CONSUMER, args={"consumer": CONSUMER})

@@ -9,6 +9,7 @@ import pytest
 from tests.conformance.pulsar._consuming import client
 from tests.conformance.pulsar.seek._more_to_read import Reading
 
+from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Fate, Sides
 from assay_conformance.pulsar.checks.seek.has_message_available_after_read import has_message_available_after_read
 from assay_conformance.pulsar.checks.seek.has_message_available_before_read import has_message_available_before_read
@@ -77,3 +78,20 @@ def test_what_was_damaged_on_its_way_need_not_be() -> None:
     story = Reading(1)
     story.message(0, fate=Fate.ALTERED, sides=Sides.RECEIVER, intact=False)
     assert story.says(False).judged(has_message_available_before_read) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [lambda: Reading(3, begins="latest"), lambda: Reading(3, 0).seeks(publish_time_ms=10**12)],
+    ids=["at-the-end", "time-to-come"],
+)
+def test_what_came_since_is_more(story: Callable[[], Reading]) -> None:
+    assert story().comes(3).says(True).judged(has_message_available_before_read) == ([], 1)
+    assert story().comes(3).says(False).judged(has_message_available_before_read)[0] == ["says-no-more"]
+
+
+def test_what_came_while_it_was_asked_may_be_more_or_not() -> None:
+    story = Reading(3, begins="latest")
+    asked = story.invoke("has_message_available", CONSUMER, args={"consumer": CONSUMER})
+    story.comes(3).complete(asked, values={"available": True})
+    assert story.judged(has_message_available_before_read) == ([], 0)

@@ -11,7 +11,9 @@ def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> S
     """flow.dropped-message-returns-permit: a receive that ended for want of messages shows an empty queue: whatever
     came was handed over or dropped, and less than half a queue of permits may wait to be granted again."""
     consumer = timeline.consumer(receive.handle)
-    session = None if consumer is None else timeline.session_at(consumer, consumer.topics[0], receive)
+    session = (
+        None if consumer is None or not consumer.topics else timeline.session_at(consumer, consumer.topics[0], receive)
+    )
     account = timeline.account(session)
     if consumer is None or account is None or not account.holds(receive):
         return

@@ -1,7 +1,7 @@
 """Answers of has_message_available, compared with what the topic holds.
 
-Judged on topics that are not written to after the first call, and that delete nothing by themselves, so that the answer
-does not depend on when it was given.
+Judged where the answer does not depend on when within the call it was given: on topics that delete nothing by
+themselves, and that nothing was stored on during the call.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from assay_conformance.pulsar.checks.seek._seeking import lost_position, target_
 from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, known_owner, ms
 
 HAS_MESSAGE_AVAILABLE = "has_message_available"
-_WRITES = {"store_entries", "set_policy", "delete", "migrate"}
+_ALTERS = {"set_policy", "delete", "migrate"}
 
 
 class Answer(NamedTuple):
     """What a reader said. `at` determines its position at the call: its opening, a seek, or the last message it
-    received."""
+    received. `placed`: from when on it surely has that position."""
 
     consumer: Consumer
     at: Invoke | Received
     end: Completion
+    placed: int
+    asked: int
 
 
 def answers(timeline: Timeline, place: type[Invoke | Received]) -> Iterator[Answer]:
@@ -34,7 +36,7 @@ def answers(timeline: Timeline, place: type[Invoke | Received]) -> Iterator[Answ
     steps, topics = timeline.view.case.steps, timeline.view.case.topology.topics
     shrinking = any(topic.message_ttl_s or topic.retention is not None for topic in topics)
     # Whether what was sent was stored in time for an answer is unknown.
-    if shrinking or _written_later(steps) or timeline.events.frames("SEND"):
+    if shrinking or _altered_later(steps) or timeline.events.frames("SEND"):
         return
     for consumer in timeline.consumers:
         if len(consumer.topics) == 1 and timeline.events.invokes(HAS_MESSAGE_AVAILABLE):
@@ -43,26 +45,29 @@ def answers(timeline: Timeline, place: type[Invoke | Received]) -> Iterator[Answ
 
 def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
     at: Invoke | Received | None = consumer.invoke
-    pending, asked = set[int](), dict[int, Invoke | Received]()
+    opened = timeline.end_of(consumer.invoke.op)
+    placed = consumer.invoke.seq if opened is None else opened.seq
+    pending, asked = set[int](), dict[int, tuple[Invoke | Received, int, int]]()
     torn = _torn(timeline, consumer)
     for event in _moves(timeline, consumer):
         if isinstance(event, Received):
-            at = event
+            at, placed = event, event.seq
         elif event.verb != HAS_MESSAGE_AVAILABLE and isinstance(event, Invoke):
             # Until it has ended, the reader's position is unknown.
             pending.add(event.op)
             asked.clear()
         elif isinstance(event, Invoke):
             if at is not None and not pending:
-                asked[event.op] = at
+                asked[event.op] = at, placed, event.seq
         elif event.verb != HAS_MESSAGE_AVAILABLE:
             pending.discard(event.op)
             if event.verb == "seek" and event.outcome in (Outcome.OK, Outcome.UNKNOWN):
                 at = timeline.call_of(event.op) if event.outcome is Outcome.OK else None
+                placed = event.seq
         else:
             where = asked.pop(event.op, None)
             if where is not None and event.outcome is Outcome.OK and event.seq < torn:
-                yield Answer(consumer, where, event)
+                yield Answer(consumer, where[0], event, *where[1:])
 
 
 def _moves(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completion | Received]:
@@ -87,15 +92,21 @@ def _torn(timeline: Timeline, consumer: Consumer) -> float:
 
 def judged(timeline: Timeline, answer: Answer) -> Says:
     """Whether it is right, now that it is known what the topic holds."""
-    consumer, at, end = answer
-    stored = [entry for entry in timeline.events.of(Stored) if entry.topic == consumer.topics[0]]
+    consumer, at, end, placed, asked = answer
+    entries = [entry for entry in timeline.events.of(Stored) if entry.topic == consumer.topics[0]]
+    stored = [entry for entry in entries if entry.late or entry.seq < asked]
+    # What was not seen when it was stored is there since some moment before.
+    grew = len(entries) > len(stored) or any(entry.late for entry in entries)
+    if grew and any(entry.late or asked < entry.seq < end.seq for entry in entries):
+        return
     unclear = any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored)
     inclusive = _may_be_inclusive(at) and in_force(timeline.view, consumer, "start_inclusive")
     unclear = unclear or _is_in_unknown_place(at, stored)
     if unclear or inclusive or lost_position(consumer, at, end):
         return
     available = bool(end.values.get("available"))
-    if available is _is_more(timeline, consumer, at, stored):
+    came = any(entry.seq > placed for entry in stored) if isinstance(at, Invoke) else False
+    if available is (came or _is_more(timeline, consumer, at, stored)):
         yield Exercised(end)
         return
     yield breach(
@@ -147,7 +158,7 @@ def _where(at: Invoke | Received) -> str:
     return f"which had sought {target_of(at)}" if at.verb == "seek" else "which had received nothing"
 
 
-def _written_later(steps: Sequence[Step]) -> bool:
+def _altered_later(steps: Sequence[Step]) -> bool:
     questions = [index for index, step in enumerate(steps) if step.verb == HAS_MESSAGE_AVAILABLE]
     later = steps[questions[0] :] if questions else ()
-    return any(step.who is Who.BROKER and step.verb in _WRITES for step in later)
+    return any(step.who is Who.BROKER and step.verb in _ALTERS for step in later)

@@ -104,7 +104,8 @@ def _moves(timeline: Timeline) -> dict[str, list[Event]]:
 
 def _is_ordered(timeline: Timeline, consumer: Consumer) -> bool:
     """A client that gave opening it up may have been admitted all the same."""
-    end, topic = timeline.end_of(consumer.invoke.op), timeline.view.case.topology.named(consumer.topics[0])
+    end = timeline.end_of(consumer.invoke.op)
+    topic = timeline.view.case.topology.named(consumer.topics[0]) if consumer.topics else None
     kind = in_force(timeline.view, consumer, "subscription_type") or "exclusive"
     is_open = end is not None and end.outcome is Outcome.OK
     return is_open and topic is not None and topic.persistent and not topic.partitions and kind in _ORDERED_TYPES

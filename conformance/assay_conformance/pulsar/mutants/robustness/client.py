@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from assay_conformance.client.arrivals import Arrivals, size_of
 from assay_conformance.client.connection import Connection
@@ -15,6 +15,7 @@ from assay_conformance.client.pending import Pending
 from assay_conformance.client.refusal import Cause
 from assay_conformance.client.requests import Answered
 from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.values import Failed, Result
 from assay_conformance.model.credentials import Supplied
 from assay_conformance.model.event import ErrorClass
@@ -105,6 +106,28 @@ class SecondFlushReplacesFirst(Pending):
     def flush(self, flushed: Callable[[Result], None]) -> None:
         self._flushes.clear()
         super().flush(flushed)
+
+
+class NoTopicsNeverOpen(Subscription):
+    """A subscription to no topic waits for the first of them to open."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "a counter of answers that is looked at when one comes, and none does"
+
+    def start(self, pattern: TopicPattern | None = None) -> None:
+        if self.consumers:
+            super().start(pattern)
+
+
+class NoMessagesNeverAcknowledged(Subscription):
+    """An acknowledgment of no message waits for its first answer."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "the same, for a list of messages"
+
+    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
+        if numbers:
+            super().ack(op, numbers, cumulative=cumulative, of=of)
 
 
 class SchemaRequestWithoutTimeout(Lookup):

@@ -1,0 +1,69 @@
+"""Nothing at all: no topics to subscribe to, no messages to acknowledge or to send.
+
+Whether the list is refused or taken (Java refuses it, C++ makes a consumer of no topic) is left open; every call ends,
+and others of the client go on.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Topic, Topology
+
+
+def no_topics() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    client = plan.client()
+    consumer = plan.consumer(client, ())
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS // 4))
+    plan.wait_ops(plan.close(consumer))
+    beside = plan.consumer(client, "t", "beside")
+    plan.wait_ops(plan.receive(beside, 3, STARVED_MS))
+    plan.wait_ops(plan.close(client))
+    return plan.case(
+        "robustness/no-topics",
+        "A client subscribes to an empty list of topics, and then to a topic",
+        ("robustness.calls-do-not-hang",),
+        capabilities=("consumer",),
+        consumer=EARLIEST,
+    )
+
+
+def no_messages() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    for cumulative in ({}, {"cumulative": True}):
+        plan.wait_ops(plan.agent("ack", {"consumer": consumer, "messages": [], **cumulative}))
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_ops(plan.close(consumer))
+    return plan.case(
+        "robustness/no-messages",
+        "A consumer acknowledges an empty list, and then what it has received",
+        ("robustness.calls-do-not-hang",),
+        capabilities=("consumer",),
+        consumer=EARLIEST,
+    )
+
+
+def nothing_sent() -> Case:
+    """The producers of its partitions were to open at their first use: nothing waits for them."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    plan.wait_ops(plan.flush(producer))
+    plan.wait_ops(plan.close(producer))
+    plan.wait_ops(plan.close(client))
+    return plan.case(
+        "robustness/nothing-sent",
+        "A producer that starts lazily sends nothing, is flushed and closed",
+        ("robustness.calls-do-not-hang",),
+        capabilities=("producer", "partitioned_topics", "lazy_start"),
+        producer={"lazy_start_partitioned_producers": True},
+        topology=Topology(topics=(Topic(name="t", partitions=3),)),
+    )
+
+
+CASES = (no_topics(), no_messages(), nothing_sent())
