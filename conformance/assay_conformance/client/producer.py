@@ -353,7 +353,9 @@ class Producer(Handler):
         self._fail_all(refusal.error, refusal.text)
         if self._opened is not None:
             opened, self._opened = self._opened, None
-            self._end = refusal.failed(certain=True)
+            if self._settings.lazy_start_partitioned_producers:
+                # Its open call is over, and what waits for it is all that can say why.
+                self._end = refusal.failed(certain=True)
             opened(refusal.failed(certain=refusal.cause is Cause.SERVER))
         self._run_waiting()
 
