@@ -119,6 +119,51 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
         return f"again in {self.confirmed} of {self.tries} fresh runs{where}; in {counted(self.seen, 'Case')}"
 
 
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """What one client came to in runs of the reduced Case: each value, and in how many of them."""
+
+    values: tuple[tuple[str, int], ...]
+
+
+class Differs(msgspec.Struct, frozen=True, kw_only=True):
+    """What two clients came to in one reduced Case, in no run to the same. `place`: of which call, subscription or
+    topic of the Case; `how`: in words that other Cases with it share. `also` differs in this Case, too; `seen` drawn
+    Cases had it. The Case is in `explored.jsonl`, and a history of each client beside `history`."""
+
+    what: str
+    how: str
+    place: str
+    ours: Side
+    theirs: Side
+    also: tuple[str, ...]
+    case: str
+    history: str
+    shape: tuple[str, ...]
+    steps: int
+    faults: int
+    runs: int
+    minimal: bool
+    seen: int
+    took_s: float
+
+
+class Against(msgspec.Struct, frozen=True, kw_only=True):
+    """The client that the first one was compared with. Of `cases`, of which `directed` were written by hand, `hints`
+    came out otherwise on first look; `gone` counts by kind what of that did not hold, and `left` what was not looked
+    into. `confirming` is the part of the time of all runs that looking into them took, in `runs` runs."""
+
+    agent: str
+    version: str
+    cases: int
+    directed: int
+    hints: int
+    gone: int
+    runs: int
+    confirming: float
+    left: int
+    differs: tuple[Differs, ...]
+
+
 class Exploration(Header, frozen=True, kw_only=True):
     """`unexercised` are the clauses that no Case reached, of those this client could be asked; `gave_nothing` the areas
     of which no Case could be drawn. `broke_off` is what it broke off of, trouble of assay's own; empty else."""
@@ -137,6 +182,7 @@ class Exploration(Header, frozen=True, kw_only=True):
     listed: tuple[Listed, ...]
     once: tuple[Once, ...]
     unexercised: tuple[str, ...]
+    against: Against | None = None
 
 
 SHARE = "share "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from assay_reports.differences_text import against_line, difference_lines
 from assay_reports.exploration import GOALS_FROM_S, SHARE, SLOW_S, Exploration, Figures, Found, Goal
 from assay_reports.report import replay_command
 from assay_reports.text import clean, counted, one_line
@@ -26,6 +27,9 @@ def print_exploration(explored: Exploration, folder: str, console: Console, with
     deviations `explored` is without; `agent`: its path, where its id names no installed one."""
     for found in explored.found:
         for text in _of_cause(found, folder, agent):
+            console.print(text)
+    if explored.against is not None:
+        for text in difference_lines(explored.against, f"{explored.agent} {explored.version}", folder):
             console.print(text)
     if withheld:
         console.print(
@@ -81,6 +85,8 @@ def _lines(explored: Exploration, folder: str) -> Iterator[str]:
         f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
         f"slower than {SLOW_S:g} s {figures.slow:.0%}"
     )
+    if explored.against is not None:
+        yield against_line(explored.against)
     if figures.harness_errors:
         yield (
             f"bench   {counted(figures.harness_errors, 'Case')} ended in trouble of assay's own, or of its brokers, "
