@@ -38,7 +38,7 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents import manifest
 from assay_fixtures.agents.nursery import BIRTHS
 from assay_fixtures.verified import exit_code
-from assay_reports.compare import compare
+from assay_reports.compare import CellDifference, compare
 from assay_reports.expectations import read_expectations
 from assay_reports.outcome import EXIT_CODE, Cause
 from assay_reports.verdicts import Verdicts, read_verdicts
@@ -92,12 +92,20 @@ def told(idle: Verdicts, other: Verdicts | None, status: int, compared: Again | 
     """`compared`: both of them, where there are both."""
     if other is None or compared is None:
         return Told(status, len({cell.case for cell in idle.cells}), 0, (f"no verdicts: exit {status}",))
+    wrong = (one for one in compared.otherwise if not says_less(one))
     return Told(
         status,
         len({cell.case for cell in other.cells}),
         len({cell.case for cell in other.cells if cell.verdict is Verdict.INCONCLUSIVE}),
-        (*map(str, compared.otherwise), *(f"{case}: only in one of both" for case in compared.not_both)),
+        (*map(str, wrong), *(f"{case}: only in one of both" for case in compared.not_both)),
     )
+
+
+def says_less(difference: CellDifference) -> bool:
+    """Whether it is the same verdict for fewer reasons: what could not be judged on a late machine stands beside what
+    was found all the same."""
+    (before, _, known), (after, _, left) = difference.before.partition(" ("), difference.after.partition(" (")
+    return before == after and bool(left) and set(left.rstrip(")").split(", ")) < set(known.rstrip(")").split(", "))
 
 
 def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:

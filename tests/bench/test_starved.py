@@ -12,13 +12,13 @@ import pytest
 from bench.hardships import Hardship, descendants, suffer
 from bench.late_mutants import LATE, caught_in, passed
 from bench.repeated import again
-from bench.starved import GOALS, Kept, Told, agent_knower, missed, told
+from bench.starved import GOALS, Kept, Told, agent_knower, missed, says_less, told
 from tests.exam import kill_matrix
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Verdict
-from assay_reports.compare import compare
+from assay_reports.compare import CellDifference, compare
 from assay_reports.expectation_matching import Cell
 from assay_reports.verdicts import Subject, Verdicts
 
@@ -51,6 +51,22 @@ def came_to(after: Verdict, status: int = 0) -> Told:
     """A Case that passes on an idle machine, and another that does so on any."""
     idle, other = verdicts(one=Verdict.PASS, two=Verdict.PASS), verdicts(one=after, two=Verdict.PASS)
     return told(idle, other, status, again(True, compare(idle, other)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "less"),
+    [
+        ("fail (late, lost)", "fail (lost)", True),
+        ("fail (lost)", "fail (late)", False),
+        ("fail (lost)", "fail (late, lost)", False),
+        ("fail (lost)", "fail", False),
+        ("fail (lost)", "pass", False),
+        ("warn (late, lost)", "fail (lost)", False),
+    ],
+)
+def test_failure_for_some_of_its_reasons_says_less(before: str, after: str, less: bool) -> None:
+    """What is left open on a late machine stands beside what was found."""
+    assert says_less(CellDifference(requirement=LATENESS, case="one", before=before, after=after)) is less
 
 
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.UNTESTABLE, Verdict.INVALID, Verdict.HARNESS_ERROR])

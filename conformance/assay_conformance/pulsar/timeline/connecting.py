@@ -46,6 +46,13 @@ class Connecting(Consuming):
         """Frames as a fault held them, and as it let them go."""
         return [frame for frame in self.events.frames() if frame.fate in (Fate.HELD, Fate.RELEASED)]
 
+    def written(self, frame: Frame) -> Frame:
+        """The frame as its sender wrote it: of one that a fault let go, the moment at which it was held."""
+        if frame.fate is not Fate.RELEASED:
+            return frame
+        held = (one for one in self.moved if one.fate is Fate.HELD and one.conn == frame.conn)
+        return next((one for one in held if one.frame == frame.frame), frame)
+
     def stored_at(self, entry: Entry) -> Stored | None:
         """What is stored there."""
         return self._tracker.stored_at.get(entry)

@@ -13,7 +13,7 @@ that it was withheld. These a client does not owe:
 | a letter, or one to become a letter  | a client that sends letters settles it that way                               |
 | acknowledged by the application      | a cumulative ack that was lost covers what comes again                        |
 | read already                         | by a reader, which knows how far it is                                        |
-| asked for again with everything else | the client may let go of what it holds                                        |
+| asked for again with everything else | the client may let go of what it holds, and of what was on its way by then     |
 """
 
 from __future__ import annotations
@@ -90,6 +90,8 @@ class _Handover:
         """Handle -> entries of which it has got a message."""
         self._last: dict[tuple[int, str], Entry] = {}
         """Handle and topic -> what it has got last there."""
+        self._asked: dict[ConsumerSession, Frame] = {}
+        """Session -> where everything was last asked for again on it."""
 
     def through(self, chosen: dict[int, Frame]) -> list[Offer]:
         events = self._timeline.events
@@ -125,7 +127,7 @@ class _Handover:
             return True
         if self._timeline.has_sought(consumer, entry, frame) or is_dead_letter(self._view, consumer, frame):
             return True
-        if self._became_letter(consumer, frame, entry):
+        if self._became_letter(consumer, frame, entry) or self._was_asked_again(session, frame):
             return True
         limit = self._timeline.announced_limit(frame)
         return limit is not None and _size_of(frame) > limit
@@ -138,6 +140,12 @@ class _Handover:
         letters = self._timeline.letters
         origin = letters.origin_of(entry)
         return any(one.origin == origin and one.frame.seq > frame.seq for one in letters.of(Kind.DEAD))
+
+    def _was_asked_again(self, session: ConsumerSession, frame: Frame) -> bool:
+        """Whether the broker had written it before everything was asked for again: it comes once more, and by its epoch
+        (PIP-84) or by its place a client may know this copy for the older one."""
+        asked = self._asked.get(session)
+        return asked is not None and self._timeline.written(frame).seq < asked.seq
 
     def _received(self, message: Received) -> None:
         entry, handle = self._timeline.entry_of(message), message.handle
@@ -154,6 +162,8 @@ class _Handover:
 
     def _asked_again(self, frame: Frame) -> None:
         session = self._timeline.consumer_sessions.of(frame)
+        if session is not None:
+            self._asked[session] = frame
         for handle, waiting in self._open.items():
             self._open[handle] = {place: offer for place, offer in waiting.items() if offer.session is not session}
 

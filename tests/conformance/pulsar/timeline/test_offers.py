@@ -5,12 +5,19 @@ from __future__ import annotations
 from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import Fate, Sides
 from assay_conformance.pulsar.timeline import Timeline, offers
 
 
 def _fates(timeline: Timeline) -> list[tuple[bool, int]]:
     """Of each message: whether the application got it, and how many receives missed it."""
     found = offers(timeline, timeline.events.frames("MESSAGE"))
+    return [(offer.taken is not None, len(offer.missed)) for offer in found]
+
+
+def _came(timeline: Timeline) -> list[tuple[bool, int]]:
+    """The same of what reached the client."""
+    found = offers(timeline, (frame for frame in timeline.events.frames("MESSAGE") if frame.to_receiver))
     return [(offer.taken is not None, len(offer.missed)) for offer in found]
 
 
@@ -58,3 +65,23 @@ def test_each_message_of_a_batch_is_an_offer() -> None:
     story.consumer()
     story.message(0, 1, batch=True)
     assert asked(story, _fates) == [(False, 0), (False, 0)]
+
+
+def _held_copy(story: Script, *, again: bool) -> Script:
+    """A message that a fault holds, while everything is asked for again or not; it comes, and a receive ends short."""
+    story.consumer()
+    story.message(0, frame=90, fate=Fate.HELD, sides=Sides.SENDER)
+    if again:
+        story.redeliver_frame()
+    story.message(0, frame=90, fate=Fate.RELEASED, sides=Sides.RECEIVER)
+    story.after(2_000)
+    _receive(story, got=0)
+    return story
+
+
+def test_copy_that_was_written_before_everything_was_asked_for_again_is_not_owed() -> None:
+    assert asked(_held_copy(Script(), again=True), _came) == []
+
+
+def test_copy_that_a_fault_held_is_owed_once_it_is_let_go() -> None:
+    assert asked(_held_copy(Script(), again=False), _came) == [(False, 1)]
