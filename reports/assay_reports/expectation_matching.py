@@ -150,6 +150,18 @@ def is_listed(judgement: Judgement, known: Iterable[Known]) -> bool:
     return not left
 
 
+def may_be_hidden(judgement: Judgement, known: Iterable[Known]) -> bool:
+    """Whether it passed on a machine that was late, although a failure that always shows is listed for it."""
+    return judgement.machine_was_late and any(
+        entry.requirement == judgement.requirement
+        and entry.occurs is Occurs.ALWAYS
+        and entry.is_about(judgement.case)
+        and entry.applies_to(one.version)
+        for one in known
+        for entry in one.expectations.entries
+    )
+
+
 def _state(
     entry: Expectation,
     version: str,
@@ -176,12 +188,13 @@ def _state(
 def _kept(group: Sequence[Judgement], judged: Collection[str]) -> bool:
     """Whether the listed failure surely did not happen.
 
-    Where the requirement broke in another way, or was not reached, the listed breach may only be hidden. A Case that
-    was judged without a word on the requirement did not even exercise it; `judged` are those that have to.
+    Where the requirement broke in another way, or was not reached, the listed breach may only be hidden; so it may
+    where the machine was late, for then the client met another course of things. A Case that was judged without a word
+    on the requirement did not even exercise it; `judged` are those that have to.
     """
     if not group:
         return bool(judged)
-    return all(judgement.verdict in DECISIVE and not _codes(judgement) for judgement in group)
+    return all(one.verdict in DECISIVE and not _codes(one) and not one.machine_was_late for one in group)
 
 
 def _codes(judgement: Judgement) -> frozenset[str]:

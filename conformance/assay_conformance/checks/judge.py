@@ -120,6 +120,7 @@ def _judgement(
         findings=tuple(msgspec.structs.replace(finding, attempt=attempt) for finding in findings),
         not_judged=dict(check.not_judged) if check else {},
         kept_away_by=attempt_end.kept_away_by or "" if verdict in VOID else "",
+        machine_was_late=verdict is Verdict.PASS and attempt_end.held_up is not None,
     )
 
 

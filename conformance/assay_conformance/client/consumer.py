@@ -80,7 +80,9 @@ class Consumer(Handler):
         self._arrivals = shared.implementation(Arrivals)(
             shared, settings, self, self._acks, self._permits, self._arrived
         )
-        self._seeking = shared.implementation(Seeking)(self, self._withdraw_all, inclusive=settings.start_inclusive)
+        self._seeking = shared.implementation(Seeking)(self, self._leave_old_place, inclusive=settings.start_inclusive)
+        self._aside: list[Frame] = []
+        """What came while a seek was under way: it is of the old place, unless the seek fails."""
         self._writer_schemas = shared.implementation(WriterSchemas)(lookup, settings)
         place = shared.implementation(ReadingPlace)(settings.initial_position, inclusive=settings.start_inclusive)
         self._reading = None if settings.durable else place
@@ -141,18 +143,21 @@ class Consumer(Handler):
         self._letters.retry(handed.letter, delay_ms, posted)
 
     def seek(self, place: Place, sought: Callable[[Result], None]) -> None:
-        """Move the subscription; acknowledgments leave before, and nothing from before is kept."""
+        """Move the subscription; acknowledgments leave before, and nothing from before is kept. If that fails, the
+        consumer goes on where it was, and has lost nothing."""
         if not self.ready:
             sought(Failed(ErrorClass.TRANSPORT, "the consumer is not connected", certain=True))
             return
         self._flush_before_seek()
         self._acks.start_over()
-        self._redelivery.drop()
         before = self._reading
 
         def ended(result: Result) -> None:
+            aside, self._aside = self._aside, []
             if isinstance(result, Failed):
                 self._reading = before
+                for frame in aside:
+                    self.message(frame)
             sought(result)
 
         # It is subscribed again before the seek ends, and says then where it is to begin.
@@ -245,8 +250,10 @@ class Consumer(Handler):
     # --- arriving messages ---
 
     def message(self, frame: Frame) -> None:
-        # Closing: it stays unacknowledged and goes to whoever comes next. Seeking: it is of the place that was left.
-        if self.ready and not self._seeking.drops:
+        # Closing: it stays unacknowledged and goes to whoever comes next.
+        if self.ready and self._seeking.drops:
+            self._aside.append(frame)
+        elif self.ready:
             assert self.connection is not None
             self._arrivals.message(frame, self.connection, stale=self._is_stale(frame))
 
@@ -369,13 +376,16 @@ class Consumer(Handler):
         self._seeking.registered()
         self._opening_ends(Done())
 
-    def _withdraw_all(self) -> None:
+    def _leave_old_place(self) -> None:
         self._queue.withdraw(self)
+        self._redelivery.drop()
 
     def _lost(self) -> None:
         self._acks.lost()
         if self._seeking.drops:
             self._drop_acks_of_old_place()
+            self._redelivery.drop()
+        self._aside.clear()
         self._seeking.lost()
         self._drop_prefetched()
         self._arrivals.clear()

@@ -175,9 +175,11 @@ _AREAS: Mapping[Area, _Bent] = {
             scenarios.GROUPED,
             scenarios.SEND_AND_RECEIVE,
             scenarios.AWAY,
-            scenarios.one_of(Operation.CLOSE_CONSUMER, Operation.OPEN_CONSUMER),
+            scenarios.one_of(Operation.CLOSE_CONSUMER, Operation.OPEN_CONSUMER, Operation.UNSUBSCRIBE),
         ),
-        harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), harm.ANYWHERE, harm.LOST_ACKS),
+        harms=harm.any_of(
+            harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS", "UNSUBSCRIBE"), harm.ANYWHERE, harm.LOST_ACKS
+        ),
         terms={"chunking": st.just(False), "small_queue": st.just(False)},
     ),
     Area.NACK: _Bent(
@@ -186,7 +188,7 @@ _AREAS: Mapping[Area, _Bent] = {
             scenarios.SETTLED_AFTER_ALL,
             scenarios.REFUSED_TOGETHER,
             scenarios.AWAY,
-            scenarios.one_of(Operation.CLOSE_CONSUMER, Operation.OPEN_CONSUMER),
+            scenarios.one_of(Operation.CLOSE_CONSUMER, Operation.OPEN_CONSUMER, Operation.UNSUBSCRIBE),
         ),
         harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), harm.ANYWHERE, harm.LOST_ACKS),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},

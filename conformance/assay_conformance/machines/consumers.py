@@ -61,6 +61,18 @@ class Consumers:
         del self.open[consumer]
         self.script.step(Who.AGENT, "close", handle=consumer)
 
+    def _unsubscribe(self, consumer: int, act: Act) -> None:
+        """It is closed behind that, beside it, or with its client. A reader's subscription is its own, and a broker
+        refuses while somebody else is attached."""
+        if self.open[consumer].is_reader:
+            return
+        del self.open[consumer]
+        ended = self.script.begun("unsubscribe", {"consumer": consumer})
+        if act.number % 3 == 1:
+            self.script.wait(ops=[ended])
+        if act.number % 3:
+            self.script.step(Who.AGENT, "close", handle=consumer)
+
     # --- receiving, and what comes of it ---
 
     def act(self, act: Act) -> None:
@@ -143,4 +155,5 @@ _ACTS: Mapping[Operation, Callable[[Consumers, int, Act], None]] = {
     Operation.LISTEN: Consumers._listen,
     Operation.ASK_FOR_MORE: Consumers._ask_for_more,
     Operation.CLOSE_CONSUMER: Consumers._close,
+    Operation.UNSUBSCRIBE: Consumers._unsubscribe,
 }

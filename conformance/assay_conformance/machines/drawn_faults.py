@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ class DrawnFault(NamedTuple):
     away_ms: int = 0
 
 
-DIRECTIONS: dict[str, Direction] = {
+COMMON: Mapping[str, Direction] = {
     **dict.fromkeys(
         ("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA", "ACK", "FLOW"), Direction.TO_BROKER
     ),
@@ -44,7 +44,26 @@ DIRECTIONS: dict[str, Direction] = {
         Direction.TO_CLIENT,
     ),
 }
-"""The frames that faults aim at."""
+"""Frames that faults aim at in any life."""
+
+DIRECTIONS: Mapping[str, Direction] = {
+    **COMMON,
+    **dict.fromkeys(
+        (
+            *("SEEK", "UNSUBSCRIBE", "GET_LAST_MESSAGE_ID", "GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"),
+            *("CLOSE_PRODUCER", "REDELIVER_UNACKNOWLEDGED_MESSAGES"),
+        ),
+        Direction.TO_BROKER,
+    ),
+    **dict.fromkeys(
+        (
+            *("PARTITIONED_METADATA_RESPONSE", "GET_LAST_MESSAGE_ID_RESPONSE", "GET_TOPICS_OF_NAMESPACE_RESPONSE"),
+            *("WATCH_TOPIC_LIST_SUCCESS", "WATCH_TOPIC_UPDATE"),
+        ),
+        Direction.TO_CLIENT,
+    ),
+}
+"""And in lives that have them."""
 
 
 def faults_of(harm: DrawnFault) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.drawn_faults import DIRECTIONS, LASTING, Strategy, at
+from assay_conformance.machines.drawn_faults import COMMON, LASTING, Strategy, at
 from assay_conformance.model.fault import (
     AnswerError,
     Corrupt,
@@ -26,7 +26,7 @@ _ends = st.sampled_from((Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutH
 _cuts = st.sampled_from(
     (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
 )
-ANYWHERE = at(tuple(DIRECTIONS), _cuts)
+ANYWHERE = at(tuple(COMMON), _cuts)
 # These name what they are for: most frames may neither be lost nor come twice without the connection dying of it.
 TORN = at(
     ("SEND", "SEND_RECEIPT", "MESSAGE"),
@@ -38,6 +38,7 @@ REFUSED = at(
         ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
     ).map(AnswerError),
 )
+_REQUEST_ERRORS = ("ServiceNotReady", "MetadataError", "TooManyRequests", "UnknownError", "NotAllowedError")
 HARMS = st.one_of(ANYWHERE, TORN, REFUSED)
 
 
@@ -49,6 +50,15 @@ def cut_at(*commands: str) -> Strategy:
 def lost_or_late(*commands: str) -> Strategy:
     """One of these frames is lost, late, or comes twice; the connection lives on."""
     return at(commands, st.sampled_from((Drop(), Hold(), Delay(50), Duplicate())))
+
+
+def unanswered(*commands: str) -> Strategy:
+    """One of these requests does not end well: refused now or for good, lost, late, or its connection ends."""
+    return st.one_of(
+        at(commands, st.sampled_from(_REQUEST_ERRORS).map(AnswerError), times=st.sampled_from((1, 1, 3))),
+        at(commands, st.sampled_from((Drop(), Hold(), Delay(50)))),
+        at(commands, _ends),
+    )
 
 
 LOST_ACKS = lost_or_late("ACK", "ACK_RESPONSE")

@@ -93,6 +93,7 @@ class Operation(StrEnum):
     CLOSE_PRODUCER = "close-producer"
     OPEN_CONSUMER = "open-consumer"
     CLOSE_CONSUMER = "close-consumer"
+    UNSUBSCRIBE = "unsubscribe"
     RECEIVE = "receive"
     ACK = "ack"
     ACK_ONE = "ack-one"
@@ -137,6 +138,7 @@ NEEDS: Mapping[Operation, str] = {
     Operation.NACK_FIRST: "nack_delay",
     Operation.NACK_ALL: "nack_delay",
     Operation.LATER: "retry_letter",
+    Operation.UNSUBSCRIBE: "unsubscribe",
     Operation.SEEK: "seek",
     Operation.SEEK_TIME: "seek",
     Operation.SEEK_TWICE: "seek",
@@ -184,7 +186,10 @@ OF_LOGS = OF_SEEKERS | {
     *(Operation.NACK, Operation.NACK_FIRST, Operation.NACK_ALL, Operation.LATER),
 }
 """Of no use where nothing is kept."""
-OF_CONSUMERS = OF_LOGS | {Operation.RECEIVE, Operation.LISTEN, Operation.ASK_FOR_MORE, Operation.CLOSE_CONSUMER}
+OF_CONSUMERS = OF_LOGS | {
+    *(Operation.RECEIVE, Operation.LISTEN, Operation.ASK_FOR_MORE),
+    *(Operation.CLOSE_CONSUMER, Operation.UNSUBSCRIBE),
+}
 
 HAVE_CONSUMERS = OF_CONSUMERS | {Operation.OPEN_CONSUMER, Operation.OPEN_BESIDE}
 """What a client that is no consumer is not asked."""

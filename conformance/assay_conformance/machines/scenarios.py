@@ -75,9 +75,12 @@ REFUSED_TOGETHER = st.tuples(_several, _takes_them, call(Operation.NACK_ALL, who
 ACROSS = st.tuples(SENDS, PAUSES, SENDS)
 LEAVES = st.tuples(SENDS, PAUSES, call(Operation.CLOSE_PRODUCER, who=NUMBERS))
 REFUSED = st.tuples(RECEIVES, NACKS, PAUSES)
-NEXT_CONSUMER = st.tuples(
-    call(Operation.CLOSE_CONSUMER, who=NUMBERS), SENDS, call(Operation.OPEN_CONSUMER, who=NUMBERS)
+_goes = call(
+    st.sampled_from((Operation.CLOSE_CONSUMER, Operation.CLOSE_CONSUMER, Operation.UNSUBSCRIBE)),
+    who=NUMBERS,
+    number=TIMES,
 )
+NEXT_CONSUMER = st.tuples(_goes, SENDS, call(Operation.OPEN_CONSUMER, who=NUMBERS))
 LARGE_SEND = st.tuples(sends(times=st.integers(1, 2), size=st.integers(3, 5)))
 
 # --- around them ------------------------------------------------------------------------------------------------------

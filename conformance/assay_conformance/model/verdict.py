@@ -87,7 +87,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one requirement came to in one attempt of a Case. `exercised` counts how often its precondition occurred;
     `examples` are the first few of those events. `not_judged`: reason -> how many occurrences were not judged.
-    `kept_away_by`, of a void one: the requirement that is broken by what kept the precondition away."""
+    `kept_away_by`, of a void one: the requirement that is broken by what kept the precondition away.
+    `machine_was_late`, of one that passed: a breach might have shown on a machine that was not."""
 
     requirement: RequirementId
     case: str
@@ -100,6 +101,7 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     superseded: bool = False
     not_judged: dict[str, int] = {}
     kept_away_by: str = ""
+    machine_was_late: bool = False
 
 
 def sum_not_judged(judgements: Iterable[Judgement]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 import msgspec
+import pytest
 
 from assay_conformance import catalogue
 from assay_conformance.checks.base import Check, on
@@ -279,6 +280,11 @@ def test_one_wait_as_long_as_a_pause_keeps_a_precondition_away() -> None:
 
 def test_what_many_short_waits_did_not_keep_away_is_judged() -> None:
     assert _judged(_sends(0, 1, waits_ms=(80, 80, 80, 80)))[IDS].verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(("wait_ms", "late"), [(20, False), (80, True)])
+def test_what_passed_on_a_late_machine_says_so(wait_ms: int, late: bool) -> None:
+    assert _judged(_sends(0, 1, waits_ms=(wait_ms,) * 4))[IDS].machine_was_late is late
 
 
 def test_a_breach_on_a_late_machine_is_a_breach() -> None:

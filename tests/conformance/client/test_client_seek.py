@@ -7,6 +7,7 @@ from tests.conformance.client.peer import CONSUMER, C, Peer
 from assay_conformance.client import Done, Failed
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import Frame
+from assay_conformance.wire import pulsar_pb2 as pb
 
 
 def _reading(**config: int) -> Peer:
@@ -78,6 +79,16 @@ def test_message_sought_is_not_handed_out_again() -> None:
     peer.message(2, b"next")
     peer.receive(5)
     assert [delivery.payload for delivery in peer.deliveries[1:]] == [b"next"]
+
+
+def test_consumer_whose_seek_is_refused_goes_on_where_it_was() -> None:
+    peer = _reading()
+    peer.seek(1)
+    peer.message(3)
+    (seek,) = peer.written(C.SEEK)
+    peer.tell(C.ERROR, request_id=seek.body.request_id, error=pb.NotAllowedError, message="no")
+    peer.receive(5)
+    assert [delivery.message_id.entry for delivery in peer.deliveries] == [0, 1, 2, 3]
 
 
 def test_second_seek_during_one_is_refused() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+import msgspec
 import pytest
 from tests.listing import listing
 
 from assay_conformance.model.verdict import VOID, Expected, Verdict
-from assay_reports.expectation_matching import EntryState
+from assay_reports.expectation_matching import EntryState, may_be_hidden
 from assay_reports.expectations import Known
 from assay_reports.outcome import outcome
 
@@ -47,6 +48,19 @@ def test_listed_always_failure_that_passes_is_stale(sample: Sample) -> None:
     standing = sample.standing(sample.judged(Verdict.PASS), entries=[sample.entry()])
     assert standing.rows[0].expected is Expected.STALE
     assert standing.entries[0].state is EntryState.STALE
+
+
+def test_listed_failure_that_passes_on_a_late_machine_is_undecided(sample: Sample) -> None:
+    """The client met another course of things than the one that shows it."""
+    late = msgspec.structs.replace(sample.judged(Verdict.PASS), machine_was_late=True)
+    assert sample.standing(late, entries=[sample.entry()]).entries[0].state is EntryState.UNDECIDED
+
+
+@pytest.mark.parametrize(("late", "doubted"), [(True, True), (False, False)])
+def test_listed_failure_may_be_hidden_by_a_late_machine_alone(sample: Sample, late: bool, doubted: bool) -> None:
+    known = [Known(listing([sample.entry()], agent="pulsar-python"), "3.13.0")]
+    judged = msgspec.structs.replace(sample.judged(Verdict.PASS), machine_was_late=late)
+    assert may_be_hidden(judged, known) is doubted
 
 
 def test_listed_sometimes_failure_may_stay_away(sample: Sample) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from assay_conformance.machines.kinds.acking import ACKING
 from assay_conformance.machines.kinds.contention import COMPANY
 from assay_conformance.machines.kinds.kind import WorkloadKind
+from assay_conformance.machines.kinds.leaving import LEAVING
 from assay_conformance.machines.kinds.limits import LIMITS
 from assay_conformance.machines.kinds.nacking import REFUSING
 from assay_conformance.machines.kinds.names import NAMES
@@ -18,7 +19,7 @@ from assay_conformance.machines.kinds.partitions import PARTITIONS
 from assay_conformance.machines.kinds.reading import READING, SEEKING
 from assay_conformance.machines.kinds.sending import WRITING
 
-CONSUMING: Mapping[str, WorkloadKind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SEEKING}
+CONSUMING: Mapping[str, WorkloadKind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SEEKING, **LEAVING}
 SENDING: Mapping[str, WorkloadKind] = {**WRITING, **NAMES, **PARTITIONS}
 KINDS: Mapping[str, WorkloadKind] = {**CONSUMING, **SENDING, **LIMITS}
 

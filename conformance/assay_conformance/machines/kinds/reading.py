@@ -28,6 +28,7 @@ from assay_conformance.machines.kinds.kind import (
     do,
     hits,
 )
+from assay_conformance.machines.network_faults import lost_or_late, unanswered
 from assay_conformance.machines.operations import Act, Operation
 from assay_conformance.machines.scenarios import FEW, NUMBERS, TIMES, call
 from assay_conformance.model.case import ConfigValue, Topic
@@ -97,6 +98,12 @@ READING: Mapping[str, WorkloadKind] = {
                 LONG,
             ),
         ),
+        harms=beside_any(
+            st.one_of(
+                unanswered("GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"),
+                lost_or_late("GET_TOPICS_OF_NAMESPACE_RESPONSE", "WATCH_TOPIC_LIST_SUCCESS", "WATCH_TOPIC_UPDATE"),
+            )
+        ),
     ),
     "reads what is there": WorkloadKind(
         Environment(
@@ -133,6 +140,9 @@ READING: Mapping[str, WorkloadKind] = {
                 do(Operation.ASK_FOR_MORE, who=1),
             ),
             st.tuples(SOME, st.one_of(AWAY, do(Operation.CLOSE_CONSUMER)), do(Operation.OPEN_CONSUMER, 0), SOME, ALL),
+        ),
+        harms=beside_any(
+            st.one_of(unanswered("GET_LAST_MESSAGE_ID", "SEEK"), lost_or_late("GET_LAST_MESSAGE_ID_RESPONSE"))
         ),
         stock=st.lists(st.sampled_from(("single messages", "old messages", "a batch"))).map(
             lambda names: tuple(names[:3])
@@ -206,7 +216,9 @@ SEEKING: Mapping[str, WorkloadKind] = {
             ),
             st.tuples(FULL, SOME, call(Operation.SEEK_TIME, who=st.just(0), number=NUMBERS), ALL),
         ),
-        harms=beside_any(st.one_of(WHILE_BACK, hits(("CLOSE_CONSUMER", "MESSAGE", "SUCCESS"), Delay(200), Cut()))),
+        harms=beside_any(
+            st.one_of(WHILE_BACK, hits(("CLOSE_CONSUMER", "MESSAGE", "SUCCESS"), Delay(200), Cut()), unanswered("SEEK"))
+        ),
         stock=st.sampled_from(((), (), ("old messages",), ("old messages", "single messages"))),
     ),
 }

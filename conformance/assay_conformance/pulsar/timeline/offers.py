@@ -13,7 +13,7 @@ that it was withheld. These a client does not owe:
 | a letter, or one to become a letter  | a client that sends letters settles it that way                               |
 | acknowledged by the application      | a cumulative ack that was lost covers what comes again                        |
 | read already                         | by a reader, which knows how far it is                                        |
-| asked for again with everything else | the client may let go of what it holds, and of what was on its way by then     |
+| asked for again with everything else | the client may let go of what it holds, or of what is on its way then         |
 """
 
 from __future__ import annotations

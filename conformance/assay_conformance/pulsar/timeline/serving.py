@@ -42,8 +42,12 @@ class _Service:
         """Of each member, what it holds."""
         self._unacked: dict[int, dict[Position, Delivery]] = {}
         """Of each subscription, what was sent and is not acknowledged."""
+        self._refused: frozenset[tuple[int, int | None]] = frozenset()
+        """Requests that the broker answered with an error: connection and number."""
 
     def through(self, events: Events) -> list[Subscription]:
+        errors = (one for one in events.frames("ERROR") if one.at_broker)
+        self._refused = frozenset((one.conn, one.request_id) for one in errors)
         seen: list[Event] = [*(one for one in events.frames(*SEEN) if one.at_broker), *events.of(Closed)]
         for event in sorted(seen, key=lambda one: one.seq):
             if isinstance(event, Closed):
@@ -68,8 +72,9 @@ class _Service:
         if frame.command == "ACK":
             self._ack(subscription, member, frame)
         elif frame.command in ("SEEK", "UNSUBSCRIBE"):
-            subscription.over = frame
-            del self._current[session.topic, session.subscription]
+            if (frame.conn, frame.request_id) not in self._refused:
+                subscription.over = frame
+                del self._current[session.topic, session.subscription]
         elif member is not None and frame.command == "MESSAGE":
             self._sent(subscription, member, frame)
         elif member is not None and frame.command == REDELIVER:

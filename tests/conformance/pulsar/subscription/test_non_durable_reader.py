@@ -107,3 +107,11 @@ def test_subscription_that_outlives_a_reader_whose_topic_moved_is_found() -> Non
     story.down("CLOSE_CONSUMER", consumer_id=0)
     story.cursor(0, subscription="reader", backlog=3)
     assert codes_of(trial(non_durable_reader, story.done())) == ["left-behind"]
+
+
+def test_reader_whose_connection_ends_behind_its_seek_leaves_its_subscription() -> None:
+    story = _read(0, EARLIEST)
+    story.up("SEEK", consumer_id=0, request_id=99)
+    story.closed()
+    story.cursor(0, subscription="reader", backlog=3)
+    assert codes_of(trial(non_durable_reader, story.done())) == []

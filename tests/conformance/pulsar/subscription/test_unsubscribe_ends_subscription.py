@@ -67,3 +67,27 @@ def test_consumer_that_subscribes_again_is_found() -> None:
         "SUBSCRIBE", consumer_id=0, request_id=10, fields={"topic": story.full("t"), "subscription": "s"}
     )
     assert story.judged()[0] == ["came-back"]
+
+
+def test_failure_is_accepted_where_one_topic_was_away() -> None:
+    story = Script()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t", "u"], "subscription": "s"})
+    story.connected()
+    for consumer_id, topic in enumerate(("t", "u")):
+        story.subscribed(topic=topic, consumer_id=consumer_id)
+    story.complete(opening)
+    story.down("CLOSE_CONSUMER", consumer_id=1)
+    op = story.invoke("unsubscribe", CONSUMER, args={"consumer": CONSUMER})
+    story.up("UNSUBSCRIBE", consumer_id=0, request_id=9)
+    story.down("SUCCESS", request_id=9)
+    story.complete(op, Outcome.FAIL, error=ErrorClass.TRANSPORT)
+    check = trial(unsubscribe_ends_subscription, story.at(5_000).done())
+    assert check.findings == []
+
+
+def test_failure_is_accepted_where_the_answer_may_be_lost_with_its_connection() -> None:
+    story = _Leaving()
+    story.asks()
+    story.complete(story.op, Outcome.UNKNOWN, error=ErrorClass.TRANSPORT)
+    story.closed()
+    assert story.judged() == ([], 1)

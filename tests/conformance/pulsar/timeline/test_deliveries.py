@@ -146,3 +146,20 @@ def test_refused_consumer_is_no_member() -> None:
     end = story.flow(1)
     found = _at(story, lambda one: (len(one.members), one.asked[1].refused, one.is_asked(waiting), one.is_asked(end)))
     assert found == (1, True, True, False)
+
+
+def _unsubscribed(answer: str) -> bool:
+    """Whether a subscription is another one behind an UNSUBSCRIBE that is answered so."""
+    story = Script()
+    story.consumer()
+    story.up("UNSUBSCRIBE", consumer_id=0, request_id=9)
+    story.down(answer, request_id=9)
+    return asked(story, lambda timeline: timeline.subscriptions[0].over is not None)
+
+
+def test_subscription_is_over_once_it_is_unsubscribed_from() -> None:
+    assert _unsubscribed("SUCCESS")
+
+
+def test_subscription_goes_on_where_the_broker_refuses_to_unsubscribe() -> None:
+    assert not _unsubscribed("ERROR")

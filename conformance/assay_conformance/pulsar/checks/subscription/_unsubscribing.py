@@ -10,12 +10,14 @@ from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Timelin
 
 
 class Unsubscribed(NamedTuple):
-    """One call with its end. `sessions`: where the consumer was subscribed when it was called."""
+    """One call with its end. `sessions`: where the consumer was subscribed when it was called; `everywhere`: these are
+    all of its topics. A client may refuse to unsubscribe from some of them alone."""
 
     consumer: Consumer
     call: Invoke
     end: Completion
     sessions: tuple[ConsumerSession, ...]
+    everywhere: bool
 
     @property
     def succeeded(self) -> bool:
@@ -25,16 +27,24 @@ class Unsubscribed(NamedTuple):
 
 def unsubscribed(timeline: Timeline) -> Iterator[Unsubscribed]:
     """Every unsubscribe that ended, of a consumer that was open and had not begun to end, in order."""
+    opened = timeline.opened("open_consumer")
     for end in timeline.ends("unsubscribe"):
         call, consumer = timeline.call(end), timeline.consumer(end.handle)
-        if consumer is not None and not timeline.closing_before(consumer, call):
+        if consumer is not None and consumer.handle in opened and not timeline.closing_before(consumer, call):
             topics = dict.fromkeys(session.topic for session in consumer.sessions)
             found = (timeline.session_at(consumer, topic, call) for topic in topics)
-            yield Unsubscribed(consumer, call, end, tuple(one for one in found if one and _is_there(one, call)))
+            there = tuple(one for one in found if one and _is_there(one, call))
+            yield Unsubscribed(consumer, call, end, there, len(there) == len(topics))
 
 
 def _is_there(session: ConsumerSession, call: Invoke) -> bool:
     return session.admitted is not None and session.admitted.seq < call.seq
+
+
+def may_be_unread(timeline: Timeline, one: Unsubscribed) -> bool:
+    """Whether a connection of it ended so soon that an answer may have been lost with it."""
+    answers = (answered(timeline, session)[1] for session in one.sessions)
+    return not all(answer is None or timeline.had_time_to_read(answer, by=timeline.ended) for answer in answers)
 
 
 def answered(timeline: Timeline, session: ConsumerSession) -> tuple[Frame | None, Frame | None]:

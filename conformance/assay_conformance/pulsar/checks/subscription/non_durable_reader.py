@@ -103,11 +103,13 @@ def _is_gone(timeline: Timeline, cursor: Cursor) -> Says:
 
 
 def _closed_for_seek(timeline: Timeline, session: ConsumerSession) -> bool:
-    """Whether a SEEK closed it. The broker then keeps the subscription, moved, for the SUBSCRIBE that may follow
-    (Broker, PersistentSubscription: removeConsumer, isResetCursor)."""
+    """Whether a SEEK closed it, or had come to the broker when its connection ended. The broker then keeps the
+    subscription, moved, for the SUBSCRIBE that may follow (Broker, PersistentSubscription: removeConsumer,
+    isResetCursor)."""
     end = session.ended
-    by_broker = isinstance(end, Frame) and end.dir is Direction.TO_CLIENT
-    return by_broker and bool(timeline.consumer_sessions.frames(session, "SEEK"))
+    by_client = isinstance(end, Frame) and end.dir is Direction.TO_BROKER
+    sought = (one for one in timeline.requests("SEEK") if timeline.consumer_sessions.of(one.frame) is session)
+    return not by_client and any(one.frame.at_broker and (isinstance(end, Frame) or not one.answer) for one in sought)
 
 
 def _name(position: Position) -> str:

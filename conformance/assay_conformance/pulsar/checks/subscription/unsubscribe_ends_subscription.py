@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.subscription._unsubscribing import Unsubscribed, answered, unsubscribed
+from assay_conformance.pulsar.checks.subscription._unsubscribing import (
+    Unsubscribed,
+    answered,
+    may_be_unread,
+    unsubscribed,
+)
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
     ConsumerSession,
@@ -38,7 +43,7 @@ def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says
             end,
             *(frame for frame in (asked, answer) if frame is not None),
         )
-    if not one.succeeded and not without:
+    if not one.succeeded and one.everywhere and not without and not may_be_unread(timeline, one):
         yield breach(
             "failed",
             f"unsubscribe of consumer {consumer.handle} failed at {ms(end.t_ns)} ({end.error}); expected success, for "
