@@ -107,3 +107,9 @@ def test_oversize_message_may_wait_for_its_batch_until_it_times_out() -> None:
     story = _oversize(batching=True, batching_max_publish_delay_ms=700, send_timeout_ms=500)
     story.unknown(0, ErrorClass.TIMEOUT)
     assert codes_of(trial(disabled_rejects_oversize, story.done(), CASE)) == []
+
+
+def test_oversize_message_of_a_producer_that_opens_at_its_first_use_may_end_as_that_does() -> None:
+    story = _oversize(lazy_start_partitioned_producers=True)
+    story.unknown(0, ErrorClass.OTHER)
+    assert codes_of(trial(disabled_rejects_oversize, story.done(), CASE)) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from assay_conformance.model.event import Completion, ErrorClass, Event, Frame
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome
 from assay_conformance.pulsar.timeline import Timeline
 
 _OTHER_ERRORS = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, ErrorClass.TERMINATED)
@@ -13,10 +13,14 @@ _OTHER_ERRORS = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, Er
 
 def ended_unmeasured(timeline: Timeline, end: Completion) -> bool:
     """Whether this send ended because of its queue or its producer. One that waits for room when its producer is closed
-    is interrupted, which has no error class of its own."""
-    closing = timeline.closing(-1 if end.handle is None else end.handle)
+    is interrupted, which has no error class of its own; and what is sent with a producer that did not open, or opens at
+    its first use, may end as the opening did."""
+    handle = -1 if end.handle is None else end.handle
+    closing = timeline.closing(handle)
     is_interrupted = end.error is ErrorClass.OTHER and closing is not None and closing.seq < end.seq
-    return is_interrupted or end.error in _OTHER_ERRORS
+    opens_late = timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is True
+    is_open = handle in timeline.opened("open_producer") and not opens_late
+    return is_interrupted or end.error in _OTHER_ERRORS or (end.outcome is not Outcome.OK and not is_open)
 
 
 def announced_limit(event: Frame, otherwise: int) -> int:
