@@ -29,6 +29,7 @@ from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import VOID, Finding, Judgement, Verdict, broken
+from assay_conformance.pulsar.checks.compression.interoperable_format import UNREAD_FORMAT
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
@@ -170,10 +171,13 @@ def _verdict(
 def _kept_away_by(
     attempt_end: BenchFacts, found: Mapping[RequirementId, Said], catalogue: Catalogue
 ) -> RequirementId | None:
-    """The requirement of clients that was broken by the first step that failed, or by a call that never ended."""
+    """The requirement of clients that was broken by the first step that failed, by a call that never ended, or by
+    messages in a format that says nothing to anybody else."""
     first = next(iter(attempt_end.failed_steps), None)
     for requirement, said in found.items():
-        is_cause = requirement == calls_do_not_hang.requirement or any(first in one.events for one in said.findings)
+        is_cause = requirement == calls_do_not_hang.requirement or any(
+            first in one.events or one.code == UNREAD_FORMAT for one in said.findings
+        )
         if said.findings and is_cause and requirement not in catalogue.of_brokers:
             return requirement
     return None

@@ -299,6 +299,11 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fal
         """How many an entry of this holds, a chunk taken for one."""
         return self.batch or 1
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether its codec cannot unpack the body, so that nothing is known of what it holds."""
+        return self.unpacked_bytes == -1
+
 
 class UnreadableError(Exception):
     """Something of an event that its witness could not decode was asked for. What asks cannot be judged."""

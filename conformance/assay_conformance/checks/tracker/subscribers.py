@@ -17,6 +17,7 @@ class Subscribers:
         self.opened: dict[int, OpenedConsumer] = {}
         self.sessions: dict[tuple[int, int], ConsumerSession] = {}
         self.all: list[ConsumerSession] = []
+        self._on: dict[int, list[ConsumerSession]] = {}
         self._partitioned: set[str] = set()
 
     def came(self, session: ConsumerSession) -> None:
@@ -24,11 +25,16 @@ class Subscribers:
         before = self.sessions.get((session.conn, session.consumer_id))
         self.sessions[session.conn, session.consumer_id] = session
         self.all.append(session)
+        self._on.setdefault(session.conn, []).append(session)
         if is_partition(session.topic):
             self._partitioned.add(base_topic(session.topic))
         session.consumer = self._subscriber(session, before)
         if session.consumer is not None:
             session.consumer.add(session)
+
+    def on(self, conn: int) -> list[ConsumerSession]:
+        """Every session that was asked for on a connection: a client may ask twice under one id."""
+        return self._on.get(conn, [])
 
     def let_go(self) -> None:
         """Consumers refer to their sessions, and these to them."""

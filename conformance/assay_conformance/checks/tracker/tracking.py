@@ -257,9 +257,8 @@ class Tracker:
 
     def _closed(self, event: Closed) -> None:
         self.closed.setdefault(event.conn, event)
-        for session in self.consumers.values():
-            if session.conn == event.conn:
-                session.ended = session.ended or event
+        for session in self.subscribers.on(event.conn):
+            session.ended = session.ended or event
 
     def _frame(self, event: Frame) -> None:
         if self._astray and event.to_receiver and event.dir is Direction.TO_BROKER:
@@ -335,9 +334,10 @@ class Tracker:
         self._remember(event, session)
 
     def _consumer_ended(self, event: Frame) -> None:
-        session = self.consumer_of(event)
-        if session is not None and event.from_sender:
-            session.ended = session.ended or event
+        if self.consumer_of(event) is not None and event.from_sender:
+            for session in self.subscribers.on(event.conn):
+                if session.consumer_id == event.consumer_id:
+                    session.ended = session.ended or event
 
     def _redelivery_asked(self, event: Frame) -> None:
         session = self.consumer_of(event)

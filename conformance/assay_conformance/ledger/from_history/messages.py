@@ -71,6 +71,8 @@ class Messages:
     at: dict[tuple[str, Position, int], Message] = field(default_factory=dict)
     unknown: set[tuple[str, Position]] = field(default_factory=set)
     """Entries that hold something that is left out."""
+    unread: set[tuple[str, Position]] = field(default_factory=set)
+    """Those of them whose codec cannot unpack their body: what was sent may be in any."""
     chunks: dict[tuple[str, str], list[StoredEvent]] = field(default_factory=dict)
     """(topic, uuid) -> the entries of a message in chunks."""
     streams: dict[tuple[Owner, str], Stream] = field(default_factory=dict)
@@ -193,6 +195,8 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
         where = (entry.topic, position)
         if not entry.members and entry.meta.chunk_id is None:
             found.unknown.add(where)
+        if entry.meta.is_unread:
+            found.unread.add(where)
         for index, member in enumerate(entry.members):
             batch = NONE if entry.meta.batch is None else index
             message = _message_of(found, events, producers, entry, member, base, by_bench)
@@ -375,7 +379,7 @@ def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bo
     if message.copies or id is None or message.invoke is None:
         return False
     if id.is_duplicate_marker:
-        return message.invoke.handle in found.choosing
+        return message.invoke.handle in found.choosing or bool(found.unread)
     chosen = message.invoke.args.get("sequence_id")
     there = [other for (_, where, _), other in found.at.items() if where == id.position]
     if chosen is not None and any(entry.meta.sequence_id == chosen for one in there for entry, _, _ in one.copies):

@@ -8,6 +8,7 @@ from functools import cached_property
 from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame, Invoke, Overdue
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession
 from assay_conformance.pulsar.timeline.limiting import Limiting
@@ -23,8 +24,15 @@ class Acknowledging(Limiting):
 
     @cached_property
     def ack_calls(self) -> list[AckCall]:
-        """Every message that the application asked to acknowledge, in order."""
-        return list(ack_calls(self._tracker.calls.values()))
+        """Every message of a persistent topic that the application asked to acknowledge, in order."""
+        asked = ack_calls(self._tracker.calls.values())
+        return [ack for ack in asked if base_topic(ack.entry.topic) not in self.non_persistent]
+
+    @cached_property
+    def non_persistent(self) -> frozenset[str]:
+        """Topics (partitions apart) that store nothing: messages have no ids of their own there, and ACKs settle
+        nothing, so that clients need not send any (Java client, NonPersistentAcknowledgmentGroupingTracker)."""
+        return frozenset(topic.name for topic in self.view.case.topology.topics if not topic.persistent)
 
     def written_acks(self, session: ConsumerSession) -> WrittenAcks:
         """The ACKs that the client wrote on a session."""

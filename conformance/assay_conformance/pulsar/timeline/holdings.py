@@ -11,6 +11,7 @@ messages are not in the history) and topics that store nothing.
 | a stored message may be this producer's or another's | order, and the loss of what it may be            |
 | a fault made up an answer to a SEND                  | loss, and what is stored though its send failed  |
 | what the topic held in the end                       | loss                                             |
+| a body on the topic cannot be read                   | loss                                             |
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class Contradicted(NamedTuple):
 class Holding:
     """One producer's sends in call order, and what holds its messages, by topic (or partition). `unclaimed`: what the
     topic holds besides that may be of this producer; `torn`: a fault took a SEND out of its stream; `forged`: one made
-    up an answer to a SEND; `reuses_ids`: two messages had one sequence id, or chosen ids that do not rise; `read_back`:
-    what the topic held in the end."""
+    up an answer to a SEND; `reuses_ids`: two messages had one sequence id, or chosen ids that do not rise; `unread`:
+    the topic holds bodies that cannot be read, such as of another format than their codec's; `read_back`: what it held
+    in the end."""
 
     handle: int
     topic: Topic
@@ -64,6 +66,7 @@ class Holding:
     torn: bool
     forged: bool
     reuses_ids: bool
+    unread: bool
     read_back: ReadBack | None
 
     def contradictions(self, standing: Callable[[Send], Standing], *, once: bool) -> Iterator[Contradicted]:
@@ -93,7 +96,7 @@ class Holding:
             return not self.torn and not self.unclaimed
         if kind is Kind.LOST:
             is_found = send is not None and _content(send) in self.unclaimed
-            return self.read_back is not None and not (self.forged or self.torn or is_found)
+            return self.read_back is not None and not (self.forged or self.torn or self.unread or is_found)
         # By a made-up error the client may take what is stored for not stored.
         return kind is not Kind.PHANTOM or send is None or not self.forged
 
@@ -110,6 +113,8 @@ def holdings(timeline: Timeline) -> list[Holding]:
     """Of every producer, in the order in which they were opened."""
     lines = timeline.view.tracker.lines
     read_back = {base_topic(one.topic): one for one in timeline.events.of(ReadBack)}
+    entries = timeline.events.of(Stored)
+    unread = {base_topic(one.topic) for one in entries if one.described is not None and one.described.is_unread}
     found = []
     for handle in timeline.openings:
         topic = timeline.topic_of(handle)
@@ -124,6 +129,7 @@ def holdings(timeline: Timeline) -> list[Holding]:
                     torn=handle in lines.torn_sends,
                     forged=lines.forged_receipts,
                     reuses_ids=handle in lines.reuses_ids,
+                    unread=topic.name in unread,
                     read_back=read_back.get(topic.name),
                 )
             )

@@ -82,7 +82,7 @@ class _Handover:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline, self._view = timeline, timeline.view
-        self._transient = {topic.name for topic in timeline.view.case.topology.topics if not topic.persistent}
+        self._transient = timeline.non_persistent
         self._found: list[Offer] = []
         self._open: dict[int, dict[Place, Offer]] = {}
         """Handle of a consumer -> what it was offered and has not taken."""

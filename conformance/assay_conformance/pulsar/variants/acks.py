@@ -1,14 +1,18 @@
-"""Clients whose acknowledgments leave at other moments."""
+"""Clients whose acknowledgments leave at other moments, or not at all."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Position
+from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.handler import Phase
 from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.values import Done, Result
+from assay_conformance.wire import BaseCommand, message_id
 
 
 class _Early(NamedTuple):
@@ -55,3 +59,44 @@ class AcksBehindSubscribe(Consumer):
         super()._turned_away(refusal)
         if isinstance(self._acks, _EarlyAcks):
             self._acks.turned_away()
+
+
+class NonPersistentNotAcked(Consumer):
+    """On a non-persistent topic no acknowledgment leaves, each call ends at once, and the subscription is not durable:
+    a consumer that comes back names the message that it had last."""
+
+    as_in = (
+        "Java client, NonPersistentAcknowledgmentGroupingTracker; ConsumerImpl, which is durable on persistent topics"
+    )
+    within = ("ack-timeout.ended-by-ack", "topics.non-persistent-not-stored", "subscription.non-durable-reader")
+
+    _last: Position | None = None
+
+    @property
+    def _stores_nothing(self) -> bool:
+        return self.topic.startswith("non-persistent://")
+
+    def handed_over(self, inbound: Inbound) -> Handed:
+        self._last = inbound.entry.position
+        return super().handed_over(inbound)
+
+    def ack(self, handed: Handed, *, cumulative: bool) -> None:
+        if self._stores_nothing:
+            handed.entry.unacked &= 0 if handed.index is None else ~(1 << handed.index)
+            self._redelivery.acked(handed, cumulative=cumulative)
+        else:
+            super().ack(handed, cumulative=cumulative)
+
+    def acked(self, ended: Callable[[Result], None], *, cumulative: bool) -> None:
+        if self._stores_nothing and not self.closed:
+            ended(Done())
+        else:
+            super().acked(ended, cumulative=cumulative)
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        if self._stores_nothing:
+            built.subscribe.durable = False
+            if self._last is not None:
+                built.subscribe.start_message_id.CopyFrom(message_id(*self._last))
+        return built

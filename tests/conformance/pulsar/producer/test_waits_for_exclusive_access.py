@@ -143,3 +143,11 @@ def test_producer_that_is_told_to_wait_when_it_comes_back_had_been_let_in() -> N
     story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields=_WAITS)
     story.after(70).complete(story.opening, done_ns=done_ns)
     assert codes_of(story.judged()) == []
+
+
+def test_producer_that_fails_when_its_connection_ends_while_it_waits_is_accepted() -> None:
+    story = _Waiting()
+    story.cut(0)
+    story.ends(Outcome.UNKNOWN, ErrorClass.TRANSPORT)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)

@@ -42,3 +42,12 @@ def test_consumer_in_place_of_one_whose_connection_ended_is_accepted() -> None:
 
 def test_second_shared_consumer_is_no_matter_of_this() -> None:
     assert said(exclusive_one_consumer, two("Shared")) == ([], 0)
+
+
+def test_consumer_that_asked_twice_under_its_id_ends_with_its_connection() -> None:
+    story = Script()
+    story.consumer(FIRST)
+    story.subscribed()
+    story.cut(0)
+    story.consumer(SECOND, conn=1)
+    assert said(exclusive_one_consumer, story) == ([], 0)

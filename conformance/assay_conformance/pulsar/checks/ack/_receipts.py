@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force, of_batch
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.connection._versions import RECEIPTS_SINCE
 from assay_conformance.pulsar.timeline import Call, ConsumerSession, Timeline
 
@@ -41,7 +42,8 @@ class Ended(NamedTuple):
 def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
     """Acks of consumers that ask for receipts, by whether they ended with `ok`."""
     for end in timeline.ends("ack"):
-        calls = list(timeline.calls_of(end))
+        named = timeline.calls_of(end)
+        calls = [call for call in named if base_topic(call.entry.topic) not in timeline.non_persistent]
         if not calls or (end.outcome is Outcome.OK) is not well or not waits(timeline, calls[0]):
             continue
         # An ACK may be another consumer's.

@@ -15,15 +15,19 @@ from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 @check("compression.decompression-error-reported")
 def decompression_error_reported(timeline: Timeline) -> Says:
     """compression.decompression-error-reported: an unchunked MESSAGE with a valid checksum whose body cannot be
-    decompressed, or not to the announced size, or that is larger than the broker accepts, costs that message only."""
-    error_of = partial(_error_of, timeline.view)
+    decompressed, or not to the announced size, or that is larger than the broker accepts, costs that message only.
+    What a client wrote in a format of its own it may read again: that is `compression.interoperable-format`."""
+    own = frozenset(send.unit for send in timeline.events.frames("SEND") if send.from_sender and send.unit is not None)
+    error_of = partial(_error_of, own, timeline.view)
     yield from are_discarded(timeline, Discarding("garbled", "with a body that cannot be decompressed", error_of))
 
 
-def _error_of(view: View, frame: Frame) -> str | None:
+def _error_of(own: frozenset[int], view: View, frame: Frame) -> str | None:
     """One with an absurd size has two reasons to be rejected: judged by `compression.absurd-size-not-trusted`."""
     meta = metadata_if_compressed(frame)
     if meta is None or not frame.intact or meta.chunk_id is not None or meta.uncompressed_size > MAX_MESSAGE_BYTES:
+        return None
+    if meta.is_unread and frame.intact and frame.unit in own:
         return None
     if is_too_large(view, frame):
         return "UncompressedSizeCorruption"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.event import Frame
@@ -22,6 +23,9 @@ from assay_conformance.pulsar.timeline import (
     offers,
 )
 
+UNREAD_FORMAT: Final = "another-format"
+"""What is in such a body is known to its client alone."""
+
 
 @check("compression.interoperable-format")
 def interoperable_format(timeline: Timeline) -> Says:
@@ -39,9 +43,9 @@ def _is_in_format(unit: Unit) -> Says:
     frame, meta = unit.first, metadata_if_compressed(unit.first)
     if meta is None or frame.intact is False:
         return
-    if meta.unpacked_bytes == -1:
+    if meta.is_unread:
         yield breach(
-            "another-format",
+            UNREAD_FORMAT,
             f"{unit.line}: the message at {ms(frame.t_ns)} names the codec {meta.compression}; expected a body in "
             f"Pulsar's format for it, of {meta.uncompressed_size} bytes; it cannot be decompressed to any size",
             frame,

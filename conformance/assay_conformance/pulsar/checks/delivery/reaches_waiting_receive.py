@@ -22,13 +22,11 @@ class _Waited(NamedTuple):
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
     """Receives that got something, and the first of each consumer that got too little while something lay there."""
     arrived: dict[int, deque[Delivery]] = {}
-    topics = timeline.view.case.topology.topics
-    nameless = {topic.name for topic in topics if not topic.persistent}
     calls = (timeline.events.invokes(verb) for verb in ("seek", "pause", "nack", "reconsume_later"))
     moved = {call.handle for made in calls for call in made}
     for delivery in timeline.deliveries if timeline.starved else ():
         consumer = delivery.session.consumer
-        named = base_topic(delivery.session.topic) not in nameless
+        named = base_topic(delivery.session.topic) not in timeline.non_persistent
         if consumer is not None and named and consumer.handle not in moved and _is_plain(delivery):
             arrived.setdefault(consumer.handle, deque()).append(delivery)
     short = {end.seq for end in timeline.starved}

@@ -78,6 +78,8 @@ def _lasts(timeline: Timeline, wait: _Wait) -> Says:
     opened, told, (_, done, lost) = wait.opened, wait.told, wait.turns[-1]
     for turn in wait.turns[1:]:
         yield Exercised(turn.request)
+    if opened is not None and _failed_with_its_connection(opened, lost):
+        yield Exercised(opened)
     if opened is not None and (done is None or done.seq > opened.seq):
         return
     timeout_ms = int(timeline.view.client_setting(wait.handle, "operation_timeout_ms") or 0)
@@ -92,6 +94,12 @@ def _lasts(timeline: Timeline, wait: _Wait) -> Says:
             f"asked again nor failed by {ms(until_ns)}",
             *(told, lost),
         )
+
+
+def _failed_with_its_connection(opened: Completion, lost: Closed | None) -> bool:
+    """A time-out is no answer to the end of a connection: the next one would have to wait as well."""
+    lost_before = lost is not None and lost.seq < opened.seq
+    return lost_before and opened.outcome is not Outcome.OK and opened.error is not ErrorClass.TIMEOUT
 
 
 def _is_not_given_up(timeline: Timeline, wait: _Wait) -> Says:

@@ -30,8 +30,8 @@ class _First(NamedTuple):
 @check("subscription.non-durable-reader")
 def non_durable_reader(timeline: Timeline) -> Says:
     """subscription.non-durable-reader: a reader begins where it asks to, and its subscription is gone with it. Judged
-    on topics that do not delete messages by themselves. A broker may begin with the message that a reader names or with
-    the next one: clients handle both."""
+    on persistent topics that do not delete messages by themselves. A broker may begin with the message that a reader
+    names or with the next one: clients handle both."""
     yield from each(_firsts(timeline), _begins)
     yield from each(timeline.events.of(Cursor), _is_gone, timeline)
 
@@ -41,7 +41,9 @@ def _firsts(timeline: Timeline) -> Iterator[_First]:
     case = timeline.view.case
     if {step.verb for step in case.steps if step.who is Who.BROKER} & _ID_CHANGING_VERBS:
         return
-    shrinking = {topic.name for topic in case.topology.topics if topic.message_ttl_s or topic.retention is not None}
+    shrinking = timeline.non_persistent | {
+        topic.name for topic in case.topology.topics if topic.message_ttl_s or topic.retention is not None
+    }
     logs: dict[str, list[Position]] = {}
     for stored in timeline.events.of(Stored):
         logs.setdefault(stored.topic, []).append(stored.id.position)
