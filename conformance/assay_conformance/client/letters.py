@@ -74,9 +74,13 @@ class Letters:
         times = 1 + _number(letter.properties, RECONSUME_TIMES)
         own_properties = {RECONSUME_TIMES: str(times), DELAY_TIME: str(delay_ms)}
         if 0 < self._settings.max_redeliver_count < times:
-            self.move_to_dead_letter(letter, posted)
+            self._end_rounds(letter, posted)
             return
         self._post(self._retry_topic, self._retry_letter(letter, own_properties, delay_ms), posted)
+
+    def _end_rounds(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
+        """It has come as often as it may by the retry letter topic."""
+        self.move_to_dead_letter(letter, posted)
 
     def close(self) -> None:
         for producer in self._producers.values():

@@ -247,7 +247,7 @@ def sent_round(
     return plan.case(
         f"retry-letter/{words}",
         title,
-        (*about, "dead-letter.max-redeliver-count") if config else about,
+        (*about, "dead-letter.copy-is-complete", "dead-letter.max-redeliver-count") if config else about,
         capabilities=(*RETRIES, "dead_letter") if config else RETRIES,
         consumer={**RETRY, **config},
         topology=TOPICS,

@@ -1,4 +1,4 @@
-"""TODO"""
+"""Retry letters: messages that an application asks to have again later, by way of a topic of their own (PIP-58)."""
 
 from __future__ import annotations
 

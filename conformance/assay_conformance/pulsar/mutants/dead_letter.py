@@ -32,6 +32,16 @@ class DeadLetterWithoutOrigin(Letters):
         super().move_to_dead_letter(replace(letter, properties=kept), posted)
 
 
+class DeadLetterBehindRetriesLosesKeys(Letters):
+    """A message that was sent round too often arrives without its keys."""
+
+    breaks = "dead-letter.copy-is-complete"
+    stands_for = "apache/pulsar#23181: reconsumeLater copies keys to the retry letter topic alone"
+
+    def _end_rounds(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
+        super()._end_rounds(replace(letter, key=None, ordering_key=None), posted)
+
+
 class DeadLetterAcksOriginalEarly(Letters):
     """The original is acknowledged when its dead letter leaves."""
 
