@@ -185,8 +185,8 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     agent.toml.
 
     With `listener` (capability `message_listener`, since 1.1) the client gets a message handler of the agent's, and
-    hands messages over by calling it. A handler call reports nothing, does nothing and does not return before a
-    `receive` asks for it: see there.
+    hands messages over by calling it. A handler call does nothing, and does not return, before a `receive` asks for it:
+    see there. One at a time of those that nobody has asked for reports that it began; others report nothing.
     """
 
     handle: Unsigned
@@ -210,10 +210,10 @@ class Receive(_Command, frozen=True, tag="receive"):
     """Hand over up to `count` messages as `received` events; `ok` with their `count`, `timeout_ms` later at most.
 
     Of a consumer with a listener it asks for `count` calls of its handler, the oldest that wait first: each is reported
-    by `received`, with `called_ns` for its beginning, does what `does` says (returns, raises an exception, or waits
-    until `let_return`), and is reported by `handled` when it returns. Behind the end of its consumer's close no call
-    has to be asked for: those that waited return and report nothing; up to ten that begin are reported all the same,
-    and all return at once.
+    by `received`, with `called_ns` for its beginning, unless it was before; does what `does` says (returns, raises an
+    exception, or waits until `let_return`); and is reported by `handled` when it returns. Behind the end of its
+    consumer's close no call has to be asked for: those that waited return; up to ten that begin are reported; and all
+    return at once.
     """
 
     consumer: Unsigned
