@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.model.topic_names import is_partition
-from assay_conformance.pulsar.timeline import PermitAccount, Timeline
+from assay_conformance.pulsar.timeline import PermitAccount, Timeline, listens
 
 
 def zero_queue_accounts(timeline: Timeline) -> Iterator[PermitAccount]:
-    """The permits of each of their sessions, as clients keep them."""
+    """The permits of each of their sessions, as clients keep them. One with a listener asks for a message whenever its
+    handler is free, and the application for none."""
     for account in timeline.client_accounts:
         session, consumer = account.session, account.consumer
         alone = consumer is not None and len(consumer.topics) == 1 and not is_partition(session.topic)
+        alone = alone and not listens(consumer)  # type: ignore[arg-type]
         if alone and number_in_force(timeline.view, consumer, "receiver_queue_size") == 0:  # type: ignore[arg-type]
             yield account
