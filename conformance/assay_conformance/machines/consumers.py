@@ -54,7 +54,8 @@ class Consumers:
     def _join(self, way: Way, client: int) -> int:
         more = {"pattern": way.pattern} if way.pattern else {}
         config = {"config": dict(way.config)} if way.config else {}
-        args = {"topics": list(way.topics), "subscription": way.subscription, **more, **config}
+        listener = {"listener": True} if self.script.terms.receives == "listener" else {}
+        args = {"topics": list(way.topics), "subscription": way.subscription, **more, **listener, **config}
         return self.script.open("open_consumer", client, args)
 
     def _close(self, consumer: int, _: Act) -> None:
@@ -86,7 +87,17 @@ class Consumers:
             # Whoever is chosen gets the first message so much later.
             timeout_ms += BrokerSettings().failover_delay_ms
             self.active.add(consumer)
+        if self.script.terms.receives == "batch" and self._has_queue(consumer):
+            self.script.awaited("batch_receive", {"consumer": consumer})
+            return
         self.script.awaited("receive", {"consumer": consumer, "count": act.number, "timeout_ms": timeout_ms})
+
+    def _has_queue(self, consumer: int) -> bool:
+        """Whether what comes is kept until there is a batch of it."""
+        terms = self.script.terms
+        size = terms.around.chosen.get("consumer.receiver_queue_size")
+        own = self.open[consumer].config.get("receiver_queue_size", terms.receiver_queue_size if size is None else size)
+        return own != 0
 
     def listen_out(self) -> None:
         """Everybody waits for as long as anything that is owed takes to come."""
@@ -97,7 +108,7 @@ class Consumers:
         self.script.step(Who.AGENT, "receive", consumer=consumer, count=act.number, timeout_ms=LISTEN_MS)
 
     def _ask_for_more(self, consumer: int, _: Act) -> None:
-        if self.open[consumer].is_reader:
+        if self.open[consumer].is_reader and self.script.terms.receives != "listener":
             self.script.awaited("has_message_available", {"consumer": consumer})
 
     def _seek(self, consumer: int, act: Act) -> None:

@@ -54,4 +54,5 @@ TERMS: Mapping[str, Strategy] = {
     "max_pending_messages": st.sampled_from((1_000, 1_000, 3)),
     "nack_delay_ms": st.sampled_from((100, 1, 300)),
     "ack_timeout_ms": st.sampled_from((0, 200)),
+    "receives": mostly("", "listener", "batch", times=10),
 }

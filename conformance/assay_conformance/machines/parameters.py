@@ -28,6 +28,9 @@ SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
 SIZES = (2, 10, 16, 300, 1_500, 2_500, 0)
 """Without an identity, with nothing else, of one chunk, and of several; and nothing at all."""
 
+BATCHES: Config = {"batch_receive_max_messages": 3, "batch_receive_timeout_ms": 200}
+"""Limits of batches: fewer messages than are received at once, and less time than an answer takes."""
+
 LARGE = (2, 16, 300, 64 * 1024, 64 * 1024, 64 * 1024)
 """Of which a few are more than a broker reads ahead."""
 
@@ -52,7 +55,8 @@ class Parameters:
 
     `spread`: some of the topic is the second broker's from the start. `backlog`, one of BACKLOGS, is stored before
     anybody comes. `claims`: some producers want the topic for themselves. `varied`: producers differ.
-    `own_client`: consumers have one. `listens_out`: in the end consumers wait for whatever is owed to them."""
+    `own_client`: consumers have one. `listens_out`: in the end consumers wait for whatever is owed to them. `receives`:
+    by handler calls (`listener`), in batches (`batch`), or by single receives."""
 
     deduplication: bool = False
     partitions: int = 0
@@ -74,6 +78,7 @@ class Parameters:
     sizes: tuple[int, ...] = SIZES
     claims: bool = False
     listens_out: bool = False
+    receives: str = ""
     batching: bool = False
     batching_type: str = "default"
     batching_max_messages: int = 3
@@ -128,6 +133,8 @@ class Parameters:
         """Those that can be asked of a client that is `able` to do so much (None: everything)."""
         lacking = () if able is None else WITHOUT.keys() - set(able)
         plain = [WITHOUT[capability] for capability in lacking]
+        if able is not None and RECEIVING.get(self.receives, "") not in {"", *able}:
+            plain.append("receives")
         if not self.persistent:
             plain += NOT_PERSISTENT
         if self.protocol_version < EPOCHS_SINCE:
@@ -158,6 +165,9 @@ WITHOUT: Mapping[str, str] = {
     "partition_switch_frequency": "batching_partition_switch_frequency",
 }
 """Capability -> the term that a client without it leaves alone."""
+
+RECEIVING: Mapping[str, str] = {"listener": "message_listener", "batch": "batch_receive"}
+"""Word of `receives` -> the capability that it needs."""
 
 NOT_PERSISTENT = ("deduplication", "chunking")
 """Parameters that a topic that keeps nothing leaves alone: all its messages have the same id, chunks too."""
@@ -248,4 +258,5 @@ def _consumer_config(terms: Parameters) -> Config:
         "ack_timeout_ms": terms.ack_timeout_ms,
         "ack_timeout_tick_ms": ACK_TIMEOUT_TICK_MS,
         "partitions_update_ms": PARTITIONS_UPDATE_MS,
+        **(BATCHES if terms.receives == "batch" else {}),
     }
