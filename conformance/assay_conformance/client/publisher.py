@@ -101,7 +101,7 @@ class Publisher:
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
         started = self._started
-        together = AllOf(len(started), flushed)
+        together = AllOf.any_number(len(started), flushed)
         for producer in started:
             producer.flush(together.one)
 
@@ -109,13 +109,13 @@ class Publisher:
         self._closed = True
         self._growth.stop()
         started = self._started
-        together = AllOf(len(started), closed)
+        together = AllOf.any_number(len(started), closed)
         for producer in started:
             producer.close(together.one)
 
     @property
     def last_sequence_id(self) -> int:
-        return max(producer.last_sequence_id for producer in self._started)
+        return max((producer.last_sequence_id for producer in self._started), default=-1)
 
     def _intercept_and_route(self, message: Outgoing) -> tuple[Outgoing, Producer | Failed]:
         message = self._intercepted(message)

@@ -6,9 +6,10 @@ and others of the client go on.
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import AnswerError, Fault
 
 
 def no_topics() -> Case:
@@ -66,4 +67,22 @@ def nothing_sent() -> Case:
     )
 
 
-CASES = (no_topics(), no_messages(), nothing_sent())
+def nothing_opened() -> Case:
+    """The only partition that opens at first refuses its producer: what is closed then has none."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    plan.wait_ops(plan.close(producer))
+    plan.wait_ops(plan.close(client))
+    return plan.case(
+        "robustness/nothing-opened",
+        "A producer that starts lazily is refused, and closed",
+        ("robustness.calls-do-not-hang",),
+        capabilities=("producer", "partitioned_topics", "lazy_start"),
+        producer={"lazy_start_partitioned_producers": True},
+        topology=Topology(topics=(Topic(name="t", partitions=3),)),
+        faults=(Fault(trigger=up("PRODUCER"), action=AnswerError("AuthorizationError")),),
+    )
+
+
+CASES = (no_topics(), no_messages(), nothing_sent(), nothing_opened())

@@ -58,6 +58,8 @@ def _oversize(timeline: Timeline, limit: HighestLimit) -> Iterator[tuple[Invoke,
         if not 0 < limit.before(call) < (call.size or 0) or limit.before(call) != limit.before(end):
             continue
         splits = setting(handle, "chunking") or setting(handle, "router") is not None
+        # The producer of its partition may be refused first.
+        splits = splits or setting(handle, "lazy_start_partitioned_producers") is True
         if not splits and setting(handle, "compression") in (None, "NONE") and not timeline.was_overdue(end):
             yield call, end
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from assay_conformance.model.event import Closed, Completion, Outcome
+from assay_conformance.model.event import Closed, Completion, ErrorClass
 from assay_conformance.pulsar.checks.connection._credentials import given_in_order
 from assay_conformance.pulsar.timeline import MS, Exercised, Producer, Says, Timeline, breach, check, ms
 
 _WITHIN_MS: Final = 6_000
 """A few attempts, and the pauses between them."""
+
+_GIVEN_UP: Final = (ErrorClass.AUTH, ErrorClass.TRANSPORT)
+"""What sends fail with when their producer has ended for want of credentials, or of a connection."""
 
 Lost = tuple[Producer, Closed]
 
@@ -54,6 +57,6 @@ def _since(line: Producer, ended: Closed) -> str:
 
 
 def _failed(timeline: Timeline, line: Producer, ended: Closed) -> Completion | None:
-    """A send that did not wait for that."""
+    """A send that did not wait for that, and had time left."""
     ends = (send.completion for send in timeline.sends_of(line.handle))
-    return next((end for end in ends if end and end.seq > ended.seq and end.outcome is not Outcome.OK), None)
+    return next((end for end in ends if end and end.seq > ended.seq and end.error in _GIVEN_UP), None)

@@ -131,9 +131,10 @@ class _Courses:
             self.unnamed.setdefault(session.topic, []).append(close)
 
     def lookups(self) -> dict[str, list[Frame]]:
-        """Topic -> its LOOKUPs that nothing had a reason for: nothing was being opened, no open call of its topic had
-        failed (a client may keep some of the partitions), and none on it was excused."""
-        timeline, opening, failed = self._timeline, set[int](), set[str]()
+        """Topic -> its LOOKUPs that nothing had a reason for: nothing was being opened, nor could be by a send; no open
+        call of its topic had failed (a client may keep some of the partitions), and none on it was excused."""
+        timeline, opening = self._timeline, set[int]()
+        failed = {timeline.local_name(str(call.args.get("topic", ""))) for call in _opens_lazily(timeline)}
         events, found = timeline.events, dict[str, list[Frame]]()
         steps: list[Event] = [*events.frames("LOOKUP")]
         for verb in ("open_producer", "open_consumer"):
@@ -158,6 +159,12 @@ class _Courses:
             if _first(course.excuses, since, at) is not None:
                 return True
         return False
+
+
+def _opens_lazily(timeline: Timeline) -> Iterator[Invoke]:
+    for call in timeline.events.invokes("open_producer"):
+        if timeline.view.producer_setting(call.handle or 0, "lazy_start_partitioned_producers") is True:
+            yield call
 
 
 @check("topics.reconnects-to-assigned-broker", of=_returns)
