@@ -70,6 +70,8 @@ class View:
 
     def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
         """The value in force for one producer, whose open_producer step may override the Case's."""
+        if key in self.facts.same_as:
+            return self.client_setting(handle, self.facts.same_as[key])
         opening = self.tracker.lines.openings.get(handle)
         known = self._producers.get((handle, key))
         if known is None or known[0] is not opening:

@@ -50,6 +50,7 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     Case nor the agent sets one. `words` are those that the client has of a key that takes one, where it has not all.
     `required`: by part and key, the keys beside which the client must be given this one too; none: always.
     `lacks` is what is taken for granted of others. `not_of_readers` are keys of consumers that readers do not have.
+    `same_as`: keys of producers and consumers behind which no option of their own stands, but that of this client key.
     """
 
     agent: str
@@ -63,6 +64,7 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     required: dict[str, dict[str, tuple[str, ...]]] = {}
     lacks: frozenset[Lack] = frozenset()
     not_of_readers: frozenset[str] = frozenset()
+    same_as: dict[str, str] = {}
 
     def with_required(self, part: str, config: Mapping[str, ConfigValue], known: Mapping[str, ConfigValue]) -> Config:
         """What a client must be given beside this configuration: as `known` has it, or its own default."""
@@ -135,6 +137,8 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     ) -> ConfigValue | None:
         """A configuration value as it was in force: fixed by the client, else the step's `own`, else the Case's
         `config`, else the suite's or the client's default. `part` is `client`, `producer` or `consumer`."""
+        if key in self.same_as:
+            return self.in_force(config, "client", self.same_as[key])
         if key in self.fixed:
             return self.fixed[key]
         configured: dict[str, ConfigValue] = getattr(config, part)

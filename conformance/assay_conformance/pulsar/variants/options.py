@@ -7,7 +7,9 @@ from typing import ClassVar
 import msgspec
 
 from assay_conformance.client.numbering import Numbering
+from assay_conformance.client.pending import Pending
 from assay_conformance.client.settings import ConsumerSettings, ProducerSettings
+from assay_conformance.client.shared import MS
 from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import Failed
 from assay_conformance.model.event import ErrorClass
@@ -87,3 +89,18 @@ class InitialSequenceIdNotSettable(Numbering):
 
     def __init__(self, settings: ProducerSettings) -> None:
         super().__init__(msgspec.structs.replace(settings, initial_sequence_id=None))
+
+
+class SendTimeoutOfOperations(Pending):
+    """A send times out as any operation does: no option of its own says when."""
+
+    as_in = "pulsar-rs, OperationRetryOptions.operation_timeout"
+    within = ("resend.send-timeout", "robustness.calls-do-not-hang")
+    unsettable = ("send_timeout_ms",)
+    declares: ClassVar = {"same_as": {"send_timeout_ms": "operation_timeout_ms"}}
+
+    def due_ns(self, created_ns: int) -> int | None:
+        return created_ns + self._age_ns()
+
+    def _age_ns(self) -> int:
+        return self._shared.settings.operation_timeout_ms * MS

@@ -63,6 +63,8 @@ def _is_bound_otherwise(timeline: Timeline, overdue: Overdue) -> bool:
     if key not in view.facts.unsettable(view.case):
         return False
     own_ms = view.facts.fixed.get(key, view.facts.defaults.get(key))
+    if key in view.facts.same_as:
+        own_ms = view.producer_setting(overdue.handle or 0, key)
     return not own_ms or int(own_ms) >= overdue.deadline_ms
 
 
