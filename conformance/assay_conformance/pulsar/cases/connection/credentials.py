@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, Limits, Topology
+from assay_conformance.model.case import Case, Isolation, Limits, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 from assay_conformance.model.policy import BrokerSettings
 
@@ -30,6 +30,8 @@ def _case(
         client={"credentials": credentials, "operation_timeout_ms": _TIMEOUT_MS},
         topology=Topology(settings=BrokerSettings(tokens=tokens, auth_refresh_ms=2_000)),
         limits=_LIMITS,
+        # A supplier that fails may end the process.
+        isolation=Isolation.OWN_PROCESS if "raise" in credentials else Isolation.SHARED_PROCESS,
         **fields,
     )
 

@@ -80,13 +80,22 @@ def _reads_value_of_reader(plan: Schedule, client: int) -> int:
     return _value_by(plan, client, durable=False)
 
 
+def _reads_value_of_listener(plan: Schedule, client: int) -> int:
+    return _value_by(plan, client, listener=True)
+
+
+def _reads_value_of_batch(plan: Schedule, client: int) -> int:
+    return _value_by(plan, client, batch_receive_max_messages=4, batch_receive_timeout_ms=STARVED_MS)
+
+
 def _value_by(plan: Schedule, client: int, **config: Any) -> int:
     """Of a message that was written with another version than the reader's own."""
     plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
     plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
     consumer = plan.consumer(client, **SECOND, **config)
     # What the broker stored by itself names no version.
-    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    in_batches = "batch_receive_max_messages" in config
+    plan.wait_ops(plan.batch_receive(consumer) if in_batches else plan.receive(consumer, 4, STARVED_MS))
     return plan.value(consumer, messages=(4,))
 
 
@@ -129,6 +138,10 @@ REQUESTS: Final = (
     ),
     _Request("schema", "GET_SCHEMA", _SCHEMA, _reads_value, ("consumer", "schema")),
     _Request("schema-reader", "GET_SCHEMA", _SCHEMA, _reads_value_of_reader, ("consumer", "reader", "schema")),
+    _Request(
+        "schema-listener", "GET_SCHEMA", _SCHEMA, _reads_value_of_listener, ("consumer", "message_listener", "schema")
+    ),
+    _Request("schema-batch", "GET_SCHEMA", _SCHEMA, _reads_value_of_batch, ("consumer", "batch_receive", "schema")),
     _Request(
         "ack",
         "ACK",
