@@ -24,6 +24,34 @@ PACK = load_packs()
 CASES = {case.id: case for case in PACK.cases if in_memory(case)}
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
+    "batch-never-times-out": (
+        frozenset({"robustness.calls-do-not-hang"}),
+        "a batch receive that waits for what does not come never ends",
+    ),
+    "batch-leaves-last": (
+        frozenset({"batch-receive.ends-at-first-limit"}),
+        "a full batch that leaves a message is not full",
+    ),
+    "batch-drops-rest": (
+        frozenset({"batch-receive.ends-at-first-limit", "delivery.reaches-waiting-receive"}),
+        "what was dropped fills no batch, and reaches no receive",
+    ),
+    "close-waits-for-handler": (
+        frozenset({"robustness.calls-do-not-hang"}),
+        "a close that waits for a handler that closes never ends",
+    ),
+    "exception-ends-listener": (
+        frozenset({"delivery.reaches-waiting-receive"}),
+        "what has come is handed to no handler call that is waited for",
+    ),
+    "blocked-handler-holds-receives": (
+        frozenset({"delivery.reaches-waiting-receive"}),
+        "what is held up by a handler is kept from a receive that waits",
+    ),
+    "ack-inside-handler-hangs": (
+        frozenset({"robustness.calls-do-not-hang"}),
+        "an acknowledgment that waits for its own thread never ends",
+    ),
     "overtakes-resend": (
         frozenset({"resend.keeps-queue-order"}),
         "what overtakes a resend breaks its order and the topic's",
