@@ -7,7 +7,7 @@ from typing import Any
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, plain, plains
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
 
 RETURNED_MS = 3_000
@@ -15,6 +15,8 @@ RETURNED_MS = 3_000
 
 FIRST_MS, STEP_MS = 1_000_000, 1_000
 """Publish times of stored messages: message n has FIRST_MS + n * STEP_MS, whatever the wall clock shows."""
+
+PARTITIONS = 3
 
 
 def timed(number: int) -> dict[str, Any]:
@@ -113,6 +115,28 @@ def forward() -> Case:
         "With eight messages in its receiver queue the consumer seeks forward past all of them",
         ("seek.starts-at-target", "seek.discards-prefetched"),
         consumer={**EARLIEST, "receiver_queue_size": 8},
+    )
+
+
+def forward_on_partitions() -> Case:
+    """The messages of all partitions may have been put into one queue, which is not the one of any of them."""
+    plan = Schedule()
+    for partition in range(PARTITIONS):
+        entries = [timed(number) for number in range(20)]
+        plan.broker("store_entries", topic=f"t-partition-{partition}", entries=entries)
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, PARTITIONS * 8, deadline_ms=RETURNED_MS)
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 15 * STEP_MS))
+    plan.receive(consumer, PARTITIONS * 5, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/forward-on-partitions",
+        "With messages of three partitions in its receiver queues a consumer seeks forward past all of them",
+        ("seek.discards-prefetched", "robustness.calls-do-not-hang"),
+        capabilities=("partitioned_topics",),
+        consumer={**EARLIEST, "receiver_queue_size": 8},
+        topology=Topology(topics=(Topic(name="t", partitions=PARTITIONS),)),
     )
 
 
@@ -393,6 +417,7 @@ CASES = (
     into_batch_inclusive(),
     to_timestamp(),
     forward(),
+    forward_on_partitions(),
     response_before_resubscribe(),
     response_after_resubscribe(),
     cut_after_response(),

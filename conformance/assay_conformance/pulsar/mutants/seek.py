@@ -11,6 +11,7 @@ from assay_conformance.client.reader import ReadingPlace, position_of
 from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
 from assay_conformance.client.settings import InitialPosition
 from assay_conformance.client.values import Result
+from assay_conformance.model.topic_names import NO_PARTITION
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -43,6 +44,17 @@ class SeekKeepsPrefetched(Consumer):
 
     def _drop_prefetched(self) -> None:
         if not self._seeking.drops:
+            super()._drop_prefetched()
+
+
+class PartitionsSeekKeepsPrefetched(Consumer):
+    """What was prefetched of partitions before a seek is handed over after it."""
+
+    breaks = "seek.discards-prefetched"
+    stands_for = "pulsar-client-cpp#388: the consumers of partitions are emptied, and not the queue they share"
+
+    def _drop_prefetched(self) -> None:
+        if self.partition == NO_PARTITION or not self._seeking.drops:
             super()._drop_prefetched()
 
 

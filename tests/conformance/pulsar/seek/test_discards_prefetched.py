@@ -32,6 +32,46 @@ def test_prefetched_message_behind_a_seek_is_found() -> None:
     assert judged(discards_prefetched, story)[0] == ["stale-delivery"]
 
 
+def _partitions_sought(*again: int) -> Script:
+    """A message of each of two partitions has come; behind a seek to a time those of these partitions come again."""
+    story = Script()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    story.connected()
+    for partition in range(2):
+        story.subscribed(consumer_id=partition, topic=f"t-partition-{partition}")
+    story.complete(opening)
+    for partition in range(2):
+        story.stored(partition, topic=f"t-partition-{partition}")
+        story.message(partition, consumer_id=partition)
+    invoke = story.invoke("seek", CONSUMER, args={"publish_time_ms": 0})
+    for partition in range(2):
+        story.up("SEEK", consumer_id=partition, request_id=90 + partition)
+        story.down("SUCCESS", request_id=90 + partition)
+        story.subscribed(consumer_id=partition, topic=f"t-partition-{partition}")
+    story.complete(invoke)
+    for partition in again:
+        story.message(partition, consumer_id=partition)
+    return story
+
+
+def _received_of(story: Script, partition: int) -> None:
+    story.received(partition, topic=story.full(f"t-partition-{partition}"))
+
+
+def test_messages_of_all_partitions_come_again() -> None:
+    story = _partitions_sought(0, 1)
+    _received_of(story, 0)
+    _received_of(story, 1)
+    assert judged(discards_prefetched, story) == ([], 2)
+
+
+def test_prefetched_message_of_one_partition_is_found() -> None:
+    story = _partitions_sought(0)
+    _received_of(story, 0)
+    _received_of(story, 1)
+    assert judged(discards_prefetched, story)[0] == ["stale-delivery"]
+
+
 def _acked(story: Script) -> None:
     story.complete(story.invoke("ack", CONSUMER, args={"messages": [1]}))
 

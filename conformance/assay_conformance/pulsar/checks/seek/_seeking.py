@@ -1,7 +1,8 @@
 """Each seek from its call to what is received after it.
 
-Judged are consumers that are alone on their subscription of one unpartitioned topic, and seeks during which no receive
-was pending: otherwise it is unknown which consumer moved the subscription, or when a message was received.
+Judged are consumers that are alone on their subscription, and seeks during which no receive was pending: otherwise it
+is unknown which consumer moved the subscription, or when a message was received. A seek of several topics is one of
+each of them: `seeks` leaves these out, `seeks_of_each_topic` has them.
 """
 
 from __future__ import annotations
@@ -9,23 +10,25 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, islice, product, takewhile
 from math import inf
 
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Timeline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """One seek of one consumer, up to the next one. `old`: the session it had then; `beside`: another seek of the
-    consumer was pending: then it is unknown to which of them frames belong; `disturbed`: from when on (the number of an
-    event) it is not known which consumer moved the subscription, or what was received behind it; `until`: the number
-    of the next seek's call."""
+    """One seek of one consumer on one topic, up to the next one. `old`: the session it had then; `beside`: another seek
+    of the consumer was pending: then it is unknown to which of them frames belong; `disturbed`: from when on (the
+    number of an event) it is not known which consumer moved the subscription, or what was received behind it; `until`:
+    the number of the next seek's call."""
 
     consumer: Consumer
+    topic: str
     invoke: Invoke
     old: ConsumerSession | None
     until: float
@@ -37,11 +40,6 @@ class Sought:
     completion: Completion | None
     beside: bool = False
     disturbed: float = inf
-
-    @property
-    def topic(self) -> str:
-        """That it is about."""
-        return self.consumer.topics[0]
 
     @property
     def ended_ns(self) -> int:
@@ -56,31 +54,44 @@ class Sought:
     def sessions(self) -> Iterator[ConsumerSession]:
         """Sessions in which the consumer subscribed again."""
         for session in self.consumer.sessions:
-            if self.command is not None and session.request.seq > self.command.seq:
+            if self.command is not None and session.topic == self.topic and session.request.seq > self.command.seq:
                 yield session
 
 
 def seeks(timeline: Timeline) -> list[Sought]:
     """All of consumers of one topic, consumer by consumer."""
+    return [sought for sought in seeks_of_each_topic(timeline) if sought.consumer.topics == (sought.topic,)]
+
+
+def seeks_of_each_topic(timeline: Timeline) -> list[Sought]:
+    """All, consumer by consumer, and topic by topic."""
     calls: dict[int, list[Invoke]] = {}
     for call in timeline.events.invokes("seek"):
         calls.setdefault(-1 if call.handle is None else call.handle, []).append(call)
     found: list[Sought] = []
     for handle, its in calls.items():
         consumer = timeline.consumer(handle)
-        if consumer is not None and len(consumer.topics) == 1:
+        if consumer is not None:
             shared, receives = _shared(timeline, consumer), _Receives(timeline, handle)
-            for before, call, after in zip([None, *its], its, [*its[1:], None], strict=False):
+            for topic, (before, call, after) in product(
+                _topics(consumer), zip([None, *its], its, [*its[1:], None], strict=False)
+            ):
                 ended = None if before is None else timeline.end_of(before.op)
                 beside = before is not None and (ended is None or ended.seq > call.seq)
-                sought = _sought(timeline, consumer, call, inf if after is None else after.seq)
+                sought = _sought(timeline, consumer, topic, call, inf if after is None else after.seq)
                 disturbed = min(shared, receives.disturb(call, sought.completion))
                 found.append(replace(sought, beside=beside, disturbed=disturbed))
     return found
 
 
-def _sought(timeline: Timeline, consumer: Consumer, call: Invoke, until: float) -> Sought:
-    frames, old = timeline.consumer_sessions.frames, timeline.session_at(consumer, consumer.topics[0], call)
+def _topics(consumer: Consumer) -> list[str]:
+    """Its topics and partitions that a seek moves: each that it asked for, or the partitions in place of it."""
+    asked = dict.fromkeys(session.topic for session in consumer.sessions)
+    return [*consumer.topics] if len(consumer.topics) == 1 and not any(map(is_partition, asked)) else [*asked]
+
+
+def _sought(timeline: Timeline, consumer: Consumer, topic: str, call: Invoke, until: float) -> Sought:
+    frames, old = timeline.consumer_sessions.frames, timeline.session_at(consumer, topic, call)
     command = closed = answered = None
     if old is not None:
         command = _first((one for one in frames(old, "SEEK") if from_client(one)), call, until)
@@ -89,7 +100,8 @@ def _sought(timeline: Timeline, consumer: Consumer, call: Invoke, until: float) 
         successes = (one for one in timeline.answers_to(command) if one.command == "SUCCESS")
         closed, answered = _first(closes, command, until), _first(successes, command, until)
     end = timeline.end_of(call.op)
-    return Sought(consumer, call, old, until, command, closed, answered, end if end and end.seq < until else None)
+    end = end if end and end.seq < until else None
+    return Sought(consumer, topic, call, old, until, command, closed, answered, end)
 
 
 def _first(frames: Iterable[Frame], after: Event, until: float) -> Frame | None:

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.consumption import acked_entries
 from assay_conformance.model.event import Event, Frame, Invoke, Received
 from assay_conformance.pulsar.checks.seek._hanging import never_ends
-from assay_conformance.pulsar.checks.seek._seeking import Sought, entry_named, received_after, seeks, target_of
+from assay_conformance.pulsar.checks.seek._seeking import (
+    Sought,
+    entry_named,
+    received_after,
+    seeks_of_each_topic,
+    target_of,
+)
 from assay_conformance.pulsar.timeline import (
     CUMULATIVE,
     Breach,
@@ -26,9 +32,10 @@ from assay_conformance.pulsar.timeline.courses import Asked, Sent
 
 
 def _seeking(timeline: Timeline) -> Iterable[tuple[Consumer, list[Sought]]]:
-    found: dict[int, list[Sought]] = {}
-    for sought in seeks(timeline):
-        found.setdefault(sought.consumer.handle, []).append(sought)
+    """Those of each consumer on each of its topics."""
+    found: dict[tuple[int, str], list[Sought]] = {}
+    for sought in seeks_of_each_topic(timeline):
+        found.setdefault((sought.consumer.handle, sought.topic), []).append(sought)
     return [(its[0].consumer, its) for its in found.values()]
 
 
@@ -86,17 +93,18 @@ Moment = Sent | Asked | frozenset[Entry] | None
 
 
 def _in_order(timeline: Timeline, consumer: Consumer, its: list[Sought]) -> list[tuple[Event, Moment]]:
-    """Its MESSAGEs as they came, what the application acknowledged one by one, what it received, its seeks, and its
-    ACKs with the entries that they settle."""
+    """Its MESSAGEs of one topic as they came, what the application acknowledged one by one, what it received, its
+    seeks, and its ACKs with the entries that they settle."""
     found: list[tuple[Event, Moment]] = [(sought.invoke, None) for sought in its]
     found += [(message, None) for message in timeline.received(consumer)]
+    topic = its[0].topic
     for moment in timeline.course(consumer):
         match moment:
-            case Sent() if moment.event.to_receiver:
+            case Sent() if moment.event.to_receiver and moment.entry.topic == topic:
                 found.append((moment.event, moment))
-            case Asked() if not moment.is_nack and not moment.call.cumulative:
+            case Asked() if not moment.is_nack and not moment.call.cumulative and moment.entry.topic == topic:
                 found.append((moment.event, moment))
-    for session in consumer.sessions:
+    for session in (one for one in consumer.sessions if one.topic == topic):
         for ack in timeline.written_acks(session).frames:
             if ack.ack_type != CUMULATIVE and known_owner(session, ack) is consumer:
                 found.append((ack, frozenset(acked_entries(session, ack))))
