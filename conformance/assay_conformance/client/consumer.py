@@ -200,13 +200,13 @@ class Consumer(Handler):
         """The application waits for a message, and the queue is empty."""
         self._permits.wanted()
 
-    def close(self, closed: Callable[[], None]) -> None:
+    def close(self, closed: Callable[[Result], None]) -> None:
         """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once. An
         opening that goes on fails."""
         if self.ready:
             self._flush_before_close()
         self._forget()
-        self.leave(lambda _refusal: closed())
+        self.leave(lambda refusal: closed(self._end_of_leaving(refusal)))
         self._opening_ends(_CLOSED)
 
     def _flush_before_close(self) -> None:

@@ -20,6 +20,7 @@ from assay_conformance.client.lookup import Lookup, Pool, Way
 from assay_conformance.client.refusal import Cause, Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
+from assay_conformance.client.values import Done, Result
 from assay_conformance.wire import BaseCommand, Frame
 
 
@@ -239,6 +240,12 @@ class Handler(ABC):
     def _go_to(self, assigned_url: str) -> None:
         """To the broker that the command named."""
         self._seek(assigned_url)
+
+    def _end_of_leaving(self, refusal: Refusal | None) -> Result:
+        """How the call that closes it ends: with its connection the broker forgets it, and else has to say so."""
+        if refusal is None or refusal.cause is Cause.LOST:
+            return Done()
+        return refusal.failed(certain=refusal.cause is Cause.SERVER)
 
     def leave(self, left: Callable[[Refusal | None], None]) -> None:
         """Close at the broker where it is known there; `left` is called when that is over, however it ended."""

@@ -246,9 +246,8 @@ class Producer(Handler):
         self._running = running
 
         def left(refusal: Refusal | None) -> None:
-            del refusal
             self._fail_unreceipted()
-            closed(Done())
+            closed(self._end_of_leaving(refusal))
 
         self.leave(left)
         self._run_waiting()

@@ -248,7 +248,7 @@ class Subscription:
             self._letters.close()
         together = AllOf.any_number(len(self.consumers), closed)
         for consumer in self.consumers:
-            consumer.close(lambda: together.one(Done()))
+            consumer.close(together.one)
 
     def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
         self._leave()
@@ -308,7 +308,7 @@ class Subscription:
                 self.consumers.extend(added)
             else:
                 for consumer in added:
-                    consumer.close(lambda: None)
+                    consumer.close(lambda _result: None)
             answered(wanted)
 
         settings = msgspec.structs.replace(self._settings, initial_position=InitialPosition.EARLIEST)

@@ -10,7 +10,9 @@ from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Completion, Ended, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.consuming import Consuming
+from assay_conformance.pulsar.timeline.obstacles import Obstacles
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
+from assay_conformance.pulsar.timeline.requests import ANSWERS
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 from assay_conformance.pulsar.timeline.served import ServedProducer, served_producers
@@ -31,6 +33,24 @@ class Producing(Consuming):
             if frame.to_receiver:
                 found.setdefault((frame.conn, frame.request_id), []).append(frame)
         return found
+
+    @cached_property
+    def _all_answers(self) -> dict[tuple[int, int | None], list[Frame]]:
+        found: dict[tuple[int, int | None], list[Frame]] = {}
+        for frame in self.events.frames(*ANSWERS):
+            if frame.to_receiver:
+                found.setdefault((frame.conn, frame.request_id), []).append(frame)
+        return found
+
+    def all_answers_to(self, request: Frame) -> list[Frame]:
+        """All that was written to the client in answer to any request with an id."""
+        answers = self._all_answers.get((request.conn, request.request_id), ())
+        return [answer for answer in answers if answer.seq > request.seq]
+
+    @cached_property
+    def obstacles(self) -> Obstacles:
+        """What stood in the way of calls."""
+        return Obstacles(self)  # type: ignore[arg-type]
 
     def answers_to(self, request: Frame) -> list[Frame]:
         """All that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""

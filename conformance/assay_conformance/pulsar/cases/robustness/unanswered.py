@@ -153,6 +153,12 @@ REQUESTS: Final = (
 )
 
 
+def judged_by(request: str) -> tuple[str, ...]:
+    """The requirements that say how a call ends whose request is not answered well."""
+    ends = {"ACK": (), "GET_SCHEMA": (), "UNSUBSCRIBE": ("subscription.unsubscribe-ends-subscription",)}
+    return ("robustness.calls-do-not-hang", *ends.get(request, ("robustness.success-needs-answer",)))
+
+
 def unanswered(request: _Request) -> Case:
     """While it waits, a producer of the same client sends."""
     plan = Schedule()
@@ -165,7 +171,7 @@ def unanswered(request: _Request) -> Case:
     return plan.case(
         f"robustness/unanswered-{request.words}",
         f"{request.what} never gets an answer, while another producer of the client sends",
-        ("robustness.calls-do-not-hang",),
+        judged_by(request.what),
         capabilities=tuple(dict.fromkeys(("producer", *request.capabilities))),
         client={"operation_timeout_ms": TIMEOUT_MS},
         consumer={**EARLIEST, **(request.consumer or {})},

@@ -16,6 +16,7 @@ from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.settings import (
     ConsumerSettings,
 )
+from assay_conformance.client.values import Result
 from assay_conformance.pulsar.mutants._late import late_ns
 from assay_conformance.wire import (
     MessageMetadata,
@@ -228,7 +229,7 @@ class CloseWaitsForNacks(Consumer):
     stands_for = "an orderly end taken too far"
     also = (KnowsLast,)
 
-    def close(self, closed: Callable[[], None]) -> None:
+    def close(self, closed: Callable[[Result], None]) -> None:
         nacks = self._redelivery._nacks
         assert isinstance(nacks, KnowsLast)
         if (last_ns := nacks.last_ns) is None:

@@ -1,0 +1,138 @@
+"""What a call asked brokers for, and what was answered before it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of a call: the last one for `what` (a topic, or a message). `answer`: what was written to the client
+    before the call ended; `good`: it is no error; `lost`: the connection ended before an answer came."""
+
+    what: str
+    frame: Frame
+    answer: Frame | None
+    good: bool
+    lost: Event | None = None
+
+
+def asked(timeline: Timeline, end: Completion) -> list[Asked]:
+    """Of a call that ended so. Raises `UnknownError` where whose the requests were is not known."""
+    return list(_ASKED[end.verb](timeline, timeline.call(end), end))
+
+
+def _opening_producer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+    timeline.check_owned(end.handle)
+    for producer in timeline.producers_of(-1 if end.handle is None else end.handle):
+        sessions = [one for one in producer.sessions if call.seq < one.request.seq < end.seq]
+        good = next((one for one in sessions if one.admitted is not None and one.admitted.seq < end.seq), None)
+        if sessions:
+            last = good or sessions[-1]
+            yield _asked(timeline, producer.topic, last.request, end, good=good is not None)
+
+
+def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+    consumer = timeline.consumer(end.handle)
+    for topic, sessions in _by_topic(consumer).items():
+        its = [one for one in sessions if call.seq < one.request.seq < end.seq]
+        good = next((one for one in its if one.admitted is not None and one.admitted.seq < end.seq), None)
+        if its:
+            yield _asked(timeline, topic, (good or its[-1]).request, end, good=good is not None)
+
+
+def _seeking(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+    yield from _of_consumer(timeline, call, end, "SEEK")
+
+
+def _asking_for_more(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+    yield from _of_consumer(timeline, call, end, "GET_LAST_MESSAGE_ID")
+
+
+def _of_consumer(timeline: Timeline, call: Invoke, end: Completion, command: str) -> Iterator[Asked]:
+    """The last request for each topic, or the last that was answered well."""
+    consumer, found = timeline.consumer(end.handle), dict[str, Asked]()
+    for request in timeline.requests(command):
+        session = timeline.consumer_sessions.of(request.frame)
+        if session is None or session.consumer is not consumer or not call.seq < request.frame.seq < end.seq:
+            continue
+        one = _asked(timeline, session.topic, request.frame, end)
+        known = found.get(session.topic)
+        if known is None or not known.good:
+            found[session.topic] = one
+    yield from found.values()
+
+
+def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+    """What a producer or consumer asks for as it is closed: of a client that is closed, its connections go."""
+    for frame in timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
+        if frame.from_sender and frame.dir is Direction.TO_BROKER and call.seq < frame.seq < end.seq:
+            session = timeline.session_of(frame) if frame.producer_id is not None else None
+            line = None if session is None else session.line
+            attached = timeline.consumer_sessions.of(frame) if frame.consumer_id is not None else None
+            consumer = None if attached is None else attached.consumer
+            if end.handle is not None and end.handle in (line and line.handle, consumer and consumer.handle):
+                topic = session.topic if session is not None else attached.topic if attached is not None else ""
+                one = _asked(timeline, topic, frame, end)
+                yield replace(one, lost=one.lost or _sent_away(timeline, frame, end))
+
+
+def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | None:
+    """The broker's own close of the same, which may cross the client's: with it the broker has forgotten it."""
+    ids = (close.conn, close.producer_id, close.consumer_id)
+    closes = timeline.events.frames(close.command)
+    orders = (
+        one for one in closes if one.dir is Direction.TO_CLIENT and (one.conn, one.producer_id, one.consumer_id) == ids
+    )
+    return next((one for one in orders if one.seq < end.seq), None)
+
+
+def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+    """The unit that it left in; of a message in chunks, the last one."""
+    timeline.check_pairing(end.handle)
+    timeline.check_whole(-1 if end.handle is None else end.handle)
+    timeline.check_untampered(end.handle)
+    unit = timeline.unit_of(end)
+    if unit is not None and call.seq < unit.first.seq:
+        receipt = next((one for one in unit.receipts if one.seq < end.seq), None)
+        error = next((one for one in unit.errors if one.seq < end.seq), None)
+        yield Asked(str(unit), unit.first, receipt or error, receipt is not None)
+
+
+_ASKED: Final[dict[str, Callable[[Timeline, Invoke, Completion], Iterator[Asked]]]] = {
+    "open_producer": _opening_producer,
+    "open_consumer": _opening_consumer,
+    "seek": _seeking,
+    "has_message_available": _asking_for_more,
+    "close": _closing,
+    "send": _sending,
+}
+
+
+def _asked(timeline: Timeline, what: str, request: Frame, end: Completion, *, good: bool | None = None) -> Asked:
+    answer = next((one for one in timeline.all_answers_to(request) if one.seq < end.seq), None)
+    closed = timeline.closed(request.conn)
+    lost = closed if closed is not None and _is_gone(closed, end) else None
+    if good is None:
+        good = answer is not None and answer.command != "ERROR" and not answer.fields.get("error")
+    return Asked(what, request, answer, good, lost)
+
+
+def _is_gone(closed: Closed, end: Completion) -> bool:
+    """Whether a connection had ended when a call did: the client may know of that ahead of the bench, but of an end of
+    its own."""
+    ended_by_others = closed.by is not ClosedBy.CLIENT and closed.t_ns - IN_FLIGHT_NS < end.t_ns
+    return closed.seq < end.seq or ended_by_others
+
+
+def _by_topic(consumer: Consumer | None) -> dict[str, list[ConsumerSession]]:
+    found: dict[str, list[ConsumerSession]] = {}
+    for session in () if consumer is None else consumer.sessions:
+        found.setdefault(session.topic, []).append(session)
+    return found

@@ -1,0 +1,200 @@
+"""robustness.failure-needs-cause"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from assay_conformance.checks.consumption import in_force
+from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
+from assay_conformance.pulsar.outcomes.verbs import FAILURE, OF_VERB, VERBS
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Exercised, Says, Timeline, breach, check, ms
+
+_JUDGED = tuple(one.verb for one in VERBS if one.failure_by == FAILURE)
+_OPENS: Final = ("open_producer", "open_consumer")
+_FAILED: Final = (Outcome.FAIL, Outcome.UNKNOWN)
+_ENDING: Final = ("close", "unsubscribe", "crash", "exit")
+
+
+def _ended(timeline: Timeline) -> Iterator[Completion]:
+    """Whatever failed, and the first success of each verb."""
+    for verb in _JUDGED:
+        has_succeeded = False
+        for end in timeline.ends(verb):
+            if end.outcome in _FAILED or (end.outcome is Outcome.OK and not has_succeeded):
+                has_succeeded = has_succeeded or end.outcome is Outcome.OK
+                yield end
+
+
+@check(FAILURE, of=_ended)
+def failure_needs_cause(timeline: Timeline, end: Completion) -> Says:
+    """robustness.failure-needs-cause: a call fails over an error, a loss, an answer that does not come, or a limit of
+    its own, and over nothing else.
+
+    What a limit of its own may be is a table (`pulsar/outcomes/verbs.py`). Whatever may have been in the way counts,
+    also where it is not known to have been.
+    """
+    if end.outcome is Outcome.OK:
+        yield Exercised(end)
+        return
+    call = timeline.call(end)
+    if end.handle is None or end.error is ErrorClass.FATAL or _is_local(timeline, call, end):
+        return
+    if _is_ended_by_the_application(timeline, end) or _is_in_the_way(timeline, call, end):
+        return
+    if end.error is ErrorClass.TIMEOUT:
+        timeline.bounds.check_fair("answer", call.t_ns, end.t_ns, what="whether a call that timed out had its time")
+    yield breach(
+        "failed-without-cause",
+        f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, failed at {ms(end.t_ns)} with {end.error} "
+        f"({end.text or 'no text'}); expected success: every request was answered well, and nothing was lost",
+        call,
+        end,
+    )
+
+
+def _is_local(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """Whether it may fail so with every broker in order."""
+    allows = _ALLOWS.get(end.verb)
+    return end.error in OF_VERB[end.verb].local and (allows is None or allows(timeline, call, end))
+
+
+def _was_not_asked_for(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """Settings that are refused are refused before anything is asked for."""
+    if end.error is ErrorClass.INVALID_CONFIG:
+        return True
+    handle = -1 if end.handle is None else end.handle
+    consumer = timeline.consumer(handle)
+    sessions = [] if consumer is None else consumer.sessions
+    registered = [
+        *(one.request for one in sessions),
+        *(s.request for p in timeline.producers_of(handle) for s in p.sessions),
+    ]
+    return not any(call.seq < one.seq < end.seq for one in registered)
+
+
+def _is_misdirected(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """An acknowledgment that its subscription, or its consumer, does not take."""
+    consumer = timeline.consumer(end.handle)
+    kind = None if consumer is None else in_force(timeline.view, consumer, "subscription_type")
+    shared = kind in ("shared", "key_shared")
+    return call.args.get("of") is not None or (
+        bool(call.args.get("cumulative")) and (shared or _has_several(timeline, end))
+    )
+
+
+def _has_several(timeline: Timeline, end: Completion) -> bool:
+    consumer = timeline.consumer(end.handle)
+    return consumer is not None and len({one.topic for one in consumer.sessions}) != 1
+
+
+def _cannot_seek(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """A place that it does not know, or a second seek beside another one."""
+    if end.error is ErrorClass.INVALID_CONFIG:
+        return True
+    others = (one for one in timeline.events.invokes("seek") if one.handle == end.handle and one.seq < call.seq)
+    ends = (timeline.end_of(one.op) for one in others)
+    return _has_several(timeline, end) or any(one is None or one.seq > call.seq for one in ends)
+
+
+_ALLOWS: Final[dict[str, Callable[[Timeline, Invoke, Completion], bool]]] = {
+    "open_producer": _was_not_asked_for,
+    "open_consumer": _was_not_asked_for,
+    "ack": _is_misdirected,
+    "seek": _cannot_seek,
+}
+"""Where a local error of a verb is allowed only under a condition."""
+
+
+def _is_ended_by_the_application(timeline: Timeline, end: Completion) -> bool:
+    """Whether the application had begun to end the handle or its client, by another call."""
+    opening = _opening(timeline, end)
+    client = None if opening is None else opening.args.get("client")
+    for verb in _ENDING:
+        for call in timeline.events.invokes(verb):
+            handle = call.args.get("handle", call.handle)
+            if (
+                call.op != end.op
+                and call.seq < end.seq
+                and (verb in ("crash", "exit") or handle in (end.handle, client))
+            ):
+                return True
+    return False
+
+
+def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
+    consumer = timeline.consumer(end.handle)
+    return timeline.openings.get(-1 if end.handle is None else end.handle) if consumer is None else consumer.invoke
+
+
+def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """Whether anything was that a failure may come of, since the handle was known to be well."""
+    handle, opening = -1 if end.handle is None else end.handle, _opening(timeline, end)
+    if opening is None or _has_code_inside(timeline, end) or _waits_for_sends(timeline, call, end):
+        return True
+    topics = [str(one) for one in (*opening.args.get("topics", ()), opening.args.get("topic", "")) if one]
+    topics = topics or [timeline.view.case.topology.topics[0].name]
+    if end.verb not in _OPENS and _had_not_opened(timeline, opening, call):
+        return True
+    is_well = end.verb not in _OPENS and _is_well(timeline, handle, topics, opening, call)
+    since_ns = call.t_ns - IN_FLIGHT_NS if is_well else opening.t_ns
+    return next(timeline.obstacles.between(since_ns, end, handle, topics), None) is not None
+
+
+def _has_code_inside(timeline: Timeline, end: Completion) -> bool:
+    """Code of the application that runs inside the client may fail for reasons of its own."""
+    setting = timeline.view.producer_setting
+    return end.verb in ("send", "flush") and any(setting(end.handle or 0, key) for key in ("router", "interceptor"))
+
+
+def _batches(timeline: Timeline, end: Completion) -> bool:
+    """Whether a send may wait for its batch to close for longer than its time-out."""
+    return bool(timeline.view.producer_setting(end.handle or 0, "batching"))
+
+
+def _waits_for_sends(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """Whether a send of the producer had not ended when the call did, or ended badly before."""
+    if end.verb not in ("send", "flush"):
+        return False
+    if end.handle in timeline.bursts:
+        return True
+    read_by_ns = end.t_ns - (IN_FLIGHT_NS if end.error is ErrorClass.TIMEOUT else 0)
+    if end.error is ErrorClass.TIMEOUT and timeline.unit_of(end) is None and _batches(timeline, end):
+        return True
+    for producer in timeline.producers_of(-1 if end.handle is None else end.handle):
+        for unit in producer.sent_before(end.seq):
+            answers = [one for one in (*unit.receipts, *unit.errors) if one.seq < end.seq and one.t_ns <= read_by_ns]
+            if not answers:
+                return True
+    earlier = (one for one in timeline.failed_sends if one.handle == end.handle and one.seq < end.seq)
+    return end.verb == "flush" and any(True for _ in earlier)
+
+
+def _had_not_opened(timeline: Timeline, opening: Invoke, call: Invoke) -> bool:
+    """Whether what the call is about was never open: why is another call's matter."""
+    opened = timeline.end_of(opening.op)
+    return opened is None or opened.outcome is not Outcome.OK
+
+
+def _is_well(timeline: Timeline, handle: int, topics: list[str], opening: Invoke, call: Invoke) -> bool:
+    """Whether all of it was registered when the call was made, and no broker had refused it anything before."""
+    before = timeline.obstacles.between(opening.t_ns, call, handle, topics)
+    if any(one.is_error for one in before):
+        return False
+    consumer, settled = timeline.consumer(handle), call.t_ns - IN_FLIGHT_NS
+    if consumer is not None:
+        named = dict.fromkeys(one.topic for one in consumer.sessions)
+        sessions = [timeline.session_at(consumer, topic, call) for topic in named]
+        admitted = [one.admitted if one is not None else None for one in sessions]
+        unsure = any(timeline.is_unsure(consumer, topic, call) for topic in named)
+        return bool(sessions) and not unsure and all(one is not None and one.t_ns < settled for one in admitted)
+    lines = list(timeline.producers_of(handle))
+    last = [line.sessions[-1] for line in lines if line.sessions]
+    closed = [timeline.closed(one.conn) for one in last]
+    return bool(last) and all(
+        one.admitted is not None
+        and one.admitted.t_ns < settled
+        and one.sent_away is None
+        and (end is None or end.seq > call.seq)
+        for one, end in zip(last, closed, strict=True)
+    )

@@ -1,0 +1,110 @@
+"""robustness.success-needs-answer"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay_conformance.checks.consumption import in_force
+from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.checks.robustness._asked import Asked, asked
+from assay_conformance.pulsar.outcomes.verbs import SUCCESS, VERBS
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+_JUDGED = tuple(one.verb for one in VERBS if one.success_by == SUCCESS)
+
+_OPENS = ("open_producer", "open_consumer")
+
+LAZY = "lazy_start_partitioned_producers"
+"""Key of producers that open a partition when it is first used."""
+
+
+def _ended(timeline: Timeline) -> Iterator[Completion]:
+    for verb in _JUDGED:
+        yield from timeline.ends(verb)
+
+
+@check(SUCCESS, of=_ended)
+def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
+    """robustness.success-needs-answer: a call reports success when what it asked for was answered well, and not
+    otherwise.
+
+    Which verb asks for what, and where success without an answer is right, is a table (`pulsar/outcomes/verbs.py`).
+    """
+    found = asked(timeline, end)
+    bad = [one for one in found if not one.good and not _is_spared(end, one)]
+    if end.outcome is not Outcome.OK:
+        # An opening may fail before it registers, over a look-up that was refused.
+        if end.outcome is not Outcome.UNSUPPORTED and (bad or end.verb in _OPENS):
+            yield Exercised(end)
+        return
+    if _is_met(timeline, end, found, bad):
+        if any(not one.good for one in found):
+            yield Exercised(end)
+        return
+    call = timeline.call(end)
+    what = f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, succeeded at {ms(end.t_ns)}"
+    if not bad:
+        yield breach("never-asked", f"{what}; expected it to ask a broker for that; it did not", call, end)
+        return
+    one = bad[0]
+    answer = one.answer
+    came = "there was none" if answer is None else f"it was {answer.fields.get('error') or answer.command}"
+    where = f" for {one.what}" if one.what else ""
+    yield breach(
+        "without-answer" if answer is None else "against-error",
+        f"{what}; expected a good answer to its {one.frame.command}{where} of {ms(one.frame.t_ns)} before that; {came}",
+        one.frame,
+        answer,
+        end,
+    )
+
+
+def _is_spared(end: Completion, one: Asked) -> bool:
+    """A connection that ends takes with it what is to be closed."""
+    return end.verb == "close" and one.lost is not None
+
+
+def _is_met(timeline: Timeline, end: Completion, found: Sequence[Asked], bad: Sequence[Asked]) -> bool:
+    """Whether an end that reports success owes nothing more."""
+    if end.verb == "has_message_available":
+        return bool(end.values.get("available")) or not bad
+    if end.verb == "seek":
+        return _others_seek(timeline, end) or (not bad and (bool(found) or not _is_attached(timeline, end)))
+    if end.verb == "open_producer" and _is_lazy(timeline, end):
+        return len(bad) < len(found) or not found
+    if end.verb == "open_consumer":
+        by_pattern = bool(timeline.call(end).args.get("pattern"))
+        return len(bad) < len(found) or not found if by_pattern else not bad and not _has_left_out(timeline, end, found)
+    return not bad
+
+
+def _is_lazy(timeline: Timeline, end: Completion) -> bool:
+    return bool(timeline.view.producer_setting(end.handle or 0, LAZY))
+
+
+def _others_seek(timeline: Timeline, end: Completion) -> bool:
+    """Whether another seek of the consumer went on meanwhile: whose an answer is cannot be told."""
+    call = timeline.call(end)
+    others = (one for one in timeline.events.invokes("seek") if one.handle == end.handle and one.op != end.op)
+    ended = ((one, timeline.end_of(one.op)) for one in others if one.seq < end.seq)
+    return any(other is None or other.seq > call.seq for _, other in ended)
+
+
+def _is_attached(timeline: Timeline, end: Completion) -> bool:
+    consumer, call = timeline.consumer(end.handle), timeline.call(end)
+    sessions = () if consumer is None else consumer.sessions
+    return consumer is not None and any(
+        timeline.session_at(consumer, topic, call) is not None and not timeline.is_unsure(consumer, topic, end)
+        for topic in dict.fromkeys(session.topic for session in sessions)
+    )
+
+
+def _has_left_out(timeline: Timeline, end: Completion, found: Sequence[Asked]) -> bool:
+    """Whether a topic was never subscribed to, of those that the consumer is to have."""
+    consumer = timeline.consumer(end.handle)
+    if consumer is None or in_force(timeline.view, consumer, "durable") is False:
+        return False
+    its = {base_topic(one.what) for one in found}
+    unsure = {base_topic(one.topic) for one in timeline.consumer_sessions.all if one.consumer is None}
+    return any(topic not in its and topic not in unsure for topic in map(base_topic, consumer.topics))

@@ -1,0 +1,167 @@
+"""Clients whose calls do not end as what they asked for did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.handler import Handler
+from assay_conformance.client.pending import Pending
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Done, Failed, Result
+from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import Frame
+
+_ANSWERED = "robustness.success-needs-answer"
+_CAUSED = "robustness.failure-needs-cause"
+
+
+class RefusedSeekSucceeds(Seeking):
+    """A seek that the broker answers with an error ends well."""
+
+    breaks = _ANSWERED
+    stands_for = "any answer to a request taken for its success"
+
+    def _answered(self, pending: PendingSeek, answer: Frame | Refusal) -> None:
+        if isinstance(answer, Refusal) and answer.cause is Cause.SERVER and pending is self._pending:
+            self._end(pending, Done())
+        else:
+            super()._answered(pending, answer)
+
+
+class UnansweredSeekSucceeds(Seeking):
+    """A seek whose answer does not come in time ends well."""
+
+    breaks = _ANSWERED
+    stands_for = "a time-out that ends the wait, and not the call"
+
+    def _answered(self, pending: PendingSeek, answer: Frame | Refusal) -> None:
+        if isinstance(answer, Refusal) and answer.cause is Cause.TIMED_OUT and pending is self._pending:
+            self._end(pending, Done())
+        else:
+            super()._answered(pending, answer)
+
+
+class SeekOnlyForgets(Seeking):
+    """A seek empties the queue, ends well, and asks the broker for nothing."""
+
+    breaks = _ANSWERED
+    stands_for = "a seek of a consumer that has read nothing yet, remembered for the next subscribe"
+
+    def begin(self, place: Place, sought: Sought) -> None:
+        del place
+        self._clear()
+        sought(Done())
+
+
+class RefusedCloseSucceeds(Handler):
+    """A close ends well whatever the broker answers, or whether it does."""
+
+    breaks = _ANSWERED
+    stands_for = "clients whose close logs the error that the broker answered"
+
+    def _end_of_leaving(self, refusal: Refusal | None) -> Result:
+        return Done()
+
+
+class NoMoreWhenRefused(Consumer):
+    """Where the broker does not say what its last message is, there are no more messages."""
+
+    breaks = _ANSWERED
+    stands_for = "a default taken for an answer"
+
+    def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
+        super().has_more(lambda answer: on_answer(False if isinstance(answer, Failed) else answer))
+
+
+class RefusedProducerOpens(Producer):
+    """Opening a producer that the broker refuses for good ends well."""
+
+    breaks = _ANSWERED
+    stands_for = "an object that is handed out before it is known whether it works"
+
+    def _ended(self, refusal: Refusal) -> None:
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            opened(Done(producer_name="", last_sequence_id=-1))
+        super()._ended(refusal)
+
+
+class RefusedConsumerOpens(Consumer):
+    """Opening a consumer that the broker refuses for good ends well."""
+
+    breaks = _ANSWERED
+    stands_for = "a consumer of several topics that is open as soon as each was asked for"
+
+    def _opening_ends(self, result: Result) -> None:
+        super()._opening_ends(Done())
+
+
+class SecondSeekFails(Seeking):
+    """A seek fails once there was one before."""
+
+    breaks = _CAUSED
+    stands_for = "a mark that another seek goes on, which is set and never taken back"
+
+    _sought_before = False
+
+    def begin(self, place: Place, sought: Sought) -> None:
+        if self._sought_before:
+            sought(Failed(ErrorClass.OTHER, "another seek is under way", certain=True))
+            return
+        self._sought_before = True
+        super().begin(place, sought)
+
+
+class EmptyFlushFails(Pending):
+    """A flush fails where nothing is pending."""
+
+    breaks = _CAUSED
+    stands_for = "the last of no sends asked for how it ended"
+
+    def flush(self, flushed: Callable[[Result], None]) -> None:
+        if self._ops:
+            super().flush(flushed)
+        else:
+            flushed(Failed(ErrorClass.OTHER, "there is no pending send", certain=True))
+
+
+class StarvedReceiveFails(Subscription):
+    """A receive that gets nothing in its time fails as if the consumer were closed."""
+
+    breaks = _CAUSED
+    stands_for = "one error for a queue that is empty and one that is closed"
+
+    def _give_up(self, receive: Any) -> None:
+        if receive.got:
+            super()._give_up(receive)
+        else:
+            self._receives.remove(receive)
+            self._shared.sink.completed(receive.op, Failed(ErrorClass.CLOSED, "the queue is closed", certain=True))
+
+
+class UnreadConsumerClosesWithError(Subscription):
+    """Closing a consumer that has handed over nothing fails."""
+
+    breaks = _CAUSED
+    stands_for = "apache/pulsar-client-cpp#413: the first of several results taken for all of them"
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        unread = not self._handed
+        error = Failed(ErrorClass.OTHER, "nothing to close", certain=False)
+        super().close(lambda result: closed(error if unread else result))
+
+
+class NoMoreFails(Consumer):
+    """A reader that is asked for more at the end of its topic fails."""
+
+    breaks = _CAUSED
+    stands_for = "no next message taken for an error"
+
+    def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
+        end = Failed(ErrorClass.OTHER, "end of topic", certain=True)
+        super().has_more(lambda answer: on_answer(end if answer is False else answer))

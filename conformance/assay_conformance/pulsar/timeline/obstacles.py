@@ -1,0 +1,193 @@
+"""What stood in the way of a call: whatever a client may have met that lets one of its calls fail.
+
+An obstacle is an event: an error, the end of a session or of a connection, a frame that a fault touched, a fault that
+lasts, a request without an answer. It is in the way of a handle unless it is known to be of another handle, or of
+topics that are none of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    Completion,
+    ErrorClass,
+    Event,
+    Fate,
+    Fired,
+    Frame,
+    Healed,
+    Opened,
+    Undecodable,
+)
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.outside import TAGS
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline.consumers import known_owner
+from assay_conformance.pulsar.timeline.requests import ANSWERS
+from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
+
+if TYPE_CHECKING:
+    from assay_conformance.pulsar.timeline.timeline import Timeline
+
+REQUESTS: Final = (
+    "PRODUCER",
+    "SUBSCRIBE",
+    "UNSUBSCRIBE",
+    "CLOSE_PRODUCER",
+    "CLOSE_CONSUMER",
+    "PARTITIONED_METADATA",
+    "LOOKUP",
+    "SEEK",
+    "GET_LAST_MESSAGE_ID",
+    "GET_TOPICS_OF_NAMESPACE",
+    "GET_SCHEMA",
+    "GET_OR_CREATE_SCHEMA",
+    "WATCH_TOPIC_LIST",
+)
+"""Commands with a request id that a client waits for an answer to. An ACK is not: what asks for receipts is judged by
+the chapter ack."""
+
+SENT_AWAY: Final = frozenset({"CLOSE_PRODUCER", "CLOSE_CONSUMER"})
+
+_ORDERS: Final = frozenset({"TOPIC_MIGRATED", *SENT_AWAY})
+
+_LASTING: Final = frozenset({"cut", "refuse", "hold", "resegment", *TAGS})
+"""What is in the way for as long as it lasts; what other faults do is over with the frames that they touch."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Whose a frame is: the handle where that is known, else the topic (a local name) where it names one."""
+
+    handle: int | None = None
+    topic: str | None = None
+
+    def concerns(self, handle: int, topics: frozenset[str]) -> bool:
+        """Whether it may have to do with this handle, which is about these topics."""
+        if self.handle is not None:
+            return self.handle == handle
+        return self.topic is None or self.topic in topics
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """`is_error`: a broker's answer that refuses something."""
+
+    event: Event
+    about: About
+    is_error: bool = False
+
+
+class Obstacles:
+    """Those of one attempt, in order."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._asked = {
+            (frame.conn, frame.request_id): frame
+            for frame in timeline.events.frames()
+            if frame.dir is Direction.TO_BROKER and frame.request_id is not None and frame.from_sender
+        }
+        self._found = sorted(self._walk(), key=lambda one: one.event.seq)
+
+        # A process, or a client that leaves its connection, ends its calls first: the bench sees the end behind theirs.
+        ends: list[Event] = [*timeline.events.of(AgentEnded), *timeline.events.of(Closed)]
+        self._ends_behind = [Obstacle(one, About()) for one in ends if not timeline.has_begun_to_end(one.seq)]
+
+    def about(self, frame: Frame) -> About:
+        """Whose a frame is, whichever side wrote it."""
+        timeline = self._timeline
+        if frame.consumer_id is not None:
+            session = timeline.consumer_sessions.of(frame)
+            owner = None if session is None else known_owner(session, frame)
+            topic = None if session is None else base_topic(session.topic)
+            return About(None if owner is None else owner.handle, topic)
+        if frame.producer_id is not None:
+            registered = timeline.session_of(frame)
+            line = None if registered is None else registered.line
+            topic = None if registered is None else base_topic(registered.topic)
+            return About(None if line is None else line.handle, topic)
+        if frame.fields.get("topic"):
+            return About(topic=base_topic(timeline.local_topic(frame)))
+        request = self._asked.get((frame.conn, frame.request_id)) if frame.request_id is not None else None
+        return About() if request is None or request is frame else self.about(request)
+
+    def between(self, since_ns: int, until: Event, handle: int, topics: Iterable[str]) -> Iterator[Obstacle]:
+        """Those of a handle from a time on, ahead of an event, and what lasted then."""
+        named = frozenset(map(base_topic, topics))
+        for one in self._found:
+            if one.event.seq < until.seq and one.event.t_ns >= since_ns and one.about.concerns(handle, named):
+                yield one
+        yield from (one for one in self._ends_behind if one.event.seq > until.seq and _is_soon(one.event, until))
+        yield from self._lasting(since_ns, until)
+        yield from self._unanswered(since_ns, until, handle, named)
+
+    def _walk(self) -> Iterator[Obstacle]:
+        timeline = self._timeline
+        for frame in timeline.events.frames():
+            turns_away = frame.dir is Direction.TO_CLIENT and _turns_away(frame)
+            if turns_away or frame.fate is not Fate.PASSED:
+                is_error = turns_away and frame.command not in _ORDERS
+                yield Obstacle(frame, self.about(frame), is_error=is_error)
+        unused = timeline.left_unused
+        ends: list[Event] = [one for one in timeline.events.of(Closed) if one.conn not in unused]
+        for event in (*ends, *timeline.events.of(Undecodable), *timeline.events.of(AgentEnded)):
+            yield Obstacle(event, About())
+
+    def _lasting(self, since_ns: int, until: Event) -> Iterator[Obstacle]:
+        healed = {one.fault: one for one in self._timeline.events.of(Healed)}
+        for fired in self._timeline.events.of(Fired):
+            end = healed.get(fired.fault)
+            is_over = end is not None and end.t_ns < since_ns
+            if fired.seq < until.seq and fired.action in _LASTING and not is_over:
+                yield Obstacle(fired, About())
+
+    def _unanswered(self, since_ns: int, until: Event, handle: int, topics: frozenset[str]) -> Iterator[Obstacle]:
+        """Requests and handshakes that went on when the call ended, or ended just before."""
+        timeline, read_by_ns = self._timeline, _read_by_ns(until)
+        answers = _first_answers(timeline.events.frames(*ANSWERS))
+        for request in timeline.events.frames(*REQUESTS):
+            closed = timeline.closed(request.conn)
+            if request.dir is Direction.TO_CLIENT or not request.from_sender:
+                continue
+            if request.seq > until.seq or (closed is not None and closed.t_ns < since_ns):
+                continue
+            answer = answers.get((request.conn, request.request_id))
+            if (answer is None or answer.seq > until.seq or answer.t_ns > read_by_ns) and self.about(request).concerns(
+                handle, topics
+            ):
+                yield Obstacle(request, self.about(request))
+        greeted = {one.conn: one for one in timeline.events.frames("CONNECTED") if one.to_receiver}
+        for opened in timeline.events.of(Opened):
+            closed, word = timeline.closed(opened.conn), greeted.get(opened.conn)
+            gone = closed is not None and closed.t_ns < since_ns
+            if opened.seq < until.seq and not gone and (word is None or word.seq > until.seq or word.t_ns > read_by_ns):
+                yield Obstacle(opened, About())
+
+
+def _is_soon(event: Event, behind: Event) -> bool:
+    return event.t_ns - behind.t_ns <= IN_FLIGHT_NS
+
+
+def _read_by_ns(end: Event) -> int:
+    """By when an answer must have been written for its call to end with that: a time-out may just have passed it."""
+    is_time_out = isinstance(end, Completion) and end.error is ErrorClass.TIMEOUT
+    return end.t_ns - (IN_FLIGHT_NS if is_time_out else 0)
+
+
+def _turns_away(frame: Frame) -> bool:
+    """Whether a frame towards the client takes something from it."""
+    return frame.command in ("ERROR", "SEND_ERROR", *_ORDERS) or bool(frame.fields.get("error"))
+
+
+def _first_answers(frames: Iterable[Frame]) -> dict[tuple[int, int | None], Frame]:
+    found: dict[tuple[int, int | None], Frame] = {}
+    for frame in frames:
+        if frame.to_receiver:
+            found.setdefault((frame.conn, frame.request_id), frame)
+    return found

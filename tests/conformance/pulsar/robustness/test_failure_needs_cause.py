@@ -1,0 +1,112 @@
+"""What a call may fail over."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.pulsar.checks.robustness.failure_needs_cause import failure_needs_cause
+
+
+class _Story(Script):
+    """A consumer and a producer that are open since long, and one call of the consumer that fails."""
+
+    def __init__(self) -> None:
+        super().__init__({"t": "persistent://public/default/t", "u": "persistent://public/default/u"})
+        self.consumer()
+        self.producer(topic="u")
+        self.at(1_000)
+
+    def fails(self, verb: str = "receive", error: ErrorClass = ErrorClass.OTHER, **args: object) -> None:
+        self.complete(self.invoke(verb, CONSUMER, args={"handle": CONSUMER, **args}), Outcome.FAIL, error=error)
+
+    def judged(self) -> list[str]:
+        return [finding.code for finding in trial(failure_needs_cause, self.done()).findings]
+
+
+@pytest.mark.parametrize("verb", ["receive", "seek", "ack", "nack", "close", "has_message_available"])
+def test_call_that_fails_with_nothing_in_its_way_is_found(verb: str) -> None:
+    story = _Story()
+    story.fails(verb)
+    assert story.judged() == ["failed-without-cause"]
+
+
+def test_call_that_succeeds_is_judged() -> None:
+    story = _Story()
+    story.complete(story.invoke("receive", CONSUMER))
+    assert trial(failure_needs_cause, story.done()).exercised == 3  # With both that opened.
+
+
+def test_error_of_the_broker_is_a_cause() -> None:
+    story = _Story()
+    call = story.invoke("seek", CONSUMER)
+    story.up("SEEK", consumer_id=0, request_id=9)
+    story.down("ERROR", request_id=9, fields={"error": "MetadataError"})
+    story.complete(call, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged() == []
+
+
+def test_error_of_another_handle_is_no_cause() -> None:
+    story = _Story()
+    call = story.invoke("receive", CONSUMER)
+    story.send_frame(0, handle=PRODUCER)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.complete(call, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged() == ["failed-without-cause"]
+
+
+def test_request_without_an_answer_is_a_cause() -> None:
+    story = _Story()
+    call = story.invoke("seek", CONSUMER)
+    story.up("SEEK", consumer_id=0, request_id=9)
+    story.after(2_000).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    assert story.judged() == []
+
+
+def test_lost_connection_is_a_cause() -> None:
+    story = _Story()
+    story.cut()
+    story.fails()
+    assert story.judged() == []
+
+
+def test_call_of_what_is_closed_may_fail() -> None:
+    story = _Story()
+    story.complete(story.invoke("close", CONSUMER, args={"handle": CONSUMER}))
+    story.fails(error=ErrorClass.CLOSED)
+    assert story.judged() == []
+
+
+def test_queue_may_be_full() -> None:
+    story = _Story()
+    story.send(0)
+    story.fail(0, ErrorClass.QUEUE_FULL)
+    assert story.judged() == []
+
+
+def test_send_that_has_its_receipt_may_not_fail() -> None:
+    story = _Story()
+    story.send(0)
+    story.send_frame(0)
+    story.receipt(0)
+    story.fail(0, ErrorClass.OTHER)
+    assert story.judged() == ["failed-without-cause"]
+
+
+def test_opening_with_settings_that_exclude_each_other_may_fail() -> None:
+    story = Script()
+    call = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.complete(call, Outcome.FAIL, error=ErrorClass.INVALID_CONFIG)
+    assert trial(failure_needs_cause, story.done()).findings == []
+
+
+def test_trouble_that_was_over_before_the_call_is_no_cause() -> None:
+    story = _Story()
+    story.cut()
+    story.connected(1)
+    story.subscribed(1)
+    story.after(1_000)
+    story.fails("close")
+    assert story.judged() == ["failed-without-cause"]
