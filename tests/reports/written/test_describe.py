@@ -79,6 +79,7 @@ TOLD: list[tuple[ev.Event, str]] = [
         ev.Received(seq=0, t_ns=0, handle=2, delivery=1, message_id=ev.MessageId(1, 5, 0, 2, 6), size=1, digest=1),
         "received 1:5 partition 0 index 2 of 6 · delivery 1 of handle 2",
     ),
+    (ev.Handled(seq=0, t_ns=0, handle=2, delivery=3), "handler returned · delivery 3 of handle 2"),
     (ev.Note(seq=0, t_ns=0, text="disconnected"), "note: disconnected"),
     (ev.Garbled(seq=0, t_ns=0, reason="answered twice"), "agent against the protocol: answered twice"),
     (ev.Opened(seq=0, t_ns=0, conn=1), "connection 1 opened to broker 0"),
