@@ -1,4 +1,4 @@
-"""Asking for messages again: refused ones after their delay, and those the application neither settles nor refuses.
+"""Asking for messages again: nacked ones after their delay, and those the application neither settles nor nacks.
 
 The broker redelivers single entries on subscriptions whose consumers share them, and on the others everything that is
 not acknowledged. Not connected, there is nothing to ask: the broker delivers everything again on the new connection.
@@ -87,7 +87,7 @@ class Redelivery(Generic[M]):
             self._request([message_id(*position) for position in entry.positions])
 
     def lost(self) -> None:
-        """The broker delivers everything again by itself; refusals keep their delay."""
+        """The broker delivers everything again by itself; nacks keep their delay."""
         self._held.clear()
 
     def drop(self) -> None:
@@ -101,11 +101,11 @@ class Redelivery(Generic[M]):
         return self._settings.ack_timeout_ms
 
     def _stop_holding(self, message: M) -> None:
-        """A refused message no longer times out."""
+        """A nacked message no longer times out."""
         self._held.remove(message.entry.position)
 
     def _nack_due_ns(self, redelivery_count: int) -> int:
-        """When a message refused now is asked for again. A coarse precision makes it earlier (PIP-393)."""
+        """When a message nacked now is asked for again. A coarse precision makes it earlier (PIP-393)."""
         due_ns = self._shared.now_ns + self._nack_delay_ns(redelivery_count)
         precision_ns = self._settings.nack_precision_ms * MS
         return due_ns - due_ns % precision_ns if precision_ns else due_ns
@@ -117,18 +117,18 @@ class Redelivery(Generic[M]):
         return nack_delay_ms(self._settings, redelivery_count)
 
     def _nacks_due(self, due: Sequence[M]) -> None:
-        self._ask(due, refused=True)
+        self._ask(due, nacked=True)
 
-    def _ask(self, due: Sequence[M], *, refused: bool = False) -> None:
+    def _ask(self, due: Sequence[M], *, nacked: bool = False) -> None:
         if not self._outlet.ready:
             return
-        if not (self._settings.individual_redelivery if refused else self._times_out_one_by_one):
+        if not (self._settings.individual_redelivery if nacked else self._times_out_one_by_one):
             self._request([], self._new_epoch())
             self._held.clear()
             self._all_again()
             return
         left = [message for message in due if not self._move_to_dead_letter(message.entry)]
-        ids = [named for message in left for named in self._named(message, refused=refused)]
+        ids = [named for message in left for named in self._named(message, nacked=nacked)]
         for start in range(0, len(ids), self.MOST_IDS):
             self._request(ids[start : start + self.MOST_IDS])
 
@@ -144,7 +144,7 @@ class Redelivery(Generic[M]):
             built.redeliverUnacknowledgedMessages.consumer_epoch = epoch
         self._outlet.post(built)
 
-    def _named(self, message: M, *, refused: bool) -> Iterator[pb.MessageIdData]:
+    def _named(self, message: M, *, nacked: bool) -> Iterator[pb.MessageIdData]:
         """All chunks of a chunked message; never one message of a batch."""
-        del refused
+        del nacked
         yield from (message_id(*position) for position in message.entry.positions)

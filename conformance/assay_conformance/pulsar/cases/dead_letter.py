@@ -1,4 +1,4 @@
-"""Cases for letters: messages refused until they are dead, and messages sent round once more.
+"""Cases for letters: messages nacked until they are dead, and messages sent round once more.
 
 The letter topics are topics of the Case, so that what is stored there is known by name.
 """
@@ -44,7 +44,7 @@ ROUND_MS = 300
 KEYS = 8
 
 SHARE_MS = 500
-"""How long a consumer waits for its share of the messages: longer than a refusal and a redelivery take."""
+"""How long a consumer waits for its share of the messages: longer than a nack and a redelivery take."""
 
 REDELIVERED_MS = 3_000
 """How long a redelivery may take: a delay, its ticks, and both ways."""
@@ -53,15 +53,15 @@ SETTLED_MS = 700
 """How long an acknowledgment may take: longer than any group of them is kept, and any answer takes."""
 
 
-def _refuse(plan: Schedule, consumer: int, times: int) -> None:
-    """Refuse what comes, the same message again and again, so often."""
+def _nack(plan: Schedule, consumer: int, times: int) -> None:
+    """Nack what comes, the same message again and again, so often."""
     for delivery in range(1, times + 1):
         plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
         plan.wait_ops(plan.nack(consumer, messages=[delivery]))
 
 
 def _read_dead_letter(plan: Schedule, client: int, consumer: int) -> None:
-    """And nothing more comes to who refused it."""
+    """And nothing more comes to who nacked it."""
     mourner = plan.consumer(client, "t-s-DLQ", max_redeliver_count=0)
     plan.wait_ops(plan.receive(mourner, 1, REDELIVERED_MS))
     plan.wait_ops(plan.receive(consumer, 1, SETTLED_MS))
@@ -72,11 +72,11 @@ def nacked_beyond_max_redeliver_count() -> Case:
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, **WHOLE))
-    _refuse(plan, consumer, 3)
+    _nack(plan, consumer, 3)
     _read_dead_letter(plan, client, consumer)
     return plan.case(
         "dead-letter/nacked-beyond-max-redeliver-count",
-        "A message with keys and properties may be redelivered twice, and is refused three times",
+        "A message with keys and properties may be redelivered twice, and is nacked three times",
         ("dead-letter.copy-is-complete", "dead-letter.max-redeliver-count", "dead-letter.not-batched"),
         capabilities=("producer", *BURIES),
         consumer={**DEAD, "max_redeliver_count": 2},
@@ -92,7 +92,7 @@ def _receipt_late(plan: Schedule, letters: Scope) -> Fault:
     return Fault(trigger=down("SEND_RECEIPT"), scope=letters, action=Hold(), until=Until(step=plan.last))
 
 
-def _refused_twice(
+def _nacked_twice(
     words: str,
     title: str,
     *faults: Fault,
@@ -108,7 +108,7 @@ def _refused_twice(
     plan.broker("store_entries", topic="t", entries=plains([0]))
     client = plan.client()
     consumer = plan.consumer(client)
-    _refuse(plan, consumer, 2)
+    _nack(plan, consumer, 2)
     if late:
         faults = (_receipt_late(plan, TO_DLQ),)
     _read_dead_letter(plan, client, consumer)
@@ -125,7 +125,7 @@ def _refused_twice(
 
 
 def dead_letter_receipt_late() -> Case:
-    return _refused_twice(
+    return _nacked_twice(
         "receipt-late",
         "The receipt of a dead letter takes longer than acknowledgments are kept together",
         late=True,
@@ -133,7 +133,7 @@ def dead_letter_receipt_late() -> Case:
 
 
 def dead_letter_send_error() -> Case:
-    return _refused_twice(
+    return _nacked_twice(
         "send-error",
         "The broker does not take a dead letter the first time",
         Fault(trigger=up("SEND"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
@@ -141,7 +141,7 @@ def dead_letter_send_error() -> Case:
 
 
 def dead_letter_producer_rejected_once() -> Case:
-    return _refused_twice(
+    return _nacked_twice(
         "producer-rejected-once",
         "The broker does not let the producer of dead letters in the first time",
         Fault(trigger=up("PRODUCER"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
@@ -180,7 +180,7 @@ def consumer_closed_before_receipt() -> Case:
 
 
 def initial_subscription() -> Case:
-    return _refused_twice(
+    return _nacked_twice(
         "initial-subscription",
         "The dead letter topic is to have a subscription before the first letter comes",
         about="dead-letter.initial-subscription",
@@ -214,11 +214,11 @@ def chunked_message() -> Case:
     plan.broker("store_entries", topic="t", entries=chunks(0, 3, size=5_000))
     client = plan.client()
     consumer = plan.consumer(client)
-    _refuse(plan, consumer, 2)
+    _nack(plan, consumer, 2)
     _read_dead_letter(plan, client, consumer)
     return plan.case(
         "dead-letter/chunked-message",
-        "A message in three chunks is refused twice, where a frame holds 2,000 bytes",
+        "A message in three chunks is nacked twice, where a frame holds 2,000 bytes",
         ("dead-letter.large-message-chunked",),
         capabilities=(*BURIES, "chunking_consumer", "chunking_producer"),
         consumer=DEAD,

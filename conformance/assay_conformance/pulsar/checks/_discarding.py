@@ -104,8 +104,8 @@ def _permits_come_back(timeline: Timeline, clause: Discarding, ending: Ending) -
     if timeline.bounds.is_overdue("answer", usage.last_ns, end.t_ns, what="a permit"):
         yield breach(
             "permit-not-returned",
-            f"consumer {message.consumer.handle} granted {usage.granted} permits, which {usage.came} messages used up "
-            f"by {ms(usage.last_ns)}, {clause.state} ones among them; it granted no more until {ms(end.t_ns)} "
-            "although its queue was empty",
+            f"consumer {message.consumer.handle} had granted {usage.granted} permits; {usage.came} messages used them "
+            f"up by {ms(usage.last_ns)}, {clause.state} ones among them; expected the permits of those to be granted "
+            f"again; it granted none until {ms(end.t_ns)}, with its queue empty",
             *(message.frame, end),
         )

@@ -41,7 +41,7 @@ class Final(NamedTuple):
     expected: ErrorClass | None = None
     ends_openings: bool = False
     only_openings: bool = False
-    """It says nothing to a producer or consumer that had been let in before."""
+    """It says nothing to a producer or consumer that had been admitted before."""
 
 
 def is_final(timeline: Timeline, final: Final) -> Says:
@@ -56,8 +56,8 @@ def is_final(timeline: Timeline, final: Final) -> Says:
 
 @dataclass(slots=True, eq=False)
 class _Refusal:
-    """`returned`: its producer or consumer had been let in before; `again`: what it asked for behind that; `lasts`: it
-    was never let in again."""
+    """`returned`: its producer or consumer had been admitted before; `again`: what it asked for after that; `lasts`: it
+    was never admitted again."""
 
     key: Key
     frame: Frame
@@ -98,7 +98,7 @@ def _is(frame: Frame, final: Final) -> bool:
 
 
 def _requests(timeline: Timeline) -> dict[Key, list[Frame]]:
-    """What producers and consumers of topics without partitions asked to be let in with."""
+    """What producers and consumers of topics without partitions asked to be admitted with."""
     found: dict[Key, list[Frame]] = {}
     for one in timeline.registrations:
         if one.producer is not None and one.producer.handle is not None and not is_partition(one.session.topic):

@@ -70,9 +70,9 @@ class AckTimeoutOfLastChunkOnly(Redelivery[Any]):
     breaks = "ack-timeout.ended-by-ack"
     stands_for = "a chunked message known by one id: the rest of it never comes back"
 
-    def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
-        if refused:
-            yield from super()._named(message, refused=refused)
+    def _named(self, message: Any, *, nacked: bool) -> Iterator[pb.MessageIdData]:
+        if nacked:
+            yield from super()._named(message, nacked=nacked)
         else:
             yield message_id(*message.entry.position)
 

@@ -234,8 +234,8 @@ class Consuming:
         return number_in_force(self.view, consumer, key)
 
     @cached_property
-    def refusing(self) -> list[Consumer]:
-        """Consumers of which the application refused a message."""
+    def nacking(self) -> list[Consumer]:
+        """Consumers on which the application nacked a message."""
         opened = self.consumers if self.events.invokes("nack") else ()
         return [one for one in opened if any(call.invoke.verb == "nack" for call in self.calls(one))]
 

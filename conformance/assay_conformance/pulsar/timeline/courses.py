@@ -5,7 +5,7 @@
 | `Sent`       | a MESSAGE was written to it, or came to it                                                       |
 | `Handed`     | the application got a message                                                                    |
 | `Receive`    | a receive of the application ended                                                               |
-| `Asked`      | the application asked to acknowledge or refuse a message, and the client took it                 |
+| `Asked`      | the application asked to acknowledge or nack a message, and the client took it                   |
 | `Called`     | that call completed well: the client knew of it by then                                          |
 | `SentRound`  | the application asked to send a message round by a retry letter (reconsume_later)                |
 | `Redelivery` | the client wrote a REDELIVER                                                                     |

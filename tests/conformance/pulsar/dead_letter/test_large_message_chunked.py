@@ -56,7 +56,7 @@ def test_client_whose_delay_is_not_known_may_be_about_to_ask_for_a_large_message
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"subscription_type", "max_redeliver_count"}))
     check = trial(large_message_chunked, story.at(5_000).done(), facts=facts)
     assert check.findings == []
-    assert list(check.not_judged) == ["how long its client waits before it acts on a refusal is not known"]
+    assert list(check.not_judged) == ["how long its client waits before it acts on a nack is not known"]
 
 
 @pytest.mark.parametrize("acked", [True, False])

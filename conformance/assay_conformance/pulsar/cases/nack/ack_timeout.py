@@ -18,7 +18,7 @@ def nacked_within_timeout(pace: Pace) -> Case:
     return pace.case(
         plan,
         "nacked-within-timeout",
-        "A message is refused, and its redelivery delay is longer than the acknowledgment time-out",
+        "A message is nacked, and its redelivery delay is longer than the acknowledgment time-out",
         "nack.ends-ack-timeout",
         nack_delay_ms=pace.over_ms + pace.timeout_ms // 2,
     )

@@ -1,4 +1,4 @@
-"""Cases for refusals whose delay grows: the same message again and again, and a short delay behind a long one."""
+"""Cases for nacks whose delay grows: the same message again and again, and a short delay behind a long one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG_MS = 800
 
 
 def backoff_of_repeated_nacks() -> Case:
-    """Four times 100 ms would be 400 at the third refusal; the maximum is less."""
+    """Four times 100 ms would be 400 at the third nack; the maximum is less."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     for _ in range(3):
@@ -26,7 +26,7 @@ def backoff_of_repeated_nacks() -> Case:
         plan.wait_ops()
     return plan.case(
         "nack/backoff-of-repeated-nacks",
-        "A message is refused three times, with a backoff from 100 to 210 ms",
+        "A message is nacked three times, with a backoff from 100 to 210 ms",
         ("nack.backoff-grows",),
         capabilities=("nack_backoff",),
         consumer={**SHARED, "nack_backoff_multiplier": 2, "nack_backoff_max_ms": 210},
@@ -46,7 +46,7 @@ def short_delay_after_long() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/short-delay-after-long",
-        "A message refused for the second time waits for 800 ms, and one refused behind it for 100",
+        "A message nacked for the second time waits for 800 ms, and one nacked behind it for 100",
         ("nack.short-delay-not-behind-long", "nack.backoff-grows"),
         capabilities=("nack_backoff",),
         consumer={**SHARED, "nack_backoff_multiplier": 8, "nack_backoff_max_ms": LONG_MS},

@@ -41,7 +41,7 @@ def one_of_three() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/one-of-three",
-        "One message of three is refused on a shared subscription",
+        "One message of three is nacked on a shared subscription",
         ("nack.redelivery-requested-in-time",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
@@ -57,7 +57,7 @@ def default_delay() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/default-delay",
-        "One message of two is refused by a consumer whose delay is its client's default",
+        "One message of two is nacked by a consumer whose delay is its client's default",
         ("nack.redelivery-requested-in-time",),
         consumer={name: value for name, value in SHARED.items() if name != "nack_delay_ms"},
         limits=Limits(case_ms=DEFAULT_OVER_MS + 15_000, least_wall_ms=60_000),
@@ -74,7 +74,7 @@ def first_of_three_exclusive() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/first-of-three-exclusive",
-        "The first message of three is refused on an exclusive subscription",
+        "The first message of three is nacked on an exclusive subscription",
         ("nack.redelivery-requested-in-time",),
         consumer=EXCLUSIVE,
         limits=Limits(least_wall_ms=DELAY_MS),
@@ -90,7 +90,7 @@ def batch_member() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/batch-member",
-        "The middle message of a batch of three is refused",
+        "The middle message of a batch of three is nacked",
         ("nack.requests-whole-batch",),
         consumer={**SHARED, "batch_index_ack": False},
         limits=Limits(least_wall_ms=DELAY_MS),
@@ -109,7 +109,7 @@ def chunked_message() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/chunked-message",
-        "A message in three chunks is refused on a shared subscription",
+        "A message in three chunks is nacked on a shared subscription",
         ("nack.requests-all-chunks",),
         capabilities=("chunking_consumer",),
         consumer=SHARED,
@@ -127,7 +127,7 @@ def nacked_then_acked() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/nacked-then-acked",
-        "A refused message is acknowledged before its delay is over",
+        "A nacked message is acknowledged before its delay is over",
         ("nack.acked-not-redelivered",),
         consumer={**SHARED, **FINE},
         limits=Limits(least_wall_ms=WINDOW_OVER_MS),
@@ -145,7 +145,7 @@ def nacked_then_acked_exclusive() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/nacked-then-acked-exclusive",
-        "Two messages are refused, one of them is acknowledged, on an exclusive subscription",
+        "Two messages are nacked, one of them is acknowledged, on an exclusive subscription",
         ("nack.acked-not-redelivered",),
         consumer={**EXCLUSIVE, **FINE},
         limits=Limits(least_wall_ms=WINDOW_OVER_MS),
@@ -161,7 +161,7 @@ def nacked_three_times() -> Case:
         plan.wait_ops()
     return plan.case(
         "nack/nacked-three-times",
-        "The same message is refused three times on a shared subscription",
+        "The same message is nacked three times on a shared subscription",
         ("nack.redelivery-count",),
         consumer={**SHARED, "nack_delay_ms": 100},
         limits=Limits(least_wall_ms=3 * 100),
@@ -177,7 +177,7 @@ def delay_below_minimum() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/delay-below-minimum",
-        "A message is refused with a redelivery delay of 1 ms",
+        "A message is nacked with a redelivery delay of 1 ms",
         ("nack.minimum-delay",),
         consumer={**SHARED, **FINE, "nack_delay_ms": 1},
     )
@@ -192,7 +192,7 @@ def many_together() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/many-together",
-        "Thirty messages are refused by one call",
+        "Thirty messages are nacked by one call",
         ("nack.requests-merged",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
@@ -200,7 +200,7 @@ def many_together() -> Case:
 
 
 def middle_of_five_exclusive() -> Case:
-    """What was handed over behind the refused message comes again, too."""
+    """What was handed over behind the nacked message comes again, too."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(5)), receives=5)
     plan.ack(consumer, numbers=[1])
@@ -210,7 +210,7 @@ def middle_of_five_exclusive() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/middle-of-five-exclusive",
-        "Of five messages one is acknowledged and one refused, on an exclusive subscription",
+        "Of five messages one is acknowledged and one nacked, on an exclusive subscription",
         ("nack.exclusive-redelivers-all-in-order",),
         consumer=EXCLUSIVE,
         limits=Limits(least_wall_ms=DELAY_MS),
@@ -227,7 +227,7 @@ def continuous_nacks() -> Case:
     plan.wait_ms(REQUESTED_MS)
     return plan.case(
         "nack/continuous-nacks",
-        "A message is refused, and another every 50 ms after it",
+        "A message is nacked, and another every 50 ms after it",
         ("nack.later-nacks-do-not-postpone",),
         consumer={**SHARED, **FINE},
         limits=Limits(least_wall_ms=STEADY_COUNT * STEADY_MS),
@@ -252,7 +252,7 @@ def close_with_pending_nacks() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/close-with-pending-nacks",
-        "A consumer is closed when it has refused two messages, and another one opened",
+        "A consumer is closed when it has nacked two messages, and another one opened",
         ("nack.dropped-on-close",),
         consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
     )

@@ -69,8 +69,8 @@ def _size(frame: Frame) -> int:
 
 @check("ack.ack-set-filters-delivery", of=_handed)
 def ack_set_filters_delivery(timeline: Timeline, handed: _Handed) -> Says:
-    """ack.ack-set-filters-delivery: a message of a batch reaches the application no more often than it came with its
-    bit set."""
+    """ack.ack-set-filters-delivery: a message of a batch is delivered no more often than its entry arrived with the bit
+    of that message set in the ack_set."""
     message, entry, filtered, left = handed
     index = message.message_id.batch_index
     if is_open(filtered, index):

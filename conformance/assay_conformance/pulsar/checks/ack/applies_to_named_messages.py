@@ -96,12 +96,12 @@ Subject = _Seen | _Read | _Taken
 
 @check("ack.applies-to-named-messages")
 def applies_to_named_messages(timeline: Timeline) -> Says:
-    """ack.applies-to-named-messages: an ACK settles what it names, and nothing else: what comes again afterwards comes
-    with what was left.
+    """ack.applies-to-named-messages: an ACK acknowledges the messages that it names, and no others: a redelivered entry
+    carries exactly the messages that are left.
 
-    Judged where it comes out: what was sent comes again, or a consumer comes back to which it would. What a broker
-    knows of ACKs after it loaded a topic is another matter, as is who gets what comes again. A subscription that is not
-    durable is a new one whenever its consumer comes back.
+    Judged where it shows: an entry is redelivered, or a consumer attaches that it would be redelivered to. Which ACKs a
+    broker still knows after it loaded a topic, and which consumer gets a redelivery, are judged by other requirements.
+    A non-durable subscription is a new one whenever its consumer attaches again.
     """
     loads = _loads(timeline)
     for subscription in timeline.steady_subscriptions:
@@ -236,9 +236,9 @@ def _is_as_named(timeline: Timeline, subject: Subject) -> Says:
         subscription, position, ack, heir = subject
         yield breach(
             "taken",
-            f"{subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which settles nothing there; entry "
-            f"{name_of(position)}, which it covers, never came to {heir}, which had "
-            f"{supply_left(timeline, heir).permits} permits left",
+            f"{subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which acknowledges nothing on this type of "
+            f"subscription; expected entry {name_of(position)}, which it covers, to be sent to {heir}; it never was, "
+            f"with {supply_left(timeline, heir).permits} permits left",
             *(ack, heir.joined),
         )
 
@@ -254,8 +254,8 @@ def _has_what_was_left(read: _Read) -> Says:
     yield breach(
         "settled-again" if not left else "member-again" if over else "member-lost",
         f"{subscription}: entry {name_of(frame.ids[0].position)} was sent to {member} at {ms(frame.t_ns)} with "
-        f"messages {listed(indexes_of(open_))} of {size} open; by the ACK at {ms(last.t_ns)} and those before it "
-        f"{listed(indexes_of(left)) if left else 'none'} was left"
-        + (f", so that {listed(indexes_of(missing))} would never come" if missing and not over else ""),
+        f"messages {listed(indexes_of(open_))} of {size}; expected those that the ACK at {ms(last.t_ns)} and earlier "
+        f"ones left unacknowledged: {listed(indexes_of(left)) if left else 'none'}"
+        + (f"; {listed(indexes_of(missing))} can never be redelivered" if missing and not over else ""),
         *(last, frame),
     )

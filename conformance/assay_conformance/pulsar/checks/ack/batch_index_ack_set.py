@@ -16,7 +16,7 @@ from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Ove
 @dataclass(slots=True)
 class _Bits:
     """One batch entry of one consumer. `asked`: messages the application settled, in whichever delivery, or that came
-    settled; `called`: those of its last delivery, by calls that ended well; `reached`: likewise, by cumulative calls.
+    settled; `called`: those of its last delivery, by calls that succeeded; `reached`: likewise, by cumulative calls.
     `copies` of them may still be handed over; where that was so when the entry came again, which of the two a call is
     about is not known: `mixed`."""
 
@@ -40,7 +40,7 @@ class _Bits:
         self.asked.update(index for index, member in enumerate(frame.members) if member.compacted_out)
 
     def is_called(self, call: Call) -> None:
-        """An ack of a message of its last delivery ended well."""
+        """An ack of a message of its last delivery succeeded."""
         index = call.message.message_id.batch_index
         if self.mixed or call.message.seq < self.frame.seq:
             return
@@ -141,9 +141,10 @@ def _is_compacted(frame: Frame, index: int) -> bool:
 
 @check("ack.batch-index-ack-set", of=_subjects)
 def batch_index_ack_set(timeline: Timeline, subject: _Ack | _Left) -> Says:
-    """ack.batch-index-ack-set: an ACK of a batch clears the bits of what was settled by then, and of nothing else.
+    """ack.batch-index-ack-set: the ack_set of an ACK clears the bits of messages that were acknowledged by then, and no
+    others.
 
-    What the client knew of for longer than a group interval must be in it.
+    An acknowledgment that the client has held for longer than a group interval must be in it.
     """
     bits, consumer = subject.bits, subject.bits.consumer
     interval_ms = timeline.setting(consumer, "ack_group_ms")
@@ -162,21 +163,21 @@ def batch_index_ack_set(timeline: Timeline, subject: _Ack | _Left) -> Says:
     if cleared - bits.asked:
         yield breach(
             "open-message-acked",
-            f"{sent} that settles messages {listed(cleared - bits.asked)} of batch {bits.entry}, which the application "
-            "had not acknowledged: they can never be redelivered",
+            f"{sent} that acknowledges messages {listed(cleared - bits.asked)} of batch {bits.entry}, which the "
+            "application had not acknowledged: they can never be redelivered",
             *(bits.frame, frame),
         )
     elif late:
         yield breach(
             "acked-message-open",
-            f"{sent} that leaves messages {listed(late)} of batch {bits.entry} open, which the application had "
-            "acknowledged long before",
+            f"{sent} that leaves messages {listed(late)} of batch {bits.entry} unacknowledged, which the application "
+            "had acknowledged more than a group interval before",
             *(next(iter(late.values())).invoke, frame),
         )
     elif has_set and len(cleared) == bits.size:
         yield breach(
             "ack-set-of-nothing",
-            f"{sent} of batch {bits.entry} with an ack_set in which no message is left, expected none",
+            f"{sent} of batch {bits.entry} with an ack_set that has no bit left; expected an ACK without ack_set",
             *(bits.frame, frame),
         )
     else:

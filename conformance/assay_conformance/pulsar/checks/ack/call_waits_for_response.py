@@ -12,7 +12,8 @@ from assay_conformance.pulsar.timeline import Call, Exercised, Says, Timeline, b
 
 @check("ack.call-waits-for-response")
 def call_waits_for_response(timeline: Timeline) -> Says:
-    """ack.call-waits-for-response: a call ends well with the broker's answer: not without one, and soon behind it."""
+    """ack.call-waits-for-response: an acknowledge call that waits for the broker succeeds once ACK_RESPONSE has come:
+    not before, and soon after."""
     yield from each(ended(timeline, well=True), _ends_with_an_answer, timeline)
     yield from each(_given_up(timeline), _ends_soon, timeline)
 
@@ -27,8 +28,8 @@ def _ends_with_an_answer(timeline: Timeline, one: Ended) -> Says:
             continue
         yield breach(
             "ended-without-answer",
-            f"consumer {call.consumer.handle} was asked at {ms(call.invoke.t_ns)} to acknowledge {call.entry}, and "
-            f"to wait for the broker; the call ended at {ms(end.t_ns)}, "
+            f"consumer {call.consumer.handle} was asked at {ms(call.invoke.t_ns)} to acknowledge {call.entry}; "
+            f"expected the call to wait for ACK_RESPONSE; it succeeded at {ms(end.t_ns)}, "
             + ("before any ACK that asks for an answer" if not asked else "before the answer had come"),
             *(call.invoke, asked[-1].frame if asked else None, end),
         )
@@ -37,7 +38,7 @@ def _ends_with_an_answer(timeline: Timeline, one: Ended) -> Says:
 
 
 class _GivenUp(NamedTuple):
-    """A call that had not ended well at a time; `at`: as far as was known at that event, None for the whole history."""
+    """A call that had not succeeded at a time; `at`: as far as was known at that event, None for the whole history."""
 
     calls: Sequence[Call]
     end: Event
@@ -64,8 +65,8 @@ def _ends_soon(timeline: Timeline, one: _GivenUp) -> Says:
     if timeline.bounds.is_missing("answer", last.t_ns, end_ns, what="the end of a call"):
         yield breach(
             "not-ended",
-            f"consumer {calls[0].consumer.handle} got the broker's answer to an acknowledgment at {ms(last.t_ns)}; the "
-            f"call that waits for it had not ended well at {ms(end_ns)}",
+            f"consumer {calls[0].consumer.handle} got ACK_RESPONSE at {ms(last.t_ns)}; expected the acknowledge call "
+            f"that waits for it to succeed; it had not at {ms(end_ns)}",
             *(calls[0].invoke, last, end),
         )
 

@@ -12,8 +12,8 @@ def _cumulative(timeline: Timeline) -> list[Frame]:
 
 @check("ack.cumulative-has-one-message-id", of=_cumulative)
 def cumulative_has_one_message_id(_timeline: Timeline, ack: Frame) -> Says:
-    """ack.cumulative-has-one-message-id: a broker takes a cumulative ACK of several ids for a mistake, and none of them
-    for acknowledged."""
+    """ack.cumulative-has-one-message-id: a cumulative ACK names one message id. A broker ignores one with several ids,
+    and acknowledges none of them."""
     if len(ack.ids) == 1:
         yield Exercised(ack)
     else:

@@ -155,9 +155,9 @@ def _subjects(timeline: Timeline) -> Iterator[Subject]:
 
 @check("ack.cumulative-inside-batch", of=_subjects)
 def cumulative_inside_batch(timeline: Timeline, subject: Subject) -> Says:
-    """ack.cumulative-inside-batch: a cumulative ACK names an entry only when the application has reached its last
-    message; where it stopped inside, one ACK of the entry before stands for it, unless that was acknowledged
-    otherwise."""
+    """ack.cumulative-inside-batch: a cumulative ACK names an entry only when the application has acknowledged up to its
+    last message. For a position inside a batch the client sends one ACK of the previous entry, unless that was
+    acknowledged otherwise."""
     if isinstance(subject, _Owed):
         yield from _leaves_in_time(timeline, subject)
     elif isinstance(subject, _Inside):
@@ -166,7 +166,7 @@ def cumulative_inside_batch(timeline: Timeline, subject: Subject) -> Says:
             "whole-entry-acked",
             f"consumer {call.consumer.handle} was asked to acknowledge up to message "
             f"{call.message.message_id.batch_index} of batch {call.entry} and sent a cumulative ACK of all of it at "
-            f"{ms(ack.t_ns)}: the messages behind can never be redelivered",
+            f"{ms(ack.t_ns)}: the later messages can never be redelivered",
             *(call.invoke, ack),
         )
     else:
@@ -174,7 +174,7 @@ def cumulative_inside_batch(timeline: Timeline, subject: Subject) -> Says:
         yield breach(
             "sent-again",
             f"the client sent a cumulative ACK of {entry} at {ms(first.t_ns)} and again at {ms(ack.t_ns)}, expected "
-            "one: the application went on inside the batch behind it",
+            "one: the application had only acknowledged more messages of the batch after it",
             *(first, ack),
         )
 

@@ -119,9 +119,10 @@ def _left(state: _Session, greatest: Call, end: Event) -> Iterator[_Left]:
 
 @check("ack.cumulative-keeps-greatest", of=_subjects)
 def cumulative_keeps_greatest(timeline: Timeline, subject: _Ack | _Left) -> Says:
-    """ack.cumulative-keeps-greatest: a cumulative ACK carries a greatest-so-far of the calls; one flush carries one.
+    """ack.cumulative-keeps-greatest: a cumulative ACK carries the greatest position acknowledged so far, and a flush
+    sends one.
 
-    A call that the client refused (on a shared subscription, say) was none.
+    A call that the client rejected (on a shared subscription, say) does not count.
     """
     if isinstance(subject, _Left):
         yield from _is_forgotten(timeline, subject)

@@ -8,8 +8,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 @check("ack.error-response-is-no-success")
 def error_response_is_no_success(timeline: Timeline) -> Says:
-    """ack.error-response-is-no-success: of the answers to a call's acknowledgments one has to be good before the call
-    ends well."""
+    """ack.error-response-is-no-success: an acknowledge call succeeds only after one of its ACKs was answered without an
+    error."""
     yield from each(ended(timeline, well=True), _has_a_good_answer, timeline)
     yield from each(ended(timeline, well=False), _was_refused, timeline)
 
@@ -26,12 +26,12 @@ def _has_a_good_answer(timeline: Timeline, one: Ended) -> Says:
             continue  # Ended without an answer: the other requirement's.
         last = troubled[-1]
         what, refused = last.answer or last.lost, last.refused
-        word = "refused it" if refused else "was lost with the connection's consumer before it answered"
+        word = "refused it" if refused else "closed the consumer, or lost the connection, before it answered"
         yield breach(
             "refusal-taken-for-success" if refused else "loss-taken-for-success",
-            f"consumer {call.consumer.handle} asked for an answer when it acknowledged {call.entry} at "
-            f"{ms(last.frame.t_ns)}; the broker {word} at {ms(end.t_ns if what is None else what.t_ns)}, and the call "
-            f"ended well at {ms(end.t_ns)}",
+            f"consumer {call.consumer.handle} sent an ACK of {call.entry} with a request id at {ms(last.frame.t_ns)}; "
+            f"the broker {word} at {ms(end.t_ns if what is None else what.t_ns)}; expected no success; the call "
+            f"succeeded at {ms(end.t_ns)}",
             *(last.frame, what, end),
         )
 

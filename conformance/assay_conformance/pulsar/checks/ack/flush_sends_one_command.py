@@ -86,10 +86,10 @@ def _had_room(call: Call, before: Frame) -> bool:
 
 @check("ack.flush-sends-one-command", of=_acks)
 def flush_sends_one_command(timeline: Timeline, ack: _Ack) -> Says:
-    """ack.flush-sends-one-command: what is acknowledged by a flush leaves in one ACK, where the broker takes several
-    ids: none names an entry that the client knew of well before another ACK left which had room for it.
+    """ack.flush-sends-one-command: the acknowledgments that are pending at a flush leave in one ACK, where the broker
+    accepts several ids: an entry that was pending well before an ACK with room for it left is named in that ACK.
 
-    Without an interval there is nothing to flush together: each call has a command of its own.
+    With a group interval of 0 nothing is collected: each call has a command of its own.
     """
     consumer, frame, before, late = ack
     if late is None or before is None:
@@ -108,8 +108,8 @@ def flush_sends_one_command(timeline: Timeline, ack: _Ack) -> Says:
     )
     yield breach(
         "several-commands",
-        f"consumer {consumer.handle} was asked at {ms(late.called_ns)} to acknowledge {late.entry}; its ACK at "
-        f"{ms(before.t_ns)} named {len(before.ids)} others, and not this one, which left by itself at "
+        f"consumer {consumer.handle} was asked at {ms(late.called_ns)} to acknowledge {late.entry}; expected it to be "
+        f"named in the ACK at {ms(before.t_ns)}, which names {len(before.ids)} others; it left in another one at "
         f"{ms(frame.t_ns)}",
         *(late.invoke, before, frame),
     )

@@ -45,7 +45,7 @@ def flushed_in_time(timeline: Timeline) -> Says:
 
 
 def _taken(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event]]:
-    """Individual acks of whole entries that ended well, by when."""
+    """Individual acks of whole entries that succeeded, by when."""
     calls = [ack for ack in timeline.ack_calls if ack.is_whole and not ack.call.cumulative]
     found = [(ack, ack.taken_on, ack.taken) for ack in calls if ack.taken_on is not None and ack.taken is not None]
     return iter(sorted(found, key=lambda one: one[2].seq))
@@ -68,7 +68,7 @@ def _is_exercised(sent: Frame) -> Says:
 
 
 def _pending(timeline: Timeline) -> Iterator[Owed]:
-    """Those that no cumulative ack which ended well makes superfluous."""
+    """Those that no cumulative ack which succeeded makes superfluous."""
     reached: dict[int, list[AckCall]] = {}
     for ack in timeline.ack_calls:
         if ack.call.cumulative and ack.is_whole and ack.taken_on is not None:

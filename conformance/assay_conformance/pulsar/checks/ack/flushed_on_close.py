@@ -25,7 +25,7 @@ def flushed_on_close(timeline: Timeline) -> Says:
     """ack.flushed-on-close: when CLOSE_CONSUMER leaves, every ack of the last group interval has left on the same
     connection.
 
-    One that was asked for earlier should have left long before the close, and is the other requirements' matter.
+    One that was called earlier should have left long before the close: other requirements judge it.
     """
     owed = [*owed_since(timeline, _asked(timeline))]
     flushes = {one.left.seq: one.left for one in owed if one.left is not None and _has_closed(one, one.left)}

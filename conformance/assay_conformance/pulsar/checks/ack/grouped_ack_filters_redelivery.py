@@ -202,8 +202,8 @@ def _subjects(timeline: Timeline) -> Iterator[Subject]:
 
 @check("ack.grouped-ack-filters-redelivery", of=_subjects)
 def grouped_ack_filters_redelivery(timeline: Timeline, subject: Subject) -> Says:
-    """ack.grouped-ack-filters-redelivery: what comes again although its ack is on its way is dropped, and its permit
-    returned."""
+    """ack.grouped-ack-filters-redelivery: a message that is redelivered while its acknowledgment is pending is dropped,
+    and its permit returned."""
     if isinstance(subject, _Dropped):
         yield Exercised(subject.event)
     elif isinstance(subject, _HandedOver):
@@ -222,8 +222,8 @@ def grouped_ack_filters_redelivery(timeline: Timeline, subject: Subject) -> Says
         if timeline.bounds.is_overdue("answer", last.t_ns, end.t_ns, what="a permit"):
             yield breach(
                 "permit-not-returned",
-                f"consumer {handle} granted {granted} permits, which {dispatched} messages used up by "
-                f"{ms(last.t_ns)}, one among them that it had to drop; it granted no more until {ms(end.t_ns)} "
-                "although its queue was empty",
+                f"consumer {handle} had granted {granted} permits; {dispatched} messages used them up by "
+                f"{ms(last.t_ns)}, one of which it had to drop; expected its permit to be granted again; it granted "
+                f"none until {ms(end.t_ns)}, with its queue empty",
                 *(again, end),
             )

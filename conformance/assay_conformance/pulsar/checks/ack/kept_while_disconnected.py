@@ -69,11 +69,11 @@ def _is_live(session: ConsumerSession, at: Event) -> bool:
 
 @check("ack.kept-while-disconnected", of=_owed)
 def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
-    """ack.kept-while-disconnected: an ack that is asked for while the consumer has no connection leaves when it has one
-    again.
+    """ack.kept-while-disconnected: an acknowledgment called while the consumer has no connection is sent after it has
+    reconnected.
 
-    An ACK that is written before the broker admitted the new subscription is no use: it knows no such consumer yet. Its
-    answer need not have come: Java clients do not wait for it.
+    An ACK written before the broker has admitted the new SUBSCRIBE has no effect, since the broker does not know the
+    consumer yet. The answer to SUBSCRIBE need not have reached the client: Java clients do not wait for it.
     """
     call, lost = owed
     left, interval_ms = _left(timeline, call), timeline.setting(call.consumer, "ack_group_ms")
@@ -97,7 +97,7 @@ def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
 
 
 def _sessions(timeline: Timeline, call: Call) -> Iterator[tuple[ConsumerSession, Frame]]:
-    """Those that it may have left on, and when each was let in."""
+    """Those that it may have left on, and when each was admitted."""
     for session in call.consumer.sessions:
         gone = session.ended is not None and session.ended.seq < call.invoke.seq
         if session.topic == call.entry.topic and session.admitted is not None and not gone:
@@ -141,8 +141,8 @@ def _lost(owed: _Owed, ready: Frame, end: Event) -> Breach:
     call = owed.call
     return breach(
         "lost-while-away",
-        f"consumer {call.consumer.handle} lost its connection at {ms(owed.lost.t_ns)} and took an ack of {call.entry} "
-        f"at {ms(call.invoke.t_ns)}; it was subscribed again at {ms(ready.t_ns)} and had sent no ACK of it by "
-        f"{ms(end.t_ns)}",
+        f"consumer {call.consumer.handle} lost its connection at {ms(owed.lost.t_ns)} and was asked to acknowledge "
+        f"{call.entry} at {ms(call.invoke.t_ns)}; it was subscribed again at {ms(ready.t_ns)}; expected the ACK then; "
+        f"none had left by {ms(end.t_ns)}",
         *(call.invoke, ready, end),
     )

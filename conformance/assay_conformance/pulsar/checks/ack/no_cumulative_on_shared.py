@@ -40,7 +40,7 @@ def _asked(timeline: Timeline) -> Iterator[_Asked]:
 
 @check("ack.no-cumulative-on-shared", of=_asked)
 def no_cumulative_on_shared(timeline: Timeline, asked: _Asked) -> Says:
-    """ack.no-cumulative-on-shared: a client refuses a cumulative acknowledgment on a shared subscription, and sends
+    """ack.no-cumulative-on-shared: a client rejects a cumulative acknowledgment on a shared subscription, and sends
     none. Judged by how the call ended, and by what was sent."""
     call, session = asked
     end, handle = call.operation.completion, call.consumer.handle
@@ -49,7 +49,7 @@ def no_cumulative_on_shared(timeline: Timeline, asked: _Asked) -> Says:
     elif end is not None and end.outcome is Outcome.OK:
         yield breach(
             "accepted",
-            f"consumer {handle} has a shared subscription and took a cumulative acknowledgment of {call.entry} at "
+            f"consumer {handle} has a shared subscription and accepted a cumulative acknowledgment of {call.entry} at "
             f"{ms(end.t_ns)}, expected an error: the broker ignores it",
             *(call.invoke, end),
         )

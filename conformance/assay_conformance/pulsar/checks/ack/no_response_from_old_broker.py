@@ -41,8 +41,8 @@ def _then(timeline: Timeline, call: Call, session: ConsumerSession) -> Event:
 
 @check("ack.no-response-from-old-broker", of=_asked)
 def no_response_from_old_broker(timeline: Timeline, asked: _Asked) -> Says:
-    """ack.no-response-from-old-broker: where the broker answers no ACK the call ends when the acknowledgment has
-    left."""
+    """ack.no-response-from-old-broker: where the broker sends no ACK_RESPONSE, an acknowledge call ends once its ACK
+    has left."""
     call, then = asked
     closing, end = call.consumer.closing, call.operation.completion
     if then is not end and closing is not None and closing.t_ns < then.t_ns:
@@ -51,8 +51,9 @@ def no_response_from_old_broker(timeline: Timeline, asked: _Asked) -> Says:
     if timeline.bounds.is_missing("answer", due_ns, then.t_ns, what="the end of a call"):
         yield breach(
             "waits-for-nothing",
-            f"consumer {call.consumer.handle} was asked at {ms(call.invoke.t_ns)} to acknowledge {call.entry} on a "
-            f"broker that answers no ACK; the call had not ended by {ms(then.t_ns)}",
+            f"consumer {call.consumer.handle} was asked at {ms(call.invoke.t_ns)} to acknowledge {call.entry}, on a "
+            "broker that sends no ACK_RESPONSE; expected the call to end once the ACK had left; it had not ended by "
+            f"{ms(then.t_ns)}",
             *(call.invoke, then),
         )
     elif then is end and end is not None and end.outcome is Outcome.OK:

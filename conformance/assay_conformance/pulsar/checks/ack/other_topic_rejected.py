@@ -32,18 +32,18 @@ class _Mistake(NamedTuple):
     def __str__(self) -> str:
         topics = ", ".join(self.consumer.topics)
         return (
-            f"consumer {self.consumer.handle} takes from {topics}; it was asked to acknowledge {self.entry} of "
+            f"consumer {self.consumer.handle} consumes {topics}; it was asked to acknowledge {self.entry} of "
             f"{self.entry.topic}"
         )
 
 
 @check("ack.other-topic-rejected")
 def other_topic_rejected(timeline: Timeline) -> Says:
-    """ack.other-topic-rejected: a consumer of several topics refuses to acknowledge an id of a topic that it does not
-    take, and sends no ACK of it.
+    """ack.other-topic-rejected: a consumer of several topics rejects the acknowledgment of an id of a topic that it
+    does not consume, and sends no ACK of it.
 
-    Only they have to find out whose an id is: others take each for their own. A call that never ends is the matter of
-    `robustness.calls-do-not-hang`.
+    Consumers of one topic need not look which topic an id is of, and are not judged. A call that never ends is judged
+    by `robustness.calls-do-not-hang`.
     """
     yield from each(_mistakes(timeline), _is_rejected, timeline)
 
@@ -84,5 +84,5 @@ def _ends_badly(mistake: _Mistake, end: Completion) -> Says:
     if end.outcome in (Outcome.FAIL, Outcome.UNKNOWN):
         yield Exercised(end)
     elif end.outcome is Outcome.OK:
-        said = f"{mistake}, and said at {ms(end.t_ns)} that it had; expected an error: the message was not acknowledged"
+        said = f"{mistake}, and reported success at {ms(end.t_ns)}; expected an error, for nothing was acknowledged"
         yield breach("accepted", said, mistake.invoke, end)

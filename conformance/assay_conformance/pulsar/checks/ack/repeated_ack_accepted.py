@@ -45,7 +45,7 @@ def _repeated(timeline: Timeline) -> Iterator[_Repeated]:
 
 @check("ack.repeated-ack-accepted", of=_repeated)
 def repeated_ack_accepted(timeline: Timeline, repeated: _Repeated) -> Says:
-    """ack.repeated-ack-accepted: a broker answers an ACK of what is settled already without an error."""
+    """ack.repeated-ack-accepted: a broker answers an ACK of entries that are acknowledged already without an error."""
     ack, session, first, answer = repeated
     error = answer.fields.get("error")
     if error is None:
@@ -53,8 +53,8 @@ def repeated_ack_accepted(timeline: Timeline, repeated: _Repeated) -> Says:
         return
     yield breach(
         "refused",
-        f"an ACK at {ms(ack.t_ns)} named {', '.join(id.name for id in ack.ids)} on subscription {session.subscription} "
-        f"of {session.topic}, settled by {ms(first.t_ns)}, and was answered by {error} at {ms(answer.t_ns)}; expected "
-        "no error",
+        f"an ACK at {ms(ack.t_ns)} named {', '.join(id.name for id in ack.ids)} on subscription "
+        f"{session.subscription} of {session.topic}, acknowledged already by {ms(first.t_ns)}, and was answered by "
+        f"{error} at {ms(answer.t_ns)}; expected no error",
         *(first, ack, answer),
     )

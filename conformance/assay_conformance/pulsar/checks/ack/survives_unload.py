@@ -95,16 +95,16 @@ class _Owed(NamedTuple):
 
 @check("ack.survives-unload")
 def survives_unload(timeline: Timeline) -> Says:
-    """ack.survives-unload: when a broker loads a topic again, what was acknowledged for certain does not come again,
-    and what is unacknowledged does.
+    """ack.survives-unload: after a broker has loaded a topic again, messages that were certainly acknowledged are not
+    redelivered, and unacknowledged ones are.
 
     A broker that closes a topic in order writes its cursors as they are, and tells the consumers first. One that dies
     has written a cursor at most once a period: an acknowledgment was written for certain when another one came a whole
     period behind it (then a write was allowed in between, and wrote both), or the regular flush of cursors was due
-    since. What is younger may be known or not.
+    since. Later acknowledgments may be known or not.
 
-    Not owed is what may wait for something else: a rate, a limit of unacknowledged messages, a time of delivery, or the
-    consumer that has its other chunks; nor what stands behind a chunk that is for nobody.
+    No redelivery is expected of a message that may wait for something else: a rate, a limit of unacknowledged messages,
+    a delivery time, or the consumer that has its other chunks; nor of one after a chunk that no consumer can get.
     """
     ends = _ends(timeline)
     for subscription in timeline.steady_subscriptions if ends else ():
@@ -213,8 +213,9 @@ def _is_known(timeline: Timeline, subject: _Again | _Back | _Owed) -> Says:
         )
         yield breach(
             "acked-again",
-            f"{subscription}: entry {name_of(delivery.position)} was acknowledged long before its broker ended at "
-            f"{ms(interrupted.t_ns)}, and was sent to {member} again at {ms(delivery.frame.t_ns)}",
+            f"{subscription}: entry {name_of(delivery.position)} was certainly acknowledged when its broker ended at "
+            f"{ms(interrupted.t_ns)}; expected no redelivery; it was sent to {member} again at "
+            f"{ms(delivery.frame.t_ns)}",
             *(acked.delivery.frame, interrupted, delivery.frame),
         )
     else:
@@ -234,8 +235,9 @@ def _comes_again(timeline: Timeline, owed: _Owed) -> Says:
         if permits > 0 and gone_ns - max(heir.joined.t_ns, able_ns) > served_ns:
             yield breach(
                 "never-again",
-                f"{subscription}: entry {name_of(delivery.position)} was out and not acknowledged when its broker "
-                f"ended at {ms(end.t_ns)}, and never came to {heir}, which had {permits} permits left",
+                f"{subscription}: entry {name_of(delivery.position)} had been sent and was unacknowledged when its "
+                f"broker ended at {ms(end.t_ns)}; expected it at {heir}; it was never sent there, with {permits} "
+                "permits left",
                 *(delivery.frame, end, heir.joined),
             )
             return

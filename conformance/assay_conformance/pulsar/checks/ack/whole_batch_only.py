@@ -107,7 +107,7 @@ def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote,
 
 
 def _is_owed(batch: _Batch, end: Event) -> bool:
-    """It was settled to the last message, by a call that had ended well, and no ACK of it had left."""
+    """It was settled to the last message, by a call that had succeeded, and no ACK of it had left."""
     call = batch.completing
     if batch.sent or batch.unclear or batch.copies > 1 or call is None or call.cumulative:
         return False
@@ -120,7 +120,7 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
     """ack.whole-batch-only: without batch-index acks, an entry is acknowledged when the last of its messages is, and
     not before.
 
-    It is exercised by a batch that was left half settled for a whole group interval.
+    It is exercised by a batch of which only some messages were acknowledged for a whole group interval.
     """
     batch, then, settled, is_partial = one
     consumer, entry, call = batch.consumer, batch.entry, batch.completing

@@ -36,7 +36,7 @@ class Ended(NamedTuple):
 
 
 def ended(timeline: Timeline) -> Iterator[Ended]:
-    """Whole entries, handed over and neither acknowledged nor refused, nor to go round by a retry letter that fails."""
+    """Whole entries, handed over and neither acknowledged nor nacked, nor to go round by a retry letter that fails."""
     for consumer, span in timed(timeline):
         yield from _ended(timeline, consumer, span)
 
@@ -45,7 +45,7 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
     """`unsure`: what may be held since an unknown time, as what was handed over twice."""
     held: dict[Entry, Held] = {}
     unsure: set[Entry] = set()
-    refused: set[Entry] = set()
+    nacked: set[Entry] = set()
     for moment, _, frame, is_sure in steps(timeline, consumer):
         if isinstance(moment, Handed) and frame is not None:
             entry, message = moment.entry, moment.event
@@ -58,16 +58,16 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
             for entry in [*held] if moment.call.cumulative else [moment.entry]:
                 if moment.call.covers(entry):
                     held.pop(entry, None)
-            refused |= {moment.entry} if moment.is_nack else set()
+            nacked |= {moment.entry} if moment.is_nack else set()
         elif isinstance(moment, SentRound) and moment.fails:
             held.pop(moment.entry, None)
-            refused.add(moment.entry)
+            nacked.add(moment.entry)
         elif isinstance(moment, Redelivery | Over | Closing):
             found = [one for _, one in taken(held, moment)]
             if isinstance(moment, Redelivery) and moment.named:
                 unsure = {entry for entry in unsure if not moment.ends(entry)}
-                found = [one for one in found if one.entry not in refused]
+                found = [one for one in found if one.entry not in nacked]
             elif isinstance(moment, Redelivery):
                 # One that names nothing asks for everything: it is judged by the message that waited longest.
-                found = [] if refused or unsure else sorted(found, key=lambda one: one.event.t_ns)[:1]
+                found = [] if nacked or unsure else sorted(found, key=lambda one: one.event.t_ns)[:1]
             yield Ended(moment, consumer, span, found)

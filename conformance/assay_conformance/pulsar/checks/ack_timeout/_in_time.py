@@ -23,22 +23,25 @@ def in_time(timeline: Timeline, wait: tuple[Ended, Held]) -> Says:
     """Not before the time-out, not after it and two ticks."""
     (by, consumer, span, _), held = wait
     handed, event, bounds = held.event, by.event, timeline.bounds
-    said = f"consumer {consumer.handle} handed {held.entry} over at"
+    said = f"consumer {consumer.handle} delivered {held.entry} at"
     is_late = bounds.is_past("ack-timeout", handed.t_ns + span.most_ns, event.t_ns)
     if is_late:
         bounds.check_fair("ack-timeout", handed.t_ns, event.t_ns, what="whether it was asked for too late")
     if not isinstance(by, Redelivery):
         if is_late:
-            said = f"{said} {ms(handed.t_ns)}, heard nothing of it and had not asked for it by {ms(event.t_ns)}"
+            said = (
+                f"{said} {ms(handed.t_ns)}; it was neither acknowledged nor nacked, and no redelivery was requested "
+                f"by {ms(event.t_ns)}"
+            )
             yield breach("never-asked-for", f"{said}, expected within {ms(span.most_ns)}", handed, event)
     elif is_late:
-        said = f"{said} {ms(handed.t_ns)} and asked for it {elapsed(event.t_ns, handed.t_ns)} later"
+        said = f"{said} {ms(handed.t_ns)} and requested its redelivery {elapsed(event.t_ns, handed.t_ns)} later"
         yield breach("too-late", f"{said}, expected {ms(span.most_ns)} at most", handed, event)
     elif bounds.is_before("time-out-early", held.done_ns + span.least_ns, event.t_ns):
         if not bounds.is_before("time-out-early", held.frame.t_ns + span.least_ns, event.t_ns):
             # An agent that stands still between a message and its word of it makes the wait look shorter.
             bounds.check_fair("time-out-early", held.frame.t_ns, handed.t_ns, what="whether it was asked for too early")
-        said = f"{said} {ms(held.done_ns)} and asked for it {elapsed(event.t_ns, held.done_ns)} later"
+        said = f"{said} {ms(held.done_ns)} and requested its redelivery {elapsed(event.t_ns, held.done_ns)} later"
         yield breach("too-early", f"{said}, expected {ms(span.least_ns)} at least", handed, event)
     else:
         yield Exercised(event)

@@ -22,7 +22,7 @@ class _Holdings:
     span: Span
     since: dict[Entry, Received] = field(default_factory=dict)
     settled: dict[Entry, tuple[Call, Received]] = field(default_factory=dict)
-    refused: set[Entry] = field(default_factory=set)
+    nacked: set[Entry] = field(default_factory=set)
     is_unsure: bool = False
     acked: dict[Entry, set[int]] = field(default_factory=dict)
     handed: dict[Entry, set[int]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class _Holdings:
                 self.mixed.add(moment.entry)
                 self.is_unsure = True
         elif isinstance(moment, Asked) and moment.is_nack:
-            self.refused.add(moment.entry)
+            self.nacked.add(moment.entry)
         elif isinstance(moment, Called) and not moment.is_nack and moment.session is not None:
             self._called(moment.call, last)
 
@@ -75,11 +75,11 @@ class _Holdings:
 
 @check("ack-timeout.ended-by-ack")
 def ended_by_ack(timeline: Timeline) -> Says:
-    """ack-timeout.ended-by-ack: what was acknowledged in time is not asked for, and what is asked for is asked for
-    whole.
+    """ack-timeout.ended-by-ack: a message that was acknowledged before its time-out is not requested again, and a
+    request names whole entries and all chunks of a message.
 
-    The precondition: an acknowledged message whose time-out would have been over while its session lasts, or a chunked
-    message that is asked for. A refused message may be asked for at any time.
+    The precondition: an acknowledged message whose time-out would have passed during its session, or a request for a
+    chunked message. A nacked message may be requested at any time.
     """
     for consumer, span in timed(timeline):
         holdings = _Holdings(consumer.handle, span)
@@ -95,7 +95,7 @@ def ended_by_ack(timeline: Timeline) -> Says:
             elif isinstance(moment, Over):
                 for entry, (_, since) in taken(holdings.settled, moment):
                     due_ns, seen_ns = since.t_ns + span.most_ns, moment.event.t_ns
-                    if entry not in holdings.refused and timeline.bounds.is_past("ack-timeout", due_ns, seen_ns):
+                    if entry not in holdings.nacked and timeline.bounds.is_past("ack-timeout", due_ns, seen_ns):
                         yield Exercised(moment.event)
                 taken(holdings.since, moment)
             else:
@@ -107,15 +107,15 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
     for id in event.ids:
         entry = Entry(topic, id.ledger, id.entry)
         call, _ = holdings.settled.pop(entry, (None, None))
-        if entry in holdings.refused:
+        if entry in holdings.nacked:
             continue
         if call is not None and timeline.bounds.is_past("crossing", call.called_ns, event.t_ns):
             yield _asked_after_ack(call, entry, event)
         elif id.batch_index >= 0:
             yield breach(
                 "batch-index-sent",
-                f"consumer {holdings.handle} asked for message {id.batch_index} of batch {entry} again at "
-                f"{ms(event.t_ns)}, expected the whole entry, without a batch index",
+                f"consumer {holdings.handle} requested redelivery of message {id.batch_index} of batch {entry} at "
+                f"{ms(event.t_ns)}; expected a request for the whole entry, without a batch index",
                 event,
             )
 
@@ -123,7 +123,7 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
 def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
     """A request without ids is due when the application holds something."""
     calls = [call for _, (call, _) in taken(holdings.settled, request)]
-    if calls and not (holdings.since or holdings.is_unsure or holdings.refused):
+    if calls and not (holdings.since or holdings.is_unsure or holdings.nacked):
         last = max(calls, key=lambda call: call.called_ns)
         if timeline.bounds.is_past("crossing", last.called_ns, request.event.t_ns):
             yield _asked_after_ack(last, last.entry, request.event)
@@ -133,7 +133,8 @@ def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
     return breach(
         "asked-after-ack",
         f"the application acknowledged {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
-        f"the client asked for {entry} again at {ms(event.t_ns)}, expected its time-out to end with the acknowledgment",
+        f"the client requested redelivery of {entry} at {ms(event.t_ns)}; expected its time-out to end with the "
+        "acknowledgment",
         call.invoke,
         event,
     )
@@ -146,8 +147,9 @@ def _whole_messages(holdings: _Holdings, request: Redelivery) -> Says:
         if chunks[-1] in holdings.since and missing:
             yield breach(
                 "chunk-left-out",
-                f"consumer {holdings.handle} asked at {ms(request.event.t_ns)} for a message in {len(chunks)} chunks "
-                f"by {chunks[-1]} and not by {', '.join(missing)}: what comes of it cannot be joined",
+                f"consumer {holdings.handle} requested redelivery of a message in {len(chunks)} chunks at "
+                f"{ms(request.event.t_ns)}; expected the ids of all chunks; it names {chunks[-1]} and not "
+                f"{', '.join(missing)}, so that the message cannot be assembled",
                 request.event,
             )
         elif chunks[-1] in holdings.since:

@@ -32,7 +32,8 @@ def _waited(timeline: Timeline) -> Iterator[Waited]:
 
 @check("ack-timeout.not-for-prefetched", of=_waited)
 def not_for_prefetched(timeline: Timeline, waited: Waited) -> Says:
-    """ack-timeout.not-for-prefetched: no request names an entry of which the application never got a message."""
+    """ack-timeout.not-for-prefetched: no redelivery request names an entry of which the application has received no
+    message."""
     consumer, entry, frame, event = waited
     if not isinstance(event, Frame):
         yield Exercised(event)
@@ -40,8 +41,8 @@ def not_for_prefetched(timeline: Timeline, waited: Waited) -> Says:
     timeline.bounds.check_fair("ack-timeout", frame.t_ns, event.t_ns, what="whether it was handed over")
     yield breach(
         "prefetched-asked-for",
-        f"consumer {consumer.handle} got {entry} at {ms(frame.t_ns)} and asked for it again "
-        f"{elapsed(event.t_ns, frame.t_ns)} later, while it waited for the application to take it",
+        f"consumer {consumer.handle} got {entry} at {ms(frame.t_ns)} and requested its redelivery "
+        f"{elapsed(event.t_ns, frame.t_ns)} later; expected no time-out while it waits in the receiver queue",
         frame,
         event,
     )

@@ -9,6 +9,7 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check("ack-timeout.redelivery-requested-in-time", of=lambda timeline: waits(timeline, even=True))
 def ack_timeout_redelivery_requested_in_time(timeline: Timeline, wait: tuple[Ended, Held]) -> Says:
-    """ack-timeout.redelivery-requested-in-time: what is held is asked for within two ticks of the time-out, not before.
-    Time-outs that are no whole number of ticks are `ack-timeout.tick-within-timeout`'s."""
+    """ack-timeout.redelivery-requested-in-time: redelivery of a message that the application holds is requested within
+    two ticks after its time-out, not before. Time-outs that are not a multiple of the tick are judged by
+    `ack-timeout.tick-within-timeout`."""
     yield from in_time(timeline, wait)

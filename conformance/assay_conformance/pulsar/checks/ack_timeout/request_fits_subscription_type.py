@@ -12,8 +12,9 @@ _ALONE = frozenset({"Exclusive", "Failover"})
 
 @check("ack-timeout.request-fits-subscription-type", of=ended)
 def request_fits_subscription_type(timeline: Timeline, end: Ended) -> Says:
-    """ack-timeout.request-fits-subscription-type: what a request names when the time-out is over. Judged where the
-    time-out of something that is asked for is over, so that nothing else explains the request."""
+    """ack-timeout.request-fits-subscription-type: after a time-out, a redelivery request names ids on Shared and
+    Key_Shared, and none on Exclusive and Failover. Judged where the time-out of a requested message has passed, so that
+    nothing else explains the request."""
     by, bounds = end.by, timeline.bounds
     due = ((one, one.done_ns + end.span.least_ns) for one in end.held)
     over = [one for one, due_ns in due if not bounds.is_before("time-out-early", due_ns, by.event.t_ns)]
@@ -28,9 +29,9 @@ def request_fits_subscription_type(timeline: Timeline, end: Ended) -> Says:
         asked, expected = "for it by its id", "a request without ids, which asks for everything"
     yield breach(
         "ids-on-a-subscription-of-one" if by.named else "everything-on-a-shared-subscription",
-        f"consumer {end.consumer.handle}, of subscription type {kind}, handed {over[0].entry} over at "
-        f"{ms(over[0].event.t_ns)} and asked {asked} at {ms(by.event.t_ns)} when its time-out was over, expected "
-        f"{expected}",
+        f"consumer {end.consumer.handle}, of subscription type {kind}, delivered {over[0].entry} at "
+        f"{ms(over[0].event.t_ns)} and requested redelivery {asked} at {ms(by.event.t_ns)}, when its time-out had "
+        f"passed; expected {expected}",
         over[0].event,
         by.event,
     )

@@ -41,10 +41,10 @@ def _calls(timeline: Timeline) -> Iterator[_Call]:
 
 @check("batch-receive.ends-at-first-limit", of=_calls)
 def ends_at_first_limit(timeline: Timeline, call: _Call) -> Says:
-    """batch-receive.ends-at-first-limit: a batch receive ends when as many messages or bytes as its limits allow have
-    come, or its time is over, with what there is; and not before.
+    """batch-receive.ends-at-first-limit: a batch receive ends when its limit of messages or bytes is met, or its
+    time-out has passed, with the messages that have arrived; not before.
 
-    That it ends too soon is judged where no limit of bytes can have been met.
+    Whether it ends too soon is judged where the limit of bytes cannot have been met.
     """
     since_ns, seen_ns = _times(call)
     what = f"a batch receive of consumer {call.consumer.handle} was called at {ms(since_ns)}"

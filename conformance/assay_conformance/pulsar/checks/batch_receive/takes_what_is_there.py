@@ -17,10 +17,11 @@ from assay_conformance.pulsar.timeline import (
 
 @check("batch-receive.takes-what-is-there", of=batches)
 def takes_what_is_there(timeline: Timeline, batch: Batch) -> Says:
-    """batch-receive.takes-what-is-there: a batch that has not met a limit of number or bytes has all that had come.
+    """batch-receive.takes-what-is-there: a batch receive that ends below its limits of messages and bytes returns every
+    message that had arrived.
 
-    What comes again, on a session that is over or just before the end may be missing; all of it once the consumer is
-    being closed.
+    Missing may be what is redelivered, what came on a session that has ended, and what came just before the end; and
+    everything once the consumer is being closed.
     """
     if timeline.closing_before(batch.consumer, batch.end):
         return

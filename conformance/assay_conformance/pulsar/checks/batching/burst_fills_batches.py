@@ -73,8 +73,8 @@ def _of_burst(timeline: Timeline, sends: list[Send], limits: Limits) -> Iterator
 
 @check("batching.burst-fills-batches", of=_bursts)
 def burst_fills_batches(timeline: Timeline, burst: _Burst) -> Says:
-    """batching.burst-fills-batches: messages that come faster than the delay lets a batch go leave in as few frames as
-    full batches take.
+    """batching.burst-fills-batches: messages that are sent faster than the publish delay closes a batch leave in as few
+    frames as full batches need.
 
     A burst is what a producer was asked to send between two flushes, in less than half its delay, all of one size.
     """
@@ -89,7 +89,7 @@ def burst_fills_batches(timeline: Timeline, burst: _Burst) -> Says:
         return
     yield breach(
         "too-many-frames",
-        f"{units[0].line}: {messages} messages, all asked for by {ms(since_ns)}, left in {len(units)} frames; full "
-        f"batches of {most} are {fewest}",
+        f"{units[0].line}: {messages} messages, all sent by the application by {ms(since_ns)}; expected {fewest} "
+        f"frames, full batches of {most}; they left in {len(units)}",
         *(units[0].first, units[-1].first),
     )

@@ -69,8 +69,8 @@ def _leaves_in_time(timeline: Timeline, batch: _Batch) -> Says:
     if timeline.bounds.is_overdue("batch-delay", since_ns, left.t_ns, due_ns=due_ns, what="a batch"):
         yield breach(
             "too-late",
-            f"{unit.line}: message {unit.numbers[0]} was asked for at {ms(since_ns)}; its batch was due "
-            f"{limits.delay_ms} ms later and left at {ms(left.t_ns)}",
+            f"{unit.line}: message {unit.numbers[0]} was sent by the application at {ms(since_ns)}; expected its "
+            f"batch to leave within its delay of {limits.delay_ms} ms; it left at {ms(left.t_ns)}",
             *(send.invoke, left),
         )
     elif not is_full and not timeline.bounds.is_before("time-out-early", due_ns, left.t_ns):

@@ -28,18 +28,25 @@ def _compressed(timeline: Timeline) -> Iterator[_Compressed]:
 @check("batching.compressed-as-one", of=_compressed)
 def compressed_as_one(timeline: Timeline, compressed: _Compressed) -> Says:
     """batching.compressed-as-one: the body of a compressed batch is its messages with their headers, compressed once;
-    its uncompressed size is that of this body. Whether the codec is what it says is a clause of its own."""
+    its uncompressed size is that of this body. Whether the body is in the format of its codec is judged by
+    `compression.interoperable-format`."""
     (unit, asked), frame, meta = compressed, compressed.unit.first, compressed.unit.first.meta
     if meta is None or (meta.unpacked_bytes is not None and meta.unpacked_bytes < 0):
         return
     batch = f"the {meta.compression} batch at {ms(frame.t_ns)}"
     if meta.unpacked_bytes is not None:
-        says = f"says that it is {meta.uncompressed_size} bytes uncompressed, and unpacks to {meta.unpacked_bytes}"
+        says = (
+            f"has an uncompressed_size of {meta.uncompressed_size} bytes; expected {meta.unpacked_bytes}, to which it "
+            "decompresses"
+        )
         yield breach("wrong-size", f"{unit.line}: {batch} {says}", frame)
         return
     if not frame.members:
-        came = f"bytes as announced, which are no {meta.batch} messages with their headers"
-        yield breach("unreadable", f"{unit.line}: {batch} unpacks to {meta.uncompressed_size} {came}", frame)
+        came = (
+            f"bytes, its uncompressed_size; expected {meta.batch} messages with their headers; it cannot be parsed as "
+            "such"
+        )
+        yield breach("unreadable", f"{unit.line}: {batch} decompresses to {meta.uncompressed_size} {came}", frame)
         return
     if len(frame.members) > 1:
         yield Exercised(frame)
@@ -50,6 +57,6 @@ def compressed_as_one(timeline: Timeline, compressed: _Compressed) -> Says:
         yield breach(
             "member-changed",
             f"{unit.line}: message {index} in the batch at {ms(frame.t_ns)} is {member.size} bytes of digest "
-            f"{member.digest:08x}, which is no message it was asked to send",
+            f"{member.digest:08x}, which is none of the messages that the application sent",
             frame,
         )

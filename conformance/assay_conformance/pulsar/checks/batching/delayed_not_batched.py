@@ -10,8 +10,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, U
 
 @check("batching.delayed-not-batched")
 def delayed_not_batched(timeline: Timeline) -> Says:
-    """batching.delayed-not-batched: a message with a delivery time leaves in an entry of its own that carries it,
-    behind what was batched before. Order is judged on each topic or partition by the numbers of messages."""
+    """batching.delayed-not-batched: a message with a delivery time leaves in an entry of its own that carries the time,
+    after the batch that was open. Order is judged on each topic or partition by the numbers of messages."""
     delayed = list(_delayed(timeline))
     yield from each({id(one.unit): one for one in reversed(delayed)}.values(), _is_alone)
     yield from each(delayed, _keeps_its_place)
@@ -40,14 +40,14 @@ def is_delayed(send: Send) -> bool:
 def _is_alone(delayed: _Delayed) -> Says:
     (send, unit), frame = delayed, delayed.unit.first
     asked = (
-        f"{unit.line}: message {send.invoke.number} was asked for with a delivery time at {ms(send.invoke.t_ns)}; its "
-        f"SEND at {ms(frame.t_ns)}"
+        f"{unit.line}: message {send.invoke.number} was sent with a delivery time at {ms(send.invoke.t_ns)}; expected "
+        f"an entry of its own with that time; its SEND at {ms(frame.t_ns)}"
     )
     if frame.meta is not None and frame.meta.deliver_at_ms is None:
         yield breach("time-lost", f"{asked} carries none", send.invoke, frame)
     elif frame.meta is not None and len(unit.numbers) > 1:
         others = len(unit.numbers) - 1
-        yield breach("batched", f"{asked} makes {others} others wait for it", send.invoke, frame)
+        yield breach("batched", f"{asked} holds {others} other messages", send.invoke, frame)
 
 
 def _keeps_its_place(delayed: _Delayed) -> Says:
@@ -60,7 +60,7 @@ def _keeps_its_place(delayed: _Delayed) -> Says:
     if passed is not None:
         yield breach(
             "overtakes-batch",
-            f"{unit.line}: message {number}, delayed, left at {ms(unit.first.t_ns)}, and the older {passed} at "
-            f"{ms(passed.first.t_ns)}",
+            f"{unit.line}: delayed message {number} left at {ms(unit.first.t_ns)}; expected it after the batch that "
+            f"was open; {passed}, which is older, left at {ms(passed.first.t_ns)}",
             *(send.invoke, unit.first, passed.first),
         )

@@ -51,8 +51,8 @@ def _is_unanswered(unit: Unit, by_ns: int) -> bool:
 
 @check("batching.fills-while-previous-pending", of=_full)
 def fills_while_previous_pending(timeline: Timeline, full: _Full) -> Says:
-    """batching.fills-while-previous-pending: with batches of half a queue, one is built and leaves while the one before
-    it waits for its receipt."""
+    """batching.fills-while-previous-pending: with batches of at most half a queue, a full batch leaves while the one
+    before it waits for its receipt."""
     before, unit, full_ns = full
     left, receipt = unit.first, next(iter(before.receipts), None)
     if not timeline.bounds.is_overdue("batch-delay", full_ns, left.t_ns, what="a batch"):
@@ -60,8 +60,8 @@ def fills_while_previous_pending(timeline: Timeline, full: _Full) -> Says:
     elif receipt is not None and receipt.seq < left.seq:
         yield breach(
             "waited-for-receipt",
-            f"{unit.line}: the batch of messages {unit.numbers[0]} to {unit.numbers[-1]} was full at {ms(full_ns)} and "
-            f"left at {ms(left.t_ns)}, behind the receipt for {before} of {ms(receipt.t_ns)}; there was room in the "
-            "queue",
+            f"{unit.line}: the batch of messages {unit.numbers[0]} to {unit.numbers[-1]} was full at {ms(full_ns)}, "
+            f"with room in the queue; expected it to leave at once; it left at {ms(left.t_ns)}, after the receipt for "
+            f"{before} at {ms(receipt.t_ns)}",
             *(receipt, left),
         )

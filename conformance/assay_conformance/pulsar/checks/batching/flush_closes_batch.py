@@ -25,9 +25,9 @@ from assay_conformance.pulsar.timeline import (
 
 @check("batching.flush-closes-batch")
 def flush_closes_batch(timeline: Timeline) -> Says:
-    """batching.flush-closes-batch: what is in the open batch leaves when its producer is flushed, or a synchronous send
-    joins it, and that send returns no earlier than its receipt comes. Batches of other partitions are none of a send's
-    business.
+    """batching.flush-closes-batch: the open batch leaves when its producer is flushed, or when a synchronous send joins
+    it; that send returns no earlier than its receipt comes. A synchronous send need not close the batches of other
+    partitions.
 
     Judged where the batch would have stayed open for long: neither full, nor its delay nearly over.
     """
@@ -108,7 +108,7 @@ def _leaves(timeline: Timeline, flushed: _Flushed) -> Says:
         called = "flush" if end.verb == "flush" else f"a synchronous send of message {timeline.number(end)}"
         yield breach(
             "stayed-open",
-            f"{unit.line}: {called} at {ms(called_ns)} with message {unit.numbers[0]} in the open batch, which left at "
-            f"{ms(unit.first.t_ns)}, expected at once",
+            f"{unit.line}: {called} at {ms(called_ns)} with message {unit.numbers[0]} in the open batch; expected the "
+            f"batch to leave at once; it left at {ms(unit.first.t_ns)}",
             *(timeline.call(end), unit.first),
         )

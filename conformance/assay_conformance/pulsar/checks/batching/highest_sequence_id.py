@@ -8,8 +8,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, b
 
 @check("batching.highest-sequence-id", of=numbered_batches)
 def highest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
-    """batching.highest-sequence-id: a batch names its highest sequence id, and each message has its own. Of one whose
-    ids begin again in its middle the highest is not judged (`ordering.sequence-ids-increase-by-one`)."""
+    """batching.highest-sequence-id: a batch names its highest sequence id, and each message has its own. Not judged
+    where the ids start again in the middle of a batch (`ordering.sequence-ids-increase-by-one`)."""
     ids, frame = ids_inside(unit), unit.first
     yield Exercised(frame)
     if len(ids) < len(frame.members):
@@ -29,7 +29,7 @@ def highest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
         where, highest = other
         yield breach(
             "wrong-highest-id" if highest else "no-highest-id",
-            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {where} says that "
-            f"the highest is {highest or 'nothing'}",
+            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; expected {ids[-1]} "
+            f"as highest_sequence_id; in {where} it is {highest or 'nothing'}",
             frame,
         )

@@ -9,8 +9,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, b
 
 @check("batching.key-based-highest-sequence-id", of=keyed_entries)
 def key_based_highest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
-    """batching.key-based-highest-sequence-id: of several messages with ids of their own, the highest is what the broker
-    gets: that one it remembers."""
+    """batching.key-based-highest-sequence-id: an entry whose messages have sequence ids of their own names the highest
+    of them, in SEND and in its metadata: that one the broker records."""
     ids, frame, meta = ids_inside(unit), unit.first, unit.first.meta
     if len(ids) < 2 or meta is None:
         return
@@ -20,7 +20,7 @@ def key_based_highest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
     if where is not None:
         yield breach(
             "other-highest",
-            f"{unit.line}: the entry at {ms(frame.t_ns)} holds sequence ids {min(ids)} to {max(ids)}; the highest that "
-            f"{where} names is {named[where]}",
+            f"{unit.line}: the entry at {ms(frame.t_ns)} holds sequence ids {min(ids)} to {max(ids)}; expected "
+            f"{max(ids)} as highest_sequence_id; in {where} it is {named[where]}",
             frame,
         )

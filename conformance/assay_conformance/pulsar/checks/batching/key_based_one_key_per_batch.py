@@ -22,13 +22,14 @@ def key_based_one_key_per_batch(timeline: Timeline, unit: Unit) -> Says:
     if odd is not None:
         yield breach(
             "keys-mixed",
-            f"{unit.line}: the entry at {ms(frame.t_ns)} holds messages with {quoted(keys[0])} and with {quoted(odd)}",
+            f"{unit.line}: the entry at {ms(frame.t_ns)} holds messages with {quoted(keys[0])} and with "
+            f"{quoted(odd)}; expected one key",
             frame,
         )
     elif keys and named not in ({keys[0]} if keys[0] else {b"", NO_KEY}):
         yield breach(
             "key-not-told",
-            f"{unit.line}: the messages of the entry at {ms(frame.t_ns)} have {quoted(keys[0])}; its metadata say "
+            f"{unit.line}: the messages of the entry at {ms(frame.t_ns)} have {quoted(keys[0])}; its metadata have "
             f"{quoted(named)}",
             frame,
         )

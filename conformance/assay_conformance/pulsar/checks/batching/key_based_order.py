@@ -16,11 +16,11 @@ def _by_producer(timeline: Timeline) -> Iterator[list[Unit]]:
 
 @check("batching.key-based-order", of=_by_producer)
 def key_based_order(timeline: Timeline, units: list[Unit]) -> Says:
-    """batching.key-based-order: each entry goes by an id above all before it, and the messages of a key leave as they
-    were sent.
+    """batching.key-based-order: the sequence id of each entry is above all ids sent before, and the messages of a key
+    leave in send order.
 
-    Ids are judged where the client numbers. The precondition is that ranges interleave: an entry begins with a message
-    that was sent before another which has left.
+    Ids are judged where the client assigns them. The precondition is that ranges interleave: an entry begins with a
+    message that was sent before another which has left.
     """
     furthest = -1
     for unit in units:
@@ -39,8 +39,9 @@ def _ids_rise(units: list[Unit]) -> Says:
         if highest is not None and (frame.sequence_id or 0) <= highest_id(highest):
             yield breach(
                 "id-told-before",
-                f"{unit.line}: the entry at {ms(frame.t_ns)} goes by sequence id {frame.sequence_id}, and "
-                f"{highest_id(highest)} was sent at {ms(highest.t_ns)}; a broker that deduplicates drops it",
+                f"{unit.line}: the entry at {ms(frame.t_ns)} has sequence id {frame.sequence_id}; expected one above "
+                f"{highest_id(highest)}, which was sent at {ms(highest.t_ns)}, since a broker that deduplicates drops "
+                "it",
                 *(highest, frame),
             )
         if highest is None or highest_id(frame) > highest_id(highest):
@@ -57,7 +58,8 @@ def _keys_keep_order(timeline: Timeline, units: list[Unit]) -> Says:
             if number < before:
                 yield breach(
                     "key-out-of-order",
-                    f"{unit.line}: message {number} with {quoted(key)} left at {ms(frame.t_ns)}, behind message "
-                    f"{before} of that key, which left at {ms(first.t_ns)} and had been sent later",
+                    f"{unit.line}: message {number} with {quoted(key)} left at {ms(frame.t_ns)}; expected it before "
+                    f"message {before} of that key, which the application sent later and which left at "
+                    f"{ms(first.t_ns)}",
                     *(first, frame),
                 )

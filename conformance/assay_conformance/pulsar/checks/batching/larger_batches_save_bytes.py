@@ -22,7 +22,7 @@ def larger_batches_save_bytes(timeline: Timeline, costs: tuple[Cost, Cost]) -> S
     yield breach(
         "more-bytes-a-message",
         f"producer {larger.handle} wrote {of_many / many:.1f} bytes a message in batches of {many}, and producer "
-        f"{smaller.handle} {of_few / few:.1f} in batches of {few}; alike messages were expected to cost no more in "
-        "larger batches",
+        f"{smaller.handle} {of_few / few:.1f} in batches of {few}; expected no more bytes for messages that are alike "
+        "in larger batches",
         *(smaller.full[0].first, larger.full[0].first),
     )

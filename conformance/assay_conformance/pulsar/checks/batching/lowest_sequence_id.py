@@ -8,8 +8,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, b
 
 @check("batching.lowest-sequence-id", of=numbered_batches)
 def lowest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
-    """batching.lowest-sequence-id: a batch goes by its lowest sequence id. Where not every message has an id of its
-    own, the lowest is not known."""
+    """batching.lowest-sequence-id: the sequence_id of a batch, in SEND and in its metadata, is the lowest of its
+    messages. Not judged where a message has no id of its own."""
     ids, frame = ids_inside(unit), unit.first
     if len(ids) < len(frame.members) or ids != sorted(ids) or frame.meta is None:
         return
@@ -19,7 +19,7 @@ def lowest_sequence_id(timeline: Timeline, unit: Unit) -> Says:
     if other is not None:
         yield breach(
             "other-id",
-            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {other[0]} goes by "
-            f"{other[1]}",
+            f"{unit.line}: the batch at {ms(frame.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; expected {ids[0]} "
+            f"as sequence_id; in {other[0]} it is {other[1]}",
             frame,
         )

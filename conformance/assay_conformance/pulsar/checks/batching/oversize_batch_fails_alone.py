@@ -69,9 +69,9 @@ def oversize_batch_fails_alone(timeline: Timeline, group: _Group) -> Says:
         if end.error is ErrorClass.TOO_LARGE and fits:
             yield breach(
                 "failed-with-others",
-                f"producer {group.handle}: message {send.invoke.number} failed as too large at {ms(end.t_ns)}; with "
-                f"all that may have been in its batch it is {group.bytes} bytes at most, the broker takes "
-                f"{group.limit}",
+                f"producer {group.handle}: message {send.invoke.number} failed as too large at {ms(end.t_ns)}; "
+                f"expected it to be sent: everything that may have been in its batch has at most {group.bytes} bytes, "
+                f"and the limit is {group.limit}",
                 *(send.invoke, end),
             )
         elif not fits and (end.outcome is Outcome.OK or end.error is ErrorClass.TOO_LARGE):

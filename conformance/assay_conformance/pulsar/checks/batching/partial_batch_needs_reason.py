@@ -162,9 +162,9 @@ def partial_batch_needs_reason(timeline: Timeline, producer: _Producer) -> Says:
         (unit, _, since_ns), *others = unexplained[:2]
         yield breach(
             "left-early",
-            f"{unit.line}: {len(unexplained)} of {judged} batches left for no reason, such as {unit} at "
-            f"{ms(unit.first.t_ns)}: its first message was asked for at {ms(since_ns)}, it may hold {limits.messages} "
-            f"messages and {limits.bytes} bytes and wait {limits.delay_ms} ms, the application did not flush it, and "
-            "there was room for more",
+            f"{unit.line}: {len(unexplained)} of {judged} batches left before they were full without a reason, such "
+            f"as {unit} at {ms(unit.first.t_ns)}: its first message was sent at {ms(since_ns)}, it may hold "
+            f"{limits.messages} messages and {limits.bytes} bytes and wait {limits.delay_ms} ms, the application did "
+            "not flush it, and there was room for more",
             *(unit.first, *(other.unit.first for other in others)),
         )

@@ -106,8 +106,8 @@ def _fits(timeline: Timeline, left: _Left) -> Says:
     if len(unit.numbers) > queue.messages:
         yield breach(
             "larger-than-queue",
-            f"{unit.line}: the batch at {ms(unit.first.t_ns)} holds {len(unit.numbers)} messages, its queue "
-            f"{queue.messages}",
+            f"{unit.line}: the batch at {ms(unit.first.t_ns)} holds {len(unit.numbers)} messages; expected at most "
+            f"{queue.messages}, its max_pending_messages",
             unit.first,
         )
     waiting = timeline.send(queue.handle, unit.numbers[-1] + 1)
@@ -124,8 +124,8 @@ def _leaves_in_time(timeline: Timeline, left: _Left) -> Says:
     if timeline.bounds.is_overdue("batch-delay", accepted_ns, unit.first.t_ns, due_ns=due_ns, what="a batch"):
         yield breach(
             "too-late",
-            f"{unit.line}: there was room for message {unit.numbers[0]} by {ms(accepted_ns)}; its batch was due "
-            f"{limits.delay_ms} ms later and left at {ms(unit.first.t_ns)}",
+            f"{unit.line}: there was room for message {unit.numbers[0]} by {ms(accepted_ns)}; expected its batch "
+            f"within {limits.delay_ms} ms; it left at {ms(unit.first.t_ns)}",
             unit.first,
         )
 
@@ -145,8 +145,8 @@ def _is_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Overdu
     timeline.bounds.check_fair("schedule", since_ns, overdue.t_ns, what="whether a send was stuck")
     yield breach(
         "stuck",
-        f"producer {queue.handle}: message {call.number} was asked for at {ms(call.t_ns)} and had not left by "
-        f"{ms(overdue.t_ns)}, with nothing in flight and a queue of {queue.messages} messages",
+        f"producer {queue.handle}: message {call.number} was sent by the application at {ms(call.t_ns)}; expected it "
+        f"to leave, with nothing in flight and a queue of {queue.messages} messages; it had not by {ms(overdue.t_ns)}",
         *(call, overdue),
     )
 
@@ -210,7 +210,8 @@ def _are_apart(timeline: Timeline, pair: _Pair) -> Says:
         yield breach(
             "too-early",
             f"{unit.line}: the batch of messages {unit.numbers[0]} to {unit.numbers[-1]} left at "
-            f"{ms(unit.first.t_ns)}, when its queue was full, and the one before it at {ms(before.first.t_ns)}; it had "
-            f"neither its messages nor its bytes, and {delay_ms} ms are the delay",
+            f"{ms(unit.first.t_ns)}, when its queue was full; expected it to wait for its delay of {delay_ms} ms, "
+            "since it had reached no limit of messages or bytes; the one before it had left at "
+            f"{ms(before.first.t_ns)}",
             *(before.first, unit.first),
         )

@@ -47,8 +47,8 @@ def wider_limits_fill_batches(timeline: Timeline, costs: tuple[Cost, Cost]) -> S
         if came > most:
             yield breach(
                 code,
-                f"producer {larger.handle}, whose limits are wider, took {came} {what} for {larger.messages} messages; "
-                f"by producer {smaller.handle}, at most {most} were expected",
+                f"producer {larger.handle}, whose limits are wider, took {came} {what} for {larger.messages} "
+                f"messages; expected at most {most}, as producer {smaller.handle} takes",
                 *evidence,
             )
 

@@ -47,8 +47,8 @@ def _first_failure(timeline: Timeline, producer: Producer) -> int | None:
 
 @check("chunking.chunks-count-as-pending", of=_pending)
 def chunks_count_as_pending(timeline: Timeline, pending: _Pending) -> Says:
-    """chunking.chunks-count-as-pending: units without a receipt, where each chunk counts, against
-    max_pending_messages."""
+    """chunking.chunks-count-as-pending: a producer has no more than max_pending_messages messages and chunks without a
+    receipt."""
     (unit, oldest, places), frame, handle = pending, pending.unit.first, pending.unit.line.handle or 0
     check_known(timeline, handle, frame)
     limit = places_of(timeline, handle)

@@ -9,8 +9,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, b
 
 @check("chunking.excludes-batching")
 def excludes_batching(timeline: Timeline) -> Says:
-    """chunking.excludes-batching: a producer with batching and chunking is refused, or sends chunks all the same, and
-    never splits a batch."""
+    """chunking.excludes-batching: opening a producer with batching and chunking fails, or it sends chunks; it never
+    splits a batch."""
     setting, openings = timeline.view.producer_setting, dict[int, Invoke]()
     for end in timeline.events.completions("open_producer"):
         handle = end.handle or 0

@@ -25,8 +25,8 @@ def _ends(timeline: Timeline) -> Iterator[tuple[Completion, Frame]]:
 
 @check("chunking.releases-queue-and-memory", of=_ends)
 def releases_queue_and_memory(timeline: Timeline, ended: tuple[Completion, Frame]) -> Says:
-    """chunking.releases-queue-and-memory: a send that failed because a queue is full, against what may have taken
-    places and memory at the time.
+    """chunking.releases-queue-and-memory: a send fails because a queue is full only where pending messages and chunks
+    may have taken its queue slots or the memory limit.
 
     A chunked message takes as many places as it has chunks. One of which nothing was sent may have taken any number,
     and so may a large message that is itself refused.

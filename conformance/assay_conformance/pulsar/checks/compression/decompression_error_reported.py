@@ -15,8 +15,9 @@ from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 @check("compression.decompression-error-reported")
 def decompression_error_reported(timeline: Timeline) -> Says:
     """compression.decompression-error-reported: an unchunked MESSAGE with a valid checksum whose body cannot be
-    decompressed, or not to the announced size, or that is larger than the broker accepts, costs that message only.
-    What a client wrote in a format of its own it may read again: that is `compression.interoperable-format`."""
+    decompressed, or not to the announced size, or that is larger than the broker accepts, is discarded and reported by
+    an ACK with DecompressionError or UncompressedSizeCorruption; its permit is returned, and the connection stays open.
+    A client may read a format of its own that it wrote itself: that is judged by `compression.interoperable-format`."""
     own = frozenset(send.unit for send in timeline.events.frames("SEND") if send.from_sender and send.unit is not None)
     error_of = partial(_error_of, own, timeline.view)
     yield from are_discarded(timeline, Discarding("garbled", "with a body that cannot be decompressed", error_of))

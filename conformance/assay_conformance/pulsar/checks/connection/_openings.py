@@ -23,7 +23,7 @@ _LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
 
 
 class Asked(NamedTuple):
-    """A registration on a topic, and what came of it, where the topic had not let in the producer or consumer before:
+    """A registration on a topic, and what came of it, where the topic had not admitted the producer or consumer before:
     after a lost connection the open call need not register there again."""
 
     frame: Frame

@@ -25,10 +25,10 @@ def _connects(timeline: Timeline) -> Iterator[Connected]:
 
 @check("connection.asks-supplier-each-time", of=_connects)
 def asks_supplier_each_time(timeline: Timeline, connected: Connected) -> Says:
-    """connection.asks-supplier-each-time: every CONNECT carries what the supplier gives then.
+    """connection.asks-supplier-each-time: every CONNECT carries credentials that the supplier returned for it.
 
-    A client may ask more than once for each CONNECT, so that any later token is as good as the next. Not judged where
-    tokens repeat.
+    A client may call the supplier more than once per CONNECT, so that any later token will do. Not judged where tokens
+    repeat.
     """
     connect, before = connected
     given = [one for one in given_in_order(timeline) if one.data is not None]

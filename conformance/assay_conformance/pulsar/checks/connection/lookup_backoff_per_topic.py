@@ -68,9 +68,10 @@ def _over(timeline: Timeline, failed: Frame) -> Event | None:
 
 @check("connection.lookup-backoff-per-topic", of=_troubled)
 def lookup_backoff_per_topic(timeline: Timeline, troubled: _Troubled) -> Says:
-    """connection.lookup-backoff-per-topic: the first pause of a topic is a first pause, whatever others have come to.
+    """connection.lookup-backoff-per-topic: the first back-off of a topic's look-up is an initial one, however long the
+    back-off of another topic has grown.
 
-    How long a first pause is, the client shows itself: up to twice that of the other topic.
+    Its expected length is taken from the client itself: up to twice the first one of the other topic.
     """
     pause, grown, first = troubled
     due_ns = pause.failed.t_ns + 2 * first.lasted_ns

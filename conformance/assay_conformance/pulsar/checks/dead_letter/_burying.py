@@ -1,4 +1,4 @@
-"""What is to become a dead letter: what the application refused when it had been redelivered as often as it may be,
+"""What is to become a dead letter: what the application nacked when it had been redelivered as often as it may be,
 what comes once more often than that, and what its client sent to the topic when it came for the last time, unseen;
 what came in chunks apart from the rest."""
 
@@ -21,28 +21,28 @@ LETTER_ADDS_BYTES = 256
 
 def buried(timeline: Timeline, *, large: bool) -> Course:
     """What became of them. A retry letter settles a message, or it is asked for at once: until it comes again, it is
-    not to be buried. `unsettled`: what came in chunks and was refused less often than it may be."""
+    not to be buried. `unsettled`: what came in chunks and was nacked less often than it may be."""
     most = {one.handle: count for one in timeline.consumers if (count := most_redeliveries(timeline, one))}
-    refusals = [one for one in _refusals(timeline) if most.get(one.call.consumer.handle)] if most else []
-    at_most = [one for one in refusals if _times(timeline, one) >= most[one.call.consumer.handle]]
+    nacks = [one for one in _nacks(timeline) if most.get(one.call.consumer.handle)] if most else []
+    at_most = [one for one in nacks if _times(timeline, one) >= most[one.call.consumer.handle]]
     causes = [Cause(one.event, one.call.consumer, one.call.entry, one.call.called_ns) for one in at_most if one.session]
     causes += (*_beyond(timeline, most), *_unseen(timeline, most)) if most else ()
     too_long = set() if large or not causes else _too_long(timeline)
     causes = [one for one in causes if one.source not in too_long and _is_whole(timeline, one.source, large=large)]
-    below = {id(one) for one in refusals} - {id(one) for one in at_most} if large else ()
-    calls = [(one.event, one.call) for one in refusals if id(one) in below and _is_chunk(timeline, one.call.entry)]
+    below = {id(one) for one in nacks} - {id(one) for one in at_most} if large else ()
+    calls = [(one.event, one.call) for one in nacks if id(one) in below and _is_chunk(timeline, one.call.entry)]
     return errands(timeline, causes, [(one.call, one.entry) for one in timeline.letters.rounds], calls)
 
 
-def _refusals(timeline: Timeline) -> Iterator[Called]:
-    for consumer in timeline.refusing:
+def _nacks(timeline: Timeline) -> Iterator[Called]:
+    for consumer in timeline.nacking:
         moments = (moment for moment in timeline.course(consumer) if isinstance(moment, Called))
         yield from (moment for moment in moments if moment.is_nack)
 
 
-def _times(timeline: Timeline, refusal: Called) -> int:
+def _times(timeline: Timeline, nack: Called) -> int:
     """How often its message had been redelivered; -1 where that is not known."""
-    times = timeline.redeliveries(refusal.call.message)
+    times = timeline.redeliveries(nack.call.message)
     return -1 if times is None else times
 
 
@@ -127,7 +127,7 @@ def _too_long(timeline: Timeline) -> set[Entry]:
 
 def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
     """Judge a message that was asked for instead of becoming a letter, where nothing had failed. A failed letter and a
-    refusal of before may ask for it one behind the other, as may each copy that a fault repeated."""
+    nack of before may ask for it one behind the other, as may each copy that a fault repeated."""
     errand, way, _, event, before = ended
     if way is not Way.ASKED_FOR or errand.waits_ns is None or errand.failure is not None or errand.letter is not None:
         return
@@ -138,8 +138,8 @@ def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
         return
     yield breach(
         "asked-again",
-        f"consumer {errand.consumer.handle}: {errand.source} had been redelivered as often as it may be by "
-        f"{ms(errand.cause.t_ns)}; no copy of it was sent, nothing had failed on the way, and it was asked for once "
-        f"more at {ms(event.t_ns)}",
+        f"consumer {errand.consumer.handle}: {errand.source} had been redelivered maxRedeliverCount times by "
+        f"{ms(errand.cause.t_ns)}; expected it to be sent to the dead letter topic; no copy was sent, nothing had "
+        f"failed, and its redelivery was requested at {ms(event.t_ns)}",
         *(errand.cause, event),
     )

@@ -23,8 +23,8 @@ def is_settled(timeline: Timeline, riddles: Riddles, ended: Ended) -> Says:
         if errand.receipt is None:
             yield breach(
                 "acked-first",
-                f"consumer {errand.consumer.handle}: {errand.source} was acknowledged at {ms(event.t_ns)}, and no copy "
-                "of it had its receipt: if the copy is lost, the message is",
+                f"consumer {errand.consumer.handle}: {errand.source} was acknowledged at {ms(event.t_ns)}; expected "
+                "the receipt of its letter first: if that is lost, the message is",
                 *(errand.last, event),
             )
             return
@@ -37,7 +37,7 @@ def is_settled(timeline: Timeline, riddles: Riddles, ended: Ended) -> Says:
 
 
 def _has_acted(timeline: Timeline, ended: Ended) -> Says:
-    """A consumer that is not let in settles nothing; what its letter failed before it was let in is sent again
+    """A consumer that is not admitted settles nothing; what its letter failed before it was admitted is sent again
     unasked."""
     errand, _, session, end, _ = ended
     ready = None if session is None else session.admitted
@@ -57,18 +57,18 @@ def _has_acted(timeline: Timeline, ended: Ended) -> Says:
         code, what = "not-posted", "no copy of it was sent, and it was not asked for again"
     yield breach(
         code,
-        f"consumer {errand.consumer.handle}: {errand.source} was to become a letter since {ms(errand.cause.t_ns)}; "
-        f"since {ms(errand.waits_ns)} {what} by {ms(end.t_ns)}",
+        f"consumer {errand.consumer.handle}: {errand.source} had to be sent to its letter topic from "
+        f"{ms(errand.cause.t_ns)} on; between {ms(errand.waits_ns)} and {ms(end.t_ns)} {what}",
         *(errand.cause, errand.last, end),
     )
 
 
 def allowed_ns(timeline: Timeline, consumer: Consumer) -> int:
-    """How long its client may wait by itself before it acts on a refusal."""
+    """How long its client may wait by itself before it acts on a nack."""
     return MS * max(timeline.setting(consumer, key) or 0 for key in ("nack_delay_ms", "nack_backoff_max_ms"))
 
 
 def check_delay_known(timeline: Timeline, consumer: Consumer) -> None:
     """Raise UnknownError where a client may have waited for a delay of its own that its agent.toml does not state."""
     if timeline.setting(consumer, "nack_delay_ms") is None:
-        raise UnknownError("how long its client waits before it acts on a refusal is not known")
+        raise UnknownError("how long its client waits before it acts on a nack is not known")

@@ -16,8 +16,8 @@ def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
     if letter.origin is None:
         yield breach(
             "no-origin",
-            f"a {letter.kind} left at {ms(letter.frame.t_ns)}; it should say which message of {letter.address.topic} "
-            f"it is a copy of, and says {', '.join(sorted(says)) or 'nothing of the kind'}",
+            f"a {letter.kind} left at {ms(letter.frame.t_ns)}; expected properties that name the message of "
+            f"{letter.address.topic} it is a copy of; it has {', '.join(sorted(says)) or 'none'}",
             letter.frame,
         )
         return
@@ -51,5 +51,5 @@ def _has_its_content(letter: Letter, original: Stored) -> Says:
 
 def lacks(letter: Letter, original: Stored | None, code: str, expected: str, came: str) -> Breach:
     """What is to be said of a letter that does not carry what it should."""
-    said = f"{letter}, sent at {ms(letter.frame.t_ns)}, should carry {expected}; it has {came}"
+    said = f"{letter} was sent at {ms(letter.frame.t_ns)}; expected {expected}; it has {came}"
     return breach(code, said, original, letter.frame)

@@ -20,7 +20,7 @@ def initial_subscription(timeline: Timeline, registration: Registration) -> Says
     if named != wanted:
         yield breach(
             "not-asked-for",
-            f"consumer {address.consumer.handle} is to have subscription {wanted!r} on its dead letter topic; the "
-            f"PRODUCER for it at {ms(asked.t_ns)} asks for {named or 'none'}",
+            f"consumer {address.consumer.handle} is configured with initial subscription {wanted!r} for its dead "
+            f"letter topic; the PRODUCER for it at {ms(asked.t_ns)} names {named or 'none'}",
             *(address.consumer.invoke, asked),
         )

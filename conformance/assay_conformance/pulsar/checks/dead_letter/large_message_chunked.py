@@ -26,8 +26,8 @@ from assay_conformance.pulsar.timeline import (
 from assay_conformance.pulsar.timeline.letters import Kind
 
 
-class _Refused(NamedTuple):
-    """A message that came in chunks and was refused. `until`: it was handed over or refused once more, or its letter
+class _Nacked(NamedTuple):
+    """A message that came in chunks and was nacked. `until`: it was handed over or nacked once more, or its letter
     left."""
 
     call: Call
@@ -36,19 +36,19 @@ class _Refused(NamedTuple):
 
 @check("dead-letter.large-message-chunked")
 def large_message_chunked(timeline: Timeline) -> Says:
-    """dead-letter.large-message-chunked: a message that came in chunks becomes a dead letter as any other, and comes
-    again until then.
+    """dead-letter.large-message-chunked: a chunked message is redelivered until it becomes a dead letter, like any
+    other.
 
-    It need not come where a fault took chunks on their way, or the permits for them, nor to a consumer that is not
+    No redelivery is expected where a fault dropped chunks or the permits for them, or by a consumer that is not
     subscribed.
     """
     course = buried(timeline, large=True)
     yield from each(course.ended, is_settled, timeline, Riddles(timeline))
     yield from each(course.ended, is_asked_for_untried, timeline)
-    yield from each(_refused(timeline, course.unsettled), _comes_again, timeline, _torn(timeline, course.unsettled))
+    yield from each(_nacked(timeline, course.unsettled), _comes_again, timeline, _torn(timeline, course.unsettled))
 
 
-def _refused(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Refused]:
+def _nacked(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Nacked]:
     again: dict[Entry, list[Event]] = {call.entry: [] for call in unsettled}
     for consumer in timeline.consumers if unsettled else ():
         for message in timeline.received(consumer):
@@ -63,7 +63,7 @@ def _refused(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Refused]:
         again[call.entry] += left.get(timeline.letters.origin_of(call.entry), ())
     for call in unsettled:
         later = (one for one in again[call.entry] if one.seq > _called(call).seq)
-        yield _Refused(call, min(later, key=lambda one: one.seq, default=None))
+        yield _Nacked(call, min(later, key=lambda one: one.seq, default=None))
 
 
 def _called(call: Call) -> Event:
@@ -81,9 +81,9 @@ def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
     return found
 
 
-def _comes_again(timeline: Timeline, torn: dict[int, int], refused: _Refused) -> Says:
+def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: _Nacked) -> Says:
     """At the latest when a receive ends with fewer messages than it was to bring."""
-    (call, until), consumer = refused, refused.call.consumer
+    (call, until), consumer = nacked, nacked.call.consumer
     begin = bisect_right(timeline.starved, _called(call).seq, key=lambda end: end.seq)
     for short in islice(timeline.starved, begin, None):
         if short.handle != consumer.handle:
@@ -99,8 +99,8 @@ def _comes_again(timeline: Timeline, torn: dict[int, int], refused: _Refused) ->
             check_delay_known(timeline, consumer)
             yield breach(
                 "never-again",
-                f"consumer {consumer.handle}: {call.entry}, which came in chunks, was refused at {ms(call.called_ns)} "
-                f"and had not come again by {ms(short.t_ns)}, when a receive ended short",
+                f"consumer {consumer.handle}: {call.entry}, which came in chunks, was nacked at {ms(call.called_ns)}; "
+                f"expected its redelivery; it had not come by {ms(short.t_ns)}, when a receive ended without it",
                 *(timeline.letters.stored(call.entry), call.message, short),
             )
             return

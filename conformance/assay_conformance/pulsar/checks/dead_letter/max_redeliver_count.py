@@ -31,11 +31,11 @@ class _Tries(NamedTuple):
 
 @check("dead-letter.max-redeliver-count")
 def max_redeliver_count(timeline: Timeline) -> Says:
-    """dead-letter.max-redeliver-count: no message becomes a dead letter before it was redelivered, or went round, as
-    often as the maximum; and none is handed over, or sent round, once more often than that.
+    """dead-letter.max-redeliver-count: no message becomes a dead letter before it was redelivered, or sent to the retry
+    letter topic, maxRedeliverCount times; and none is delivered, or sent there, more often than that.
 
-    A message that comes with its maximum is handed over once more by the Java and C++ clients, and becomes a dead
-    letter unseen with the Go and Rust clients.
+    A message that arrives with the maximum as its count is delivered once more by the Java and C++ clients, and becomes
+    a dead letter without a delivery in the Go and Rust clients.
     """
     yield from each(_handed_over_beyond(timeline), _is_beyond, timeline)
     yield from each(timeline.letters.all, _is_in_its_turn, timeline, _tries(timeline))
@@ -52,8 +52,8 @@ def _is_beyond(timeline: Timeline, handed: tuple[Consumer, int, Received]) -> Sa
     consumer, most, message = handed
     yield breach(
         "beyond-maximum",
-        f"consumer {consumer.handle} was handed {timeline.entry_of(message) or 'a message'} at {ms(message.t_ns)} with "
-        f"redelivery count {message.redelivery_count}; beyond {most} it is a dead letter",
+        f"consumer {consumer.handle} received {timeline.entry_of(message) or 'a message'} at {ms(message.t_ns)} with "
+        f"redelivery count {message.redelivery_count}; expected a dead letter beyond {most}",
         message,
     )
 
@@ -77,7 +77,7 @@ def _is_in_its_turn(timeline: Timeline, tries: _Tries, letter: Letter) -> Says:
     furthest = max(sent, key=lambda one: (one.redelivery_count or 0, one.seq), default=None)
     if letter.kind is Kind.RETRY:
         if times_of(letter.says) > most:
-            yield _wrong(letter, "beyond-maximum", f"round {times_of(letter.says)} of {most}", furthest)
+            yield _wrong(letter, "beyond-maximum", f"retry {times_of(letter.says)} of {most}", furthest)
         return
     counts = [times for seq, times in tries.rounds.get(origin, ()) if seq < frame.seq]
     if furthest is not None and furthest.redelivery_count is not None:

@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline import Registration, Says, Timeline, brea
 @check("dead-letter.original-acked-after-receipt")
 def dead_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
     """dead-letter.original-acked-after-receipt: a message that becomes a dead letter is acknowledged when the letter
-    has its receipt, and not before; where the letter cannot be sent, the message is asked for again."""
+    has its receipt, and not before; where the letter cannot be sent, redelivery of the message is requested."""
     ended = buried(timeline, large=False).ended
     yield from each(timeline.registrations, _takes_no_others_name, timeline)
     yield from each(ended, is_settled, timeline, Riddles(timeline))
@@ -27,7 +27,8 @@ def _takes_no_others_name(timeline: Timeline, registration: Registration) -> Say
     if answer.fields.get("error") == "ProducerBusy" and answer.fate is Fate.PASSED:
         yield breach(
             "name-taken",
-            f"a producer of {address.kind}s for subscription {address.consumer.subscription} asked for the name "
-            f"{name!r} at {ms(request.t_ns)}, and another one has it: its letters wait until that one goes",
+            f"a producer of {address.kind}s for subscription {address.consumer.subscription} registered with the name "
+            f"{name!r} at {ms(request.t_ns)}; expected a name that no other producer has; another one has it, and its "
+            "letters wait until that one is gone",
             *(request, answer),
         )

@@ -9,5 +9,6 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check(clauses.FAILED)
 def failed_send_is_not_stored(timeline: Timeline) -> Says:
-    """delivery.failed-send-is-not-stored: a send that failed is not stored, unless its end was unknown."""
+    """delivery.failed-send-is-not-stored: a message whose send failed is not stored, unless the outcome of the send is
+    unknown."""
     yield from by_rule(timeline, clauses.FAILED)

@@ -10,8 +10,8 @@ from assay_conformance.pulsar.timeline import Breach, Says, Timeline, breach, ch
 
 @check(clauses.INVENTED)
 def no_phantom_messages(timeline: Timeline) -> Says:
-    """delivery.no-phantom-messages: what is received was sent. Judges the rows, and every delivery by all that the
-    witnesses know, of which rows leave out much."""
+    """delivery.no-phantom-messages: every message that is received was sent by a producer. Judges the rows, and every
+    delivery by all that the witnesses know, of which rows leave out much."""
     reported = set[int]()
     for said in by_rule(timeline, clauses.INVENTED):
         reported |= {event.seq for event in said.events} if isinstance(said, Breach) else set()

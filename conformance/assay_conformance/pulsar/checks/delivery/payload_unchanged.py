@@ -9,5 +9,5 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check(clauses.AS_SENT)
 def payload_unchanged(timeline: Timeline) -> Says:
-    """delivery.payload-unchanged: what is received is what was sent."""
+    """delivery.payload-unchanged: a message is received with the payload that it was sent with."""
     yield from by_rule(timeline, clauses.AS_SENT)

@@ -12,7 +12,7 @@ from assay_conformance.pulsar.timeline import Consumer, Delivery, Exercised, Say
 
 
 class _Waited(NamedTuple):
-    """A receive that ended well, and the oldest message that had arrived and was not handed over by then."""
+    """A receive that succeeded, and the oldest message that had arrived and was not handed over by then."""
 
     consumer: Consumer
     end: Completion

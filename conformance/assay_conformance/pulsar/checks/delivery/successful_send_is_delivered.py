@@ -9,5 +9,5 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check(clauses.LOST)
 def successful_send_is_delivered(timeline: Timeline) -> Says:
-    """delivery.successful-send-is-delivered: what was sent well comes to every subscription."""
+    """delivery.successful-send-is-delivered: a message whose send succeeded is delivered to every subscription."""
     yield from by_rule(timeline, clauses.LOST)

@@ -11,8 +11,8 @@ from assay_conformance.pulsar.timeline import Says, Timeline, breach, check
 
 @check(clauses.STORED_OK)
 def successful_send_is_stored(timeline: Timeline) -> Says:
-    """delivery.successful-send-is-stored: a send that ended well is stored. What its broker holds in the end is
-    evidence of what is not, beside the send."""
+    """delivery.successful-send-is-stored: a message whose send succeeded is stored in its topic. The evidence is the
+    send, and what the broker holds at the end."""
     yield from exercised(timeline, clauses.STORED_OK)
     small = timeline.rows.transcript.small
     for found in timeline.rows.rules[clauses.STORED_OK].breaches:

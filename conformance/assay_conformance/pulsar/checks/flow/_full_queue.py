@@ -12,7 +12,7 @@ DEFAULT_MAX_PENDING: Final = 1_000
 
 
 def refused_sends(timeline: Timeline) -> list[Completion]:
-    """Sends that a full queue refused, also those that an agent says ended well."""
+    """Sends that a full queue refused, also those that an agent says succeeded."""
     ends = (end for end in timeline.events.completions("send") if end.handle is not None)
     return [end for end in ends if end.error is ErrorClass.QUEUE_FULL]
 

@@ -8,8 +8,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 @check("flow.dropped-message-returns-permit", of=lambda timeline: timeline.starved)
 def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> Says:
-    """flow.dropped-message-returns-permit: a receive that ended for want of messages shows an empty queue: whatever
-    came was handed over or dropped, and less than half a queue of permits may wait to be granted again."""
+    """flow.dropped-message-returns-permit: when a receive ends because the receiver queue is empty, every message that
+    arrived was delivered or dropped, and less than half a queue of their permits may still wait to be granted again."""
     consumer = timeline.consumer(receive.handle)
     session = (
         None if consumer is None or not consumer.topics else timeline.session_at(consumer, consumer.topics[0], receive)
@@ -30,9 +30,9 @@ def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> S
     elif timeline.bounds.is_missing("answer", came.t_ns, receive.t_ns, what="permits"):
         yield breach(
             "permits-lost",
-            f"of {balance.charged} messages that came for consumer {account.handle} by {ms(came.t_ns)} the "
-            f"application got {taken}, and at {ms(receive.t_ns)} there were no others; {balance.outstanding} permits "
-            f"were open, its queue holds {account.queue}: those of the {dropped} that were dropped were not granted "
-            "again",
+            f"{balance.charged} messages came to consumer {account.handle} by {ms(came.t_ns)}; its application "
+            f"received {taken}, and its queue was empty at {ms(receive.t_ns)}: {dropped} were dropped; expected their "
+            f"permits to be granted again; {balance.outstanding} permits of a queue of {account.queue} were "
+            "outstanding",
             *(account.grants[0].frame, came, receive),
         )

@@ -16,8 +16,8 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 @check("flow.full-queue-blocks-or-fails")
 def full_queue_blocks_or_fails(timeline: Timeline) -> Says:
-    """flow.full-queue-blocks-or-fails: a full queue blocks the sender where it is configured to, and refuses at once
-    where not; what it refused is never sent."""
+    """flow.full-queue-blocks-or-fails: with block_if_queue_full a send waits while the queue is full; without it, the
+    send fails at once, and its message is never sent."""
     yield from each(refused_sends(timeline), _is_right, timeline)
     yield from each(refused_sends(timeline), _comes_at_once, timeline)
     yield from each(_left_all_the_same(timeline), _is_left_out, timeline)
@@ -25,9 +25,9 @@ def full_queue_blocks_or_fails(timeline: Timeline) -> Says:
 
 def _is_right(timeline: Timeline, refusal: Completion) -> Says:
     handle, number, view = refusal.handle or 0, timeline.number(refusal), timeline.view
-    call, said = timeline.call(refusal), f"message {number} was refused at {ms(refusal.t_ns)} because a queue is full"
+    call, said = timeline.call(refusal), f"message {number} failed at {ms(refusal.t_ns)} because a queue is full"
     if view.producer_setting(handle, "block_if_queue_full"):
-        text = f"producer {handle}: {said}; the producer is configured to block"
+        text = f"producer {handle}: {said}; expected the call to wait, since block_if_queue_full is set"
         yield breach("refused-instead-of-blocking", text, call, refusal)
         return
     yield Exercised(refusal)
@@ -40,8 +40,8 @@ def _is_right(timeline: Timeline, refusal: Completion) -> Says:
         room = f", and memory_limit_bytes of {bytes_limit} would not have been reached" if bytes_limit else ""
         yield breach(
             "refused-with-room",
-            f"producer {handle}: {said}, with {under_way} sends under way; max_pending_messages is "
-            f"{limit or 'off'}{room}",
+            f"producer {handle}: {said}, with {under_way} sends pending; expected room for it, since "
+            f"max_pending_messages is {limit or 'off'}{room}",
             *(call, refusal),
         )
 
@@ -53,8 +53,8 @@ def _comes_at_once(timeline: Timeline, refusal: Completion) -> Says:
     if timeline.bounds.is_missing("answer", called_ns, done_ns, what="a refusal"):
         yield breach(
             "refused-late",
-            f"producer {refusal.handle}: message {timeline.number(refusal)} was sent at {ms(called_ns)} and refused at "
-            f"{ms(done_ns)}; a full queue that does not block answers at once",
+            f"producer {refusal.handle}: message {timeline.number(refusal)} was sent at {ms(called_ns)} with a full "
+            f"queue; expected it to fail at once; it failed at {ms(done_ns)}",
             *(timeline.call(refusal), refusal),
         )
 
@@ -72,7 +72,7 @@ def _is_left_out(timeline: Timeline, left: tuple[Completion, Frame | Stored]) ->
     how = "stored" if isinstance(event, Stored) else "sent"
     yield breach(
         f"refused-and-{how}",
-        f"producer {refusal.handle}: message {timeline.number(refusal)} was refused at {ms(refusal.t_ns)} because a "
-        f"queue is full, and was {how} at {ms(event.t_ns)} all the same",
+        f"producer {refusal.handle}: message {timeline.number(refusal)} failed at {ms(refusal.t_ns)} because a queue "
+        f"is full; expected it never to be sent; it was {how} at {ms(event.t_ns)}",
         *(refusal, event),
     )

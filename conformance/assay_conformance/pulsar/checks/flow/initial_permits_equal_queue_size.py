@@ -7,11 +7,11 @@ from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, 
 
 @check("flow.initial-permits-equal-queue-size", of=lambda timeline: timeline.consumer_sessions.all)
 def initial_permits_equal_queue_size(timeline: Timeline, session: ConsumerSession) -> Says:
-    """flow.initial-permits-equal-queue-size: the first FLOW of a consumer comes behind the SUCCESS of its SUBSCRIBE and
-    grants its whole queue.
+    """flow.initial-permits-equal-queue-size: the first FLOW of a consumer follows the SUCCESS of its SUBSCRIBE and
+    grants its receiver queue size.
 
-    Consumers of several topics or partitions share a queue among them in ways of their own, and one without a queue
-    asks message by message: of those only the order is judged.
+    Consumers of several topics or partitions divide their queue as their client likes, and one with a queue of 0 grants
+    permits one by one: of those only the order is judged.
     """
     flows = timeline.consumer_sessions.frames(session, "FLOW")
     first, admitted = next((flow for flow in flows if flow.at_client), None), session.admitted
@@ -19,7 +19,7 @@ def initial_permits_equal_queue_size(timeline: Timeline, session: ConsumerSessio
         yield breach(
             "before-success",
             f"consumer id {first.consumer_id} on connection {first.conn} granted {first.permits} permits at "
-            f"{ms(first.t_ns)}, before the broker had answered its SUBSCRIBE of {ms(session.request.t_ns)}",
+            f"{ms(first.t_ns)}; expected no FLOW before the answer to its SUBSCRIBE of {ms(session.request.t_ns)}",
             *(session.request, first),
         )
         return
@@ -41,6 +41,7 @@ def initial_permits_equal_queue_size(timeline: Timeline, session: ConsumerSessio
     if not account.cut_off and timeline.bounds.is_overdue("answer", since_ns, over.t_ns, what="permits"):
         yield breach(
             "no-permits",
-            f"consumer {account.handle} was subscribed at {ms(since_ns)} and had granted no permits by {ms(over.t_ns)}",
+            f"consumer {account.handle} was subscribed at {ms(since_ns)}; expected it to grant permits; it had "
+            f"granted none by {ms(over.t_ns)}",
             *(admitted, over),
         )

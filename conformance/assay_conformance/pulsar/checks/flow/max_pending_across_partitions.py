@@ -56,8 +56,8 @@ def _is_within(timeline: Timeline, full: _Full) -> Says:
         return
     yield breach(
         "too-many-pending",
-        f"producer {handle}: {count} messages on {topic} were without a receipt at {ms(frame.t_ns)}; its share of the "
-        f"limit across partitions is {share}",
+        f"producer {handle}: {count} messages on {topic} were without a receipt at {ms(frame.t_ns)}; expected at most "
+        f"{share}, its share of the limit across partitions",
         *(next(in_flight.sends(handle, topic)).invoke, frame),
     )
 
@@ -78,7 +78,8 @@ def _has_no_room(timeline: Timeline, shares: dict[int, int], refusal: Completion
     if under_way < share:
         yield breach(
             "refused-with-room",
-            f"producer {handle}: message {call.number} was refused at {ms(refusal.t_ns)} because a queue is full, with "
-            f"{under_way} under way to its partition; its share of the limit is {share}",
+            f"producer {handle}: message {call.number} failed at {ms(refusal.t_ns)} because a queue is full, with "
+            f"{under_way} sends pending on its partition; expected room for it, since its share of the limit is "
+            f"{share}",
             *(call, refusal),
         )

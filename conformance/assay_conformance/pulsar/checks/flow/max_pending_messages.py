@@ -30,6 +30,6 @@ def max_pending_messages(timeline: Timeline, leaving: Leaving) -> Says:
     yield breach(
         "too-many-pending",
         f"producer {handle}: {count} messages on {leaving.unit.line.topic} were without a receipt at "
-        f"{ms(leaving.frame.t_ns)}, max_pending_messages is {limit}",
+        f"{ms(leaving.frame.t_ns)}; expected at most {limit}, its max_pending_messages",
         *(next(leaving.in_flight.sends(handle)).invoke, leaving.frame),
     )

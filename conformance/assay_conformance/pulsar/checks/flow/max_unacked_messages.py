@@ -102,7 +102,7 @@ def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: Holdings, st
         yield breach(
             "consumer-over-limit",
             f"{subscription}: {member} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; "
-            f"at {most} it should have got no more until {most // 2} are left",
+            f"expected no dispatch from {most} on until {most // 2} are left",
             *(held.oldest(member), frame),
         )
     if since is not None:
@@ -124,8 +124,9 @@ def _all_are_within(limited: _Limited, blocked: _Blocked, held: Holdings, frame:
         if blocked.together == READ_BATCH_ENTRIES:
             yield breach(
                 "subscription-over-limit",
-                f"{subscription} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at "
-                f"{most} nothing more should have been read, and {READ_BATCH_ENTRIES} entries have left since",
+                f"{subscription} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged at its "
+                f"consumers; expected no further read from {most} on; {READ_BATCH_ENTRIES} entries have been sent "
+                "since then",
                 frame,
             )
     elif unacked + charged(frame) >= most:
@@ -160,7 +161,8 @@ def _goes_on(timeline: Timeline, limited: _Limited, member: Member) -> Says:
         yield breach(
             "stalled",
             f"{subscription}: {member} had {held} messages unacknowledged and {permits.outstanding} permits from "
-            f"{ms(moved.t_ns)} to {ms(end.t_ns)}, and was sent nothing of what waits",
+            f"{ms(moved.t_ns)} to {ms(end.t_ns)}, with messages waiting in the topic; expected dispatch to go on; it "
+            "was sent nothing",
             *(moved, end),
         )
 

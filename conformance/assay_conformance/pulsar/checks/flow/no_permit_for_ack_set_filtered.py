@@ -8,9 +8,10 @@ from assay_conformance.pulsar.timeline import Exercised, Grant, Says, Timeline, 
 
 @check("flow.no-permit-for-ack-set-filtered", of=later_grants)
 def no_permit_for_ack_set_filtered(_timeline: Timeline, grant: Grant) -> Says:
-    """flow.no-permit-for-ack-set-filtered: messages that an ack_set takes out of their batch return no permit.
+    """flow.no-permit-for-ack-set-filtered: messages that an ack_set filters out of their batch return no permit.
 
-    A breach is that more permits are open than the queue holds, by no more than what ack_sets took out.
+    A breach: more permits are outstanding than the queue holds, by no more than the number of messages that ack_sets
+    filtered out.
     """
     account, balance = grant.account, grant.balance
     if balance.filtered and balance.outstanding <= account.queue:
@@ -19,7 +20,8 @@ def no_permit_for_ack_set_filtered(_timeline: Timeline, grant: Grant) -> Says:
         yield breach(
             "permits-for-filtered",
             f"consumer {account.handle} granted {grant.permits} permits at {ms(grant.frame.t_ns)}; "
-            f"{balance.outstanding} are open then, its queue holds {account.queue}. {balance.filtered} messages had "
-            "come that an ack_set takes out of their batch, and for which the broker had charged nothing",
+            f"{balance.outstanding} are outstanding then; expected at most {account.queue}, its queue size, and no "
+            f"permits for the {balance.filtered} messages that ack_sets had filtered out: the broker charged nothing "
+            "for them",
             *(balance.last_filtered, grant.frame),
         )

@@ -19,8 +19,8 @@ from assay_conformance.pulsar.timeline import (
 
 @check("flow.permits-count-messages", of=lambda timeline: timeline.consumer_sessions.all)
 def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says:
-    """flow.permits-count-messages: a broker sends nothing without permits; what an entry is beyond them is owed, and
-    repaid first.
+    """flow.permits-count-messages: a broker dispatches nothing without permits; what an entry costs beyond the permits
+    that are left is deducted from later grants first.
 
     A read takes at most as many entries as permits are left, and all of those are sent. Whoever asks for redelivery has
     the dispatcher of one active consumer read once more, beside a read that is under way and not charged yet.
@@ -46,7 +46,7 @@ def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says
             yield breach(
                 "beyond-permits",
                 f"the broker sent {frame.ids[0].name} to consumer id {frame.consumer_id} on connection {frame.conn} "
-                f"at {ms(frame.t_ns)}, with {left} permits left",
+                f"at {ms(frame.t_ns)}, with {left} permits left; expected at least 1",
                 *(flow, frame),
             )
         credit -= 1

@@ -12,10 +12,10 @@ from assay_conformance.pulsar.timeline import Exercised, Grant, PermitAccount, S
 
 @check("flow.permits-renewed-at-half-queue")
 def permits_renewed_at_half_queue(timeline: Timeline) -> Says:
-    """flow.permits-renewed-at-half-queue: once the application has taken half a queue, permits follow; and never in
-    smaller portions.
+    """flow.permits-renewed-at-half-queue: once the application has received half a queue of messages, the consumer
+    grants permits again; and never fewer at once.
 
-    That they follow is judged on a consumer's first connection: behind a reconnect nothing shows which connection a
+    That it grants them is judged on a consumer's first connection: behind a reconnect nothing shows which connection a
     delivery came over.
     """
     yield from each(later_grants(timeline), _is_half_a_queue)
@@ -29,8 +29,8 @@ def _is_half_a_queue(grant: Grant) -> Says:
         return
     yield breach(
         "in-drips",
-        f"consumer {account.handle} granted {grant.permits} permits at {ms(grant.frame.t_ns)}; its queue holds "
-        f"{account.queue}, expected no grant before half of them were used",
+        f"consumer {account.handle} granted {grant.permits} permits at {ms(grant.frame.t_ns)}; expected no grant "
+        f"before half of its queue of {account.queue} was used",
         *(account.grants[0].frame, grant.frame),
     )
 
@@ -78,7 +78,8 @@ def _follows(timeline: Timeline, refill: _Refill) -> Says:
     if timeline.bounds.is_missing("answer", ripe.t_ns, last_ns, what="permits"):
         yield breach(
             "no-refill",
-            f"the application had taken half the queue of consumer {account.handle} ({account.refill} of "
-            f"{account.queue}) at {ms(ripe.t_ns)}, and no permits had followed by {ms(last_ns)}",
+            f"the application had received half the queue of consumer {account.handle} ({account.refill} of "
+            f"{account.queue}) at {ms(ripe.t_ns)}; expected it to grant permits again; it had granted none by "
+            f"{ms(last_ns)}",
             *(ripe, then),
         )

@@ -8,11 +8,11 @@ from assay_conformance.pulsar.timeline import Exercised, PermitAccount, Says, Ti
 
 @check("flow.permits-reset-on-reconnect", of=lambda timeline: [one for one in timeline.accounts if one.is_return])
 def permits_reset_on_reconnect(timeline: Timeline, account: PermitAccount) -> Says:
-    """flow.permits-reset-on-reconnect: the first FLOW behind a reconnect grants the whole queue again: it was emptied,
-    and the broker starts at none.
+    """flow.permits-reset-on-reconnect: the first FLOW after a reconnect grants the receiver queue size again: the queue
+    was emptied, and the broker starts at 0 permits.
 
-    A grant for a message of before may cross the answer to SUBSCRIBE, and looks like the first one then; the whole
-    queue's follows it. Grants ahead of that answer are another requirement's.
+    A grant for an earlier message may cross the answer to SUBSCRIBE, and then looks like the first one; that of the
+    queue size follows it. Grants before that answer are judged by another requirement.
     """
     over, bounds = timeline.consumer_sessions.ends(account.session)[0], timeline.bounds
     grants = [grant for grant in account.grants if grant.frame.seq < over.seq]
@@ -24,7 +24,7 @@ def permits_reset_on_reconnect(timeline: Timeline, account: PermitAccount) -> Sa
     since_ns, last_ns = account.admitted.t_ns, until_ns(account, over)
     since = f"consumer {account.handle} was subscribed again at {ms(since_ns)} and"
     if not grants and bounds.is_missing("answer", since_ns, last_ns, what="permits"):
-        said = f"{since} had granted no permits by {ms(last_ns)}"
+        said = f"{since} had granted no permits by {ms(last_ns)}; expected its queue size, {account.queue}"
         yield breach("no-permits-after-reconnect", said, account.admitted, over)
     elif grants and bounds.is_missing("notice", since_ns, last_ns, what="permits"):
         first = grants[0]

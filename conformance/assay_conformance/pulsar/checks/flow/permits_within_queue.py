@@ -8,10 +8,11 @@ from assay_conformance.pulsar.timeline import Exercised, Grant, Says, Timeline, 
 
 @check("flow.permits-within-queue", of=later_grants)
 def permits_within_queue(_timeline: Timeline, grant: Grant) -> Says:
-    """flow.permits-within-queue: what was granted is never more than what came and a queue on top.
+    """flow.permits-within-queue: a consumer has granted at most as many permits as messages have come for them, plus
+    its queue size.
 
-    Counted is what was written towards the client: what it had not read yet makes this bound wider, never narrower.
-    What is too many by no more than ack_sets had taken out is another requirement's.
+    Counted is what was written towards the client: what it had not read yet makes this bound wider, never narrower. An
+    excess of no more than the messages that ack_sets filtered out is judged by `flow.no-permit-for-ack-set-filtered`.
     """
     account, balance, first = grant.account, grant.balance, grant.account.grants[0]
     if balance.outstanding <= account.queue:
@@ -20,7 +21,7 @@ def permits_within_queue(_timeline: Timeline, grant: Grant) -> Says:
         yield breach(
             "more-than-the-queue",
             f"consumer {account.handle} had granted {balance.granted} permits by {ms(grant.frame.t_ns)} and "
-            f"{balance.charged} messages had come for them; {balance.outstanding} are open, its queue holds "
-            f"{account.queue}",
+            f"{balance.charged} messages had come for them; {balance.outstanding} are outstanding; expected at most "
+            f"{account.queue}, its queue size",
             *(first.frame, grant.frame),
         )

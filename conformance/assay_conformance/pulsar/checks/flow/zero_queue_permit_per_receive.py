@@ -29,11 +29,11 @@ def _grants(timeline: Timeline) -> Iterator[Grant]:
 
 @check("flow.zero-queue-permit-per-receive", of=_grants)
 def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
-    """flow.zero-queue-permit-per-receive: a consumer without a queue never grants more permits than messages the
-    application has asked for, and one at a time.
+    """flow.zero-queue-permit-per-receive: a consumer with a receiver queue of 0 grants one permit at a time, and no
+    more than the application has called receive for.
 
-    What comes again although the application has acknowledged it may be dropped, and so may what is buried, what was
-    sought behind, and what a reader had read before: another permit follows for the receive that waits.
+    A client may drop a message that was acknowledged before, becomes a dead letter, lies before the target of a seek,
+    or was read by the reader before: then another permit follows for the receive that waits.
     """
     account, flow, balance = grant.account, grant.frame, grant.balance
     calls = (call for call in timeline.events.invokes("receive") if call.handle == account.handle)
@@ -43,16 +43,16 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     if balance.outstanding > 1:
         yield breach(
             "more-than-one",
-            f"consumer {account.handle} has no queue and granted {grant.permits} permits at {ms(flow.t_ns)}; "
-            f"{balance.outstanding} are open then, expected one",
+            f"consumer {account.handle} has a receiver queue of 0 and granted {grant.permits} permits at "
+            f"{ms(flow.t_ns)}; {balance.outstanding} are outstanding then; expected one",
             *(account.session.request, flow),
         )
     elif _excess(timeline, grant, got + balance.granted - asked) > 0:
         yield breach(
             "unasked",
-            f"consumer {account.handle} has no queue and granted a permit at {ms(flow.t_ns)}, its {balance.granted}. "
-            f"on this connection; its application had asked for {asked} messages in all, and had got {got} of them "
-            "before",
+            f"consumer {account.handle} has a receiver queue of 0 and granted permit number {balance.granted} of this "
+            f"connection at {ms(flow.t_ns)}; expected one per message that the application calls receive for: {asked} "
+            f"in all, of which it had received {got} before this connection",
             *(account.session.request, flow),
         )
     else:

@@ -14,10 +14,10 @@ def _returns(timeline: Timeline) -> list[PermitAccount]:
 
 @check("flow.zero-queue-renews-after-reconnect", of=_returns)
 def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount) -> Says:
-    """flow.zero-queue-renews-after-reconnect: behind a reconnect the permit of a receive that waits is granted again.
+    """flow.zero-queue-renews-after-reconnect: after a reconnect the permit of a receive that waits is granted again.
 
-    A receive that waited for long enough and ended with nothing shows that it was not, and so does one that waits when
-    the session is over.
+    A breach shows in a receive that waited for long enough and ended without a message, or still waits when the session
+    ends.
     """
     grants = [grant.frame for grant in account.grants if grant.permits]
     first, admitted = (grants[0] if grants else None), account.session.admitted
@@ -37,8 +37,9 @@ def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount
         if timeline.bounds.is_missing("answer", since_ns, last_ns, what="a permit"):
             yield breach(
                 "waits-without-permit",
-                f"consumer {account.handle} has no queue, and its application waits for a message; it was subscribed "
-                f"again at {ms(admitted.t_ns)} and had granted no permit by {ms(last_ns)}",
+                f"consumer {account.handle} has a receiver queue of 0, and its application waits for a message; it "
+                f"was subscribed again at {ms(admitted.t_ns)}; expected it to grant a permit; it had granted none by "
+                f"{ms(last_ns)}",
                 *(admitted, over),
             )
 

@@ -26,10 +26,10 @@ def _inside(timeline: Timeline) -> Iterator[_Inside]:
 
 @check("listener.calls-inside-succeed", of=_inside)
 def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
-    """listener.calls-inside-succeed: an acknowledgment, a negative one and a close that are called in a handler call
-    end well before that returns.
+    """listener.calls-inside-succeed: acknowledge, negative_acknowledge and close succeed when they are called inside a
+    handler, before the handler returns.
 
-    Nothing is said where a fault acted or a connection was lost: such a call may fail anywhere.
+    Not judged where a fault acted or a connection was lost: such a call may fail anywhere.
     """
     invoke, end = inside
     what = f"{invoke.verb} was called in a handler call of consumer {invoke.handle} at {ms(invoke.t_ns)}"

@@ -34,9 +34,9 @@ def _closings(timeline: Timeline) -> Iterator[_Closing]:
 
 @check("listener.close-waits-for-no-handler", of=_closings)
 def close_waits_for_no_handler(timeline: Timeline, closing: _Closing) -> Says:
-    """listener.close-waits-for-no-handler: a consumer's close ends while a call of its handler runs.
+    """listener.close-waits-for-no-handler: the close of a consumer does not wait for a running call of its handler.
 
-    Nothing is said of a Case in which a fault may have kept the broker's answer back.
+    Not judged in a Case whose faults may have held back the broker's answer.
     """
     call, invoke, end = closing
     if isinstance(end, Completion) and end.outcome is Outcome.OK and call.runs_at(done_ns(end)):
@@ -48,7 +48,7 @@ def close_waits_for_no_handler(timeline: Timeline, closing: _Closing) -> Says:
     if timeline.bounds.is_overdue("answer", invoke.t_ns, until_ns, what="the end of a close"):
         yield breach(
             "waits-for-handler",
-            f"close of consumer {call.consumer.handle} was called at {ms(invoke.t_ns)}, while {call} ran; expected it "
-            f"to end meanwhile; it had not ended by {ms(until_ns)}",
+            f"close of consumer {call.consumer.handle} was called at {ms(invoke.t_ns)}, while {call} ran; expected "
+            f"the close to end without waiting for that; it had not ended by {ms(until_ns)}",
             *(call.message, invoke),
         )

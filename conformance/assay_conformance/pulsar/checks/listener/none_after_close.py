@@ -11,7 +11,7 @@ from assay_conformance.pulsar.timeline.handlers import done_ns
 
 
 class _Closed(NamedTuple):
-    """A consumer whose close, or that of its client, ended well, and the calls of its handler."""
+    """A consumer whose close, or that of its client, succeeded, and the calls of its handler."""
 
     consumer: Consumer
     end: Completion
@@ -28,17 +28,17 @@ def _closed(timeline: Timeline) -> Iterator[_Closed]:
 
 @check("listener.none-after-close", of=_closed)
 def none_after_close(timeline: Timeline, closed: _Closed) -> Says:
-    """listener.none-after-close: no call of a handler begins behind the end of the close of its consumer, or client.
+    """listener.none-after-close: no call of a handler begins after the close of its consumer, or client, has ended.
 
-    Both times are the agent's. A call that the client had decided on may come that much later that a thread has to wake
-    up for it.
+    Both times are the agent's. A call that was already scheduled may begin later by the time that a thread takes to
+    wake up.
     """
     yield Exercised(closed.end)
     for call in closed.calls:
         if timeline.bounds.is_overdue("in-flight", done_ns(closed.end), call.began_ns, what="a handler call"):
             yield breach(
                 "called-after-close",
-                f"{call} began at {ms(call.began_ns)}; expected none any more: its close had ended at "
+                f"{call} began at {ms(call.began_ns)}; expected no call after its close, which had ended at "
                 f"{ms(done_ns(closed.end))}",
                 *(closed.end, call.message),
             )

@@ -40,7 +40,7 @@ def one_call_at_a_time(timeline: Timeline, pair: _Pair) -> Says:
         ended = "had not ended when the Case did" if before.ended_ns is None else f"ended at {ms(before.ended_ns)}"
         yield breach(
             "overlapping",
-            f"{call} began at {ms(call.began_ns)}; expected it behind the end of the one before, for delivery "
+            f"{call} began at {ms(call.began_ns)}; expected it after the end of the previous one, for delivery "
             f"{before.message.delivery}, which {ended}",
             *(before.message, call.message),
         )

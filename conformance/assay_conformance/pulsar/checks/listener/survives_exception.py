@@ -16,9 +16,9 @@ def _raised(timeline: Timeline) -> Iterator[HandlerCall]:
 @check("listener.survives-exception", of=_raised)
 def survives_exception(timeline: Timeline, call: HandlerCall) -> Says:
     """listener.survives-exception: a handler that raises an exception is called with what comes next, and the client
-    does not acknowledge the message that it raised over.
+    does not acknowledge the message for which it raised.
 
-    What readers and dead letters have a client acknowledge by itself is theirs.
+    Acknowledgments that a client sends by itself, for a reader or a dead letter, do not count.
     """
     acked = _acked_by_client(timeline, call)
     if acked is not None:

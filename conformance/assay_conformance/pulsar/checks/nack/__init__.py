@@ -1,1 +1,1 @@
-"""Negative acknowledgment: what the application refused is asked for again, whole, and at its time."""
+"""Negative acknowledgment: what the application nacked is asked for again, whole, and at its time."""

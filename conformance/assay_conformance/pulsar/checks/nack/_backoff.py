@@ -1,6 +1,6 @@
-"""Refusals whose delay grows with the redeliveries: each at its own time, whatever waits beside it.
+"""Negative acknowledgments whose delay grows with the redeliveries: each at its own time, whatever waits beside it.
 
-Judged on subscriptions whose consumers share messages, where a request names what it is for; a message that was refused
+Judged on subscriptions whose consumers share messages, where a request names what it is for; a message that was nacked
 twice before it was asked for may keep either time.
 """
 
@@ -19,8 +19,8 @@ from assay_conformance.pulsar.timeline.courses import Asked, Redelivery, known_n
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """A refusal that waits for its time, until `event`: a REDELIVER, or what ends its session, where that came too
-    late. `behind`: one that was refused before it, and is due later."""
+    """A nack that waits for its time, until `event`: a REDELIVER, or what ends its session, where that came too
+    late. `behind`: one that was nacked before it, and is due later."""
 
     call: Call
     window: Window
@@ -29,7 +29,7 @@ class Growing:
 
     @property
     def asked_ns(self) -> int:
-        """When the application refused it."""
+        """When the application nacked it."""
         return self.call.invoke.t_ns
 
     def is_early(self, timeline: Timeline) -> bool:
@@ -43,21 +43,21 @@ class Growing:
 
 
 def backoffs(timeline: Timeline) -> Iterator[Growing]:
-    """Every refusal that was asked for by its id, or was overdue when its session ended."""
-    for consumer in timeline.refusing:
+    """Every nack that was asked for by its id, or was overdue when its session ended."""
+    for consumer in timeline.nacking:
         if not buries(timeline.view, consumer):
             yield from _backoffs(timeline, consumer)
 
 
 def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
-    """Refused `twice`: while the first refusal waited. Nobody knows which time they keep; what a client without a
-    connection was told may wait on beside the next refusal, and so may what the end of a session left waiting."""
+    """Nacked `twice`: while the first nack waited. Nobody knows which time they keep; what a client without a
+    connection was told may wait on beside the next nack, and so may what the end of a session left waiting."""
     waiting: dict[Entry, Growing] = {}
     twice: set[Entry] = set()
     for moment in timeline.course(consumer):
         if isinstance(moment, Asked):
             entry, earlier = moment.entry, waiting.pop(moment.entry, None)
-            # An acknowledgment of another message of its batch does not end a refusal either.
+            # An acknowledgment of another message of its batch does not end a nack either.
             if earlier is not None or (moment.is_nack and moment.session is None):
                 twice.add(entry)
             if moment.is_nack:

@@ -1,4 +1,4 @@
-"""Which refusals a request may come of: each may have a timer of its own, which outlives the session it came on."""
+"""Which nacks a request may come of: each may have a timer of its own, which outlives the session it came on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline.courses import Asked, Moment, Redelivery,
 
 
 def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tuple[Moment, set[Entry]]]:
-    """The course of a consumer; with each request the entries that it asks for of which some refusal has waited long
+    """The course of a consumer; with each request the entries that it asks for of which some nack has waited long
     enough, and those with a message whose retry letter fails."""
     running: dict[Entry, list[int]] = {}
     unposted: set[Entry] = set()
@@ -28,7 +28,7 @@ def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tu
 
 
 def _due(running: dict[Entry, list[int]], request: Redelivery, window: Window, asked_for: list[Entry]) -> set[Entry]:
-    """One request uses up one refusal, the oldest, of each entry it names, and of all where it names none: how many
+    """One request uses up one nack, the oldest, of each entry it names, and of all where it names none: how many
     were acted upon together is the client's business. What is overdue was acted upon, too."""
     now_ns, due = request.event.t_ns, set()
     earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
@@ -39,7 +39,7 @@ def _due(running: dict[Entry, list[int]], request: Redelivery, window: Window, a
             due.add(entry)
             left = [asked_ns for asked_ns in running[entry] if now_ns - asked_ns <= overdue_ns]
             if request.named and min(ripe) in left:
-                # That one alone: messages of a batch that were refused together have a timer each.
+                # That one alone: messages of a batch that were nacked together have a timer each.
                 left.remove(min(ripe))
             running[entry] = left
     if due and not request.named:

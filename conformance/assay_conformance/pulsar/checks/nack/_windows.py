@@ -1,6 +1,6 @@
-"""When a client asks for what was refused again, and for what.
+"""When a client asks for what was nacked again, and for what.
 
-A client may look at its refused messages only every `nack_tick_fraction` of the delay, and may forget the low bits of
+A client may look at its nacked messages only every `nack_tick_fraction` of the delay, and may forget the low bits of
 the time (`nack_precision_ms`): both are constants of its agent.toml, and where it states none the widest known apply.
 """
 
@@ -44,7 +44,7 @@ def backs_off(view: View, consumer: OpenedConsumer) -> bool:
 
 
 def backoff_window_of(view: View, call: Call, redeliveries: int | None) -> Window | None:
-    """Of one refusal, by its message's redelivery count (PIP-106); None where that is not known, or the consumer has no
+    """Of one nack, by its message's redelivery count (PIP-106); None where that is not known, or the consumer has no
     backoff."""
     least_ms, most_ms, factor = (
         in_force(view, call.consumer, f"nack_backoff_{key}") for key in ("min_ms", "max_ms", "multiplier")

@@ -14,7 +14,7 @@ from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over
 
 @dataclass(slots=True)
 class _Settled:
-    """Refused, then acknowledged by an ACK that `arrived` at the broker. `allowed` deliveries were under way then;
+    """Nacked, then acknowledged by an ACK that `arrived` at the broker. `allowed` deliveries were under way then;
     `dispatch` is the first one after it."""
 
     arrived: Frame | None = None
@@ -41,7 +41,7 @@ class _Entries:
     under_way: Counter[Entry] = field(default_factory=Counter)
 
     def asked(self, moment: Asked) -> None:
-        """Take a refusal, or an ack of what was refused."""
+        """Take a nack, or an ack of what was nacked."""
         if moment.session is None or of_batch(moment.call.message.message_id):
             return
         if moment.is_nack:
@@ -77,10 +77,10 @@ class _Entries:
             self.under_way[moment.entry] += 1
 
 
-@check("nack.acked-not-redelivered", of=lambda timeline: timeline.refusing)
+@check("nack.acked-not-redelivered", of=lambda timeline: timeline.nacking)
 def acked_not_redelivered(timeline: Timeline, consumer: Consumer) -> Says:
-    """nack.acked-not-redelivered: refused, acknowledged before the delay was over: the application must not see it
-    again.
+    """nack.acked-not-redelivered: a message that is acknowledged after a negative acknowledgment, before its delay has
+    passed, is not delivered again.
 
     The REDELIVER may still be sent. What the broker had dispatched before the ACK reached it may still arrive, and so
     may what it had been asked for by then. A seek or an unsubscribe brings acknowledged messages back by intent; and a
@@ -125,9 +125,9 @@ def _handed(entries: _Entries, handed: Handed) -> Says:
         entries.unproven.pop(entry, None)
         yield breach(
             "redelivered-after-ack",
-            f"consumer {event.handle} got {entry} again at {ms(event.t_ns)}; its ACK had reached the broker at "
-            f"{ms(one.arrived.t_ns)}, {elapsed(one.arrived.t_ns, entries.nacked[entry].event.t_ns)} after it was "
-            "refused",
+            f"the ACK of {entry} reached the broker at {ms(one.arrived.t_ns)}, "
+            f"{elapsed(one.arrived.t_ns, entries.nacked[entry].event.t_ns)} after it was nacked; expected no "
+            f"redelivery; consumer {event.handle} received it again at {ms(event.t_ns)}",
             one.arrived,
             one.dispatch,
             event,

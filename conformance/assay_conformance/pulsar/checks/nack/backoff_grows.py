@@ -10,16 +10,15 @@ from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, bre
 
 @check("nack.backoff-grows", of=backoffs)
 def backoff_grows(timeline: Timeline, growing: Growing) -> Says:
-    """nack.backoff-grows: each refusal waits for as long as its redelivery count says, and no longer than the maximum.
-    What comes early may be the acknowledgment time-out's, where there is one."""
+    """nack.backoff-grows: the redelivery of a nacked message is requested after the backoff for its redelivery count,
+    which is at most the maximum. An early request may be that of the acknowledgment time-out, where there is one."""
     call, window, event = growing.call, growing.window, growing.event
     redeliveries = timeline.redeliveries(call.message)
-    did = "the client asked for it again" if isinstance(event, Frame) else "the client had not asked for it"
+    did = "its redelivery was requested" if isinstance(event, Frame) else "its redelivery had not been requested"
     said = (
         f"the application nacked {call.entry} on consumer {call.consumer.handle} at {ms(call.invoke.t_ns)}, "
-        f"redelivered {redeliveries} times so far, and {did} "
-        f"{elapsed(event.t_ns, growing.asked_ns)} later; its backoff says {window.earliest_ns / MS:.0f} to "
-        f"{window.latest_ns / MS:.0f} ms"
+        f"redelivered {redeliveries} times so far, and {did} {elapsed(event.t_ns, growing.asked_ns)} later; expected "
+        f"a backoff of {window.earliest_ns / MS:.0f} to {window.latest_ns / MS:.0f} ms"
     )
     if growing.is_early(timeline):
         if not timeline.setting(call.consumer, "ack_timeout_ms"):

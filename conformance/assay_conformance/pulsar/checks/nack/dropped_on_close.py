@@ -9,9 +9,10 @@ from assay_conformance.pulsar.timeline import MS, TOLERANCES, Consumer, Says, Ti
 from assay_conformance.pulsar.timeline.courses import Called
 
 
-@check("nack.dropped-on-close", of=lambda timeline: timeline.refusing)
+@check("nack.dropped-on-close", of=lambda timeline: timeline.nacking)
 def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
-    """nack.dropped-on-close: a close with refusals that were not due yet does not wait for them."""
+    """nack.dropped-on-close: closing a consumer does not wait for negative acknowledgments whose delay has not
+    passed."""
     delay_ms, closing = timeline.setting(consumer, "nack_delay_ms"), consumer.closing
     if delay_ms is None or not isinstance(closing, Invoke):
         return
@@ -28,8 +29,8 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
     for close in after[:1]:
         late = breach(
             "close-waited",
-            f"consumer {consumer.handle} was to be closed at {ms(closing.t_ns)}, with refused messages not due "
-            f"yet; its CLOSE_CONSUMER left {elapsed(close.t_ns, closing.t_ns)} later, expected at once",
+            f"consumer {consumer.handle} was asked to close at {ms(closing.t_ns)}, with nacked messages not due yet; "
+            f"expected CLOSE_CONSUMER at once; it left {elapsed(close.t_ns, closing.t_ns)} later",
             closing,
             close,
         )

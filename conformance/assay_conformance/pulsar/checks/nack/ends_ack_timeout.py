@@ -10,44 +10,44 @@ from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, 
 from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
 
 
-@check("nack.ends-ack-timeout", of=lambda timeline: timeline.refusing)
+@check("nack.ends-ack-timeout", of=lambda timeline: timeline.nacking)
 def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
-    """nack.ends-ack-timeout: one request for a refused message until it comes again, and not before the redelivery
-    delay. Judged where requests name messages, and an acknowledgment time-out is in force."""
+    """nack.ends-ack-timeout: a nacked message is requested once until it is redelivered, and not before its redelivery
+    delay has passed. Judged where requests name messages, and an acknowledgment time-out is configured."""
     if not timeline.setting(consumer, "ack_timeout_ms"):
         return
-    refused: dict[Entry, tuple[Call, Frame | None]] = {}
+    nacked: dict[Entry, tuple[Call, Frame | None]] = {}
     before: set[Entry] = set()
     for moment in timeline.course(consumer):
         if isinstance(moment, Asked):
             call = moment.call
-            refused.pop(call.entry, None)
+            nacked.pop(call.entry, None)
             if moment.is_nack:
-                # What was refused twice may be asked for twice; a batch is handed over in parts, and each starts the
+                # What was nacked twice may be asked for twice; a batch is handed over in parts, and each starts the
                 # clock.
                 fit = call.entry not in before and not of_batch(call.message.message_id)
                 before.add(call.entry)
                 if fit and moment.session is not None:
-                    refused[call.entry] = (call, None)
+                    nacked[call.entry] = (call, None)
         elif isinstance(moment, Handed) or (isinstance(moment, Sent) and moment.event.from_sender):
-            refused.pop(moment.entry, None)  # Another copy, with a clock of its own.
+            nacked.pop(moment.entry, None)  # Another copy, with a clock of its own.
         elif isinstance(moment, Over):
-            refused.clear()
+            nacked.clear()
         elif isinstance(moment, Redelivery) and moment.named:
-            for entry in [entry for entry in refused if moment.ends(entry)]:
-                call, request = refused.pop(entry)
+            for entry in [entry for entry in nacked if moment.ends(entry)]:
+                call, request = nacked.pop(entry)
                 if _was_known(timeline, call, moment.event):
                     found = _found(timeline, call, request, moment.event)
                     if found is None:
-                        refused[entry] = (call, moment.event)
+                        nacked[entry] = (call, moment.event)
                         yield Exercised(moment.event)
                     else:
                         code, words = found
                         yield breach(
                             code,
-                            f"the application nacked {entry} on consumer {consumer.handle} at "
-                            f"{ms(call.invoke.t_ns)}, and the client asked for it at "
-                            f"{ms(moment.event.t_ns)}, {words}; expected one request, after the delay",
+                            f"the application nacked {entry} on consumer {consumer.handle} at {ms(call.invoke.t_ns)}, "
+                            f"and the client requested its redelivery at {ms(moment.event.t_ns)}, {words}; expected "
+                            "one request, after the delay",
                             call.invoke,
                             request,
                             moment.event,
@@ -55,7 +55,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
 
 
 def _was_known(timeline: Timeline, call: Call, event: Frame) -> bool:
-    """Whether the client knew of the refusal: else the request left at that moment, for another reason."""
+    """Whether the client knew of the nack: else the request left at that moment, for another reason."""
     completion = call.operation.completion
     if completion is None or completion.seq > event.seq:
         return False

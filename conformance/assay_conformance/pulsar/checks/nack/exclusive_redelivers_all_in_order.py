@@ -37,27 +37,27 @@ class _Again:
         return True
 
 
-@check("nack.exclusive-redelivers-all-in-order", of=lambda timeline: timeline.refusing)
+@check("nack.exclusive-redelivers-all-in-order", of=lambda timeline: timeline.nacking)
 def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) -> Says:
-    """nack.exclusive-redelivers-all-in-order: what the broker sends again is handed over again: all of it that is still
-    open, in its order.
+    """nack.exclusive-redelivers-all-in-order: after a request for everything, all redelivered messages that are still
+    unacknowledged are delivered again, in order.
 
-    Copies from before the request may still come in between; of a message that has some, nothing is said. Nor of
+    Copies from before the request may still be delivered in between: a message that has any is not judged. Nor are
     readers, which may drop what they have read.
     """
     running: dict[int, _Again] = {}
-    copies, settled, refused = Counter[tuple[Entry, int]](), Settled(), False
+    copies, settled, nacked = Counter[tuple[Entry, int]](), Settled(), False
     for moment in timeline.course(consumer):
         match moment:
             case Over():
                 running.pop(moment.session.request.seq, None)
             case Asked() if moment.is_nack:
-                refused = True
+                nacked = True
             case Asked():
                 settled.asked(moment.call)
                 for again in running.values():
                     again.due = [key for key in again.due if not settled.holds(consumer.handle, key[0])]
-            case Heard(event, session) if refused and _asks_for_all(moment):
+            case Heard(event, session) if nacked and _asks_for_all(moment):
                 running[session.request.seq] = _Again(event, +copies)
             case Sent(event, session, entry) if event.to_receiver:
                 keys = [(entry, index) for index in range(event.messages) if is_open(event, index)]
@@ -92,8 +92,8 @@ def _handed(again: _Again, handed: Handed) -> Says:
         if not place
         else breach(
             "out-of-order",
-            f"consumer {handed.event.handle} asked for everything again at {ms(again.request.t_ns)} and handed over "
-            f"{handed.entry} at {ms(handed.event.t_ns)}, expected {first} before it",
+            f"consumer {handed.event.handle} requested redelivery of everything at {ms(again.request.t_ns)} and "
+            f"delivered {handed.entry} at {ms(handed.event.t_ns)}; expected {first} before it",
             again.frames[first],
             handed.event,
         )
@@ -108,8 +108,9 @@ def _starved(timeline: Timeline, consumer: Consumer, end: Event, again: _Again) 
         timeline.bounds.check_fair("answer", frame.t_ns, end.t_ns, what="whether all that is open came back")
         yield breach(
             "not-back",
-            f"consumer {consumer.handle} asked for everything again at {ms(again.request.t_ns)} and got {first} "
-            f"at {ms(frame.t_ns)}; it was not handed over by {ms(end.t_ns)}, when a receive ended short",
+            f"consumer {consumer.handle} requested redelivery of everything at {ms(again.request.t_ns)} and got "
+            f"{first} at {ms(frame.t_ns)}; expected it to be delivered; it was not by {ms(end.t_ns)}, when a receive "
+            "ended without it",
             again.request,
             frame,
             end,

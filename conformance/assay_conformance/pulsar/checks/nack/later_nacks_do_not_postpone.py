@@ -14,7 +14,7 @@ from assay_conformance.pulsar.timeline.courses import Asked, Called, Redelivery,
 
 
 class _Waited(NamedTuple):
-    """A refusal that waited until `event`, and when `others` followed it."""
+    """A nack that waited until `event`, and when `others` followed it."""
 
     call: Call
     due_ns: int
@@ -22,9 +22,9 @@ class _Waited(NamedTuple):
     event: Event
 
 
-def _refusals(timeline: Timeline) -> Iterator[_Waited]:
-    """Every refusal that was asked for, or overdue when its session ended."""
-    for consumer in timeline.refusing:
+def _nacks(timeline: Timeline) -> Iterator[_Waited]:
+    """Every nack that was asked for, or overdue when its session ended."""
+    for consumer in timeline.nacking:
         window = window_of(timeline.view, consumer)
         if window is not None and not buries(timeline.view, consumer):
             yield from _waited(timeline, consumer, window.latest_ns)
@@ -43,26 +43,26 @@ def _waited(timeline: Timeline, consumer: Consumer, latest_ns: int) -> Iterator[
             call = moment.call
             for entry in waiting.keys() - {call.entry}:
                 waiting[entry][1].append(call.called_ns)
-            if waiting.pop(call.entry, None) is None:  # One refused twice may wait for the second time.
+            if waiting.pop(call.entry, None) is None:  # One nacked twice may wait for the second time.
                 waiting[call.entry] = (call, [])
 
 
-@check("nack.later-nacks-do-not-postpone", of=_refusals)
+@check("nack.later-nacks-do-not-postpone", of=_nacks)
 def later_nacks_do_not_postpone(timeline: Timeline, waited: _Waited) -> Says:
-    """nack.later-nacks-do-not-postpone: each refusal has its own upper bound, judged where others followed within it,
-    so often that a timer which each of them sets anew would not have fired."""
+    """nack.later-nacks-do-not-postpone: each negative acknowledgment keeps its own upper bound. Judged where others
+    followed within that time, so often that a timer which each of them restarts would not have fired."""
     call, due_ns, others, event = waited
     if not any(call.called_ns < other_ns < due_ns for other_ns in others):
         return
     if not timeline.bounds.is_past("nack-late", due_ns, event.t_ns):
         yield Exercised(event)
         return
-    timeline.bounds.check_fair("nack-late", call.called_ns, event.t_ns, what="whether a refusal was postponed")
+    timeline.bounds.check_fair("nack-late", call.called_ns, event.t_ns, what="whether a nack was postponed")
     yield breach(
         "postponed",
         f"the application nacked {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
-        f"{len(others)} others after it; by {ms(event.t_ns)} the client had not asked for it, expected "
-        f"within {elapsed(due_ns, call.called_ns)} of the nack",
+        f"{len(others)} others after it; expected a request for its redelivery within "
+        f"{elapsed(due_ns, call.called_ns)} of its nack; there was none by {ms(event.t_ns)}",
         call.invoke,
         event,
     )

@@ -10,36 +10,37 @@ from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Exercised, Sa
 from assay_conformance.pulsar.timeline.courses import Asked, Redelivery
 
 
-@check("nack.minimum-delay", of=lambda timeline: timeline.refusing)
+@check("nack.minimum-delay", of=lambda timeline: timeline.nacking)
 def minimum_delay(timeline: Timeline, consumer: Consumer) -> Says:
-    """nack.minimum-delay: judged where the configured delay is below the minimum, and the client's precision leaves
-    something to judge.
+    """nack.minimum-delay: redelivery is requested no earlier than the minimum of 100 ms, less the client's precision.
+    Judged where the configured delay is below that.
 
-    Those of a batch wait each for its own time, and so does what was nearly due when everything was asked for. An entry
-    with a message whose retry letter fails may be asked for at once.
+    Messages of a batch wait each for its own time, and so do those that were nearly due when everything was requested.
+    An entry with a message whose retry letter fails may be requested at once.
     """
     delay_ms, window = timeline.setting(consumer, "nack_delay_ms"), least_window_of(timeline.view, consumer)
     is_raised = delay_ms is not None and delay_ms < LEAST_DELAY_MS
     if not is_raised or window is None or window.earliest_ns <= 0 or timeline.setting(consumer, "ack_timeout_ms"):
         return
-    refused: dict[Entry, Call] = {}
+    nacked: dict[Entry, Call] = {}
     for moment, due in timed(timeline, consumer, window):
         if isinstance(moment, Asked) and moment.is_nack:
-            refused.setdefault(moment.entry, moment.call)
+            nacked.setdefault(moment.entry, moment.call)
         elif isinstance(moment, Redelivery):
-            found, event = [call for entry, call in refused.items() if moment.ends(entry)], moment.event
+            found, event = [call for entry, call in nacked.items() if moment.ends(entry)], moment.event
             if found and due:
                 yield Exercised(event)
             elif found:
                 call = min(found, key=lambda call: call.invoke.t_ns)
                 yield breach(
                     "below-minimum",
-                    f"consumer {consumer.handle} asked for {call.entry} again {elapsed(event.t_ns, call.invoke.t_ns)} "
-                    f"after the application refused it, expected {window.earliest_ns // MS} ms at least",
+                    f"consumer {consumer.handle} requested redelivery of {call.entry} "
+                    f"{elapsed(event.t_ns, call.invoke.t_ns)} after the application had nacked it; expected at least "
+                    f"{window.earliest_ns // MS} ms",
                     call.invoke,
                     event,
                 )
             for call in found:
                 # A request for everything was meant for those that were due: the others' own may still come.
                 if moment.named or call.entry in due:
-                    del refused[call.entry]
+                    del nacked[call.entry]

@@ -35,12 +35,13 @@ class _Count:
 
 @check("nack.redelivery-count", of=lambda timeline: timeline.subscriptions)
 def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
-    """nack.redelivery-count: from 0 on, one more each time a consumer asked for it.
+    """nack.redelivery-count: the redelivery_count of an entry starts at 0, and is one more each time a consumer
+    requested its redelivery.
 
-    The count is kept while a consumer is there; brokers differ in whether a consumer that goes asks for what it had.
-    Where one went unnoticed, in a black hole, which consumers are there is not known. A broker reads the count when it
-    writes the MESSAGE (Pulsar: PulsarCommandSenderImpl), so a request that comes between the dispatch and the writing
-    is counted in both this MESSAGE and the one it brings about.
+    It is kept while a consumer is attached; brokers differ in whether the end of a consumer counts as a request for its
+    unacknowledged entries. Where one ended unnoticed, in a black hole, it is not known which consumers are attached. A
+    broker reads the count when it writes the MESSAGE (Pulsar: PulsarCommandSenderImpl), so a request that comes between
+    the dispatch and the writing is counted in both this MESSAGE and the one it brings about.
     """
     if base_topic(subscription.topic) in timeline.shrinking:
         return
@@ -65,7 +66,7 @@ def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
 def _steps(
     timeline: Timeline, subscription: Subscription
 ) -> list[tuple[Frame, Member, Delivery | list[Position] | None]]:
-    """What each member was sent, the positions that it asked for, and when it was let in."""
+    """What each member was sent, the positions that it asked for, and when it was admitted."""
     found: list[tuple[Frame, Member, Delivery | list[Position] | None]] = []
     for member in subscription.members:
         found.append((member.joined, member, None))

@@ -27,8 +27,8 @@ from assay_conformance.pulsar.timeline.courses import Asked, Called, Redelivery,
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
-    """An entry that waits for its redelivery until `event`: refused first, and last, by these calls. `since_ns`: where
+class _Nacked:
+    """An entry that waits for its redelivery until `event`: nacked first, and last, by these calls. `since_ns`: where
     the upper bound starts, if there is one."""
 
     first: Call
@@ -44,20 +44,20 @@ class _Refused:
         return isinstance(self.event, Frame) and self.event.command == REDELIVER
 
 
-def _refusals(timeline: Timeline) -> Iterator[tuple[_Refused, Window]]:
-    for consumer in timeline.refusing:
+def _nacks(timeline: Timeline) -> Iterator[tuple[_Nacked, Window]]:
+    for consumer in timeline.nacking:
         window = window_of(timeline.view, consumer)
         if window is not None:
             yield from ((one, window) for one in _ended(timeline, consumer, window))
 
 
-def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_Refused]:
-    waiting: dict[Entry, _Refused] = {}
+def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_Nacked]:
+    waiting: dict[Entry, _Nacked] = {}
     acked: set[Entry] = set()
     called: list[int] = []
     buried = buries(timeline.view, consumer)
 
-    def until(one: _Refused, event: Event, *, early: bool) -> _Refused:
+    def until(one: _Nacked, event: Event, *, early: bool) -> _Nacked:
         since_ns = None if one.excused or buried else _since_ns(one.last, event, called, window)
         return replace(one, event=event, early=early, since_ns=since_ns)
 
@@ -69,7 +69,7 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
                 for entry in [entry for entry in waiting if call.covers(entry)]:
                     waiting[entry] = replace(waiting[entry], excused=True)
             elif call.entry not in acked and moment.session is not None:
-                waiting[call.entry] = replace(waiting.get(call.entry, _Refused(call, call, moment.event)), last=call)
+                waiting[call.entry] = replace(waiting.get(call.entry, _Nacked(call, call, moment.event)), last=call)
         elif isinstance(moment, Called) and moment.is_nack:
             insort(called, moment.call.called_ns)
         elif isinstance(moment, Redelivery):
@@ -84,7 +84,7 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
 
 
 def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> int | None:
-    """From the last refusal by its consumer: that later ones must not postpone earlier ones is another requirement."""
+    """From the last nack by its consumer: that later ones must not postpone earlier ones is another requirement."""
     since_ns = known_ns(last, event)
     for called_ns in called[bisect_right(called, since_ns) :] if since_ns is not None else ():
         if called_ns > (since_ns or 0) + window.latest_ns:
@@ -93,32 +93,36 @@ def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> in
     return since_ns
 
 
-@check("nack.redelivery-requested-in-time", of=_refusals)
-def nack_redelivery_requested_in_time(timeline: Timeline, refusal: tuple[_Refused, Window]) -> Says:
-    """nack.redelivery-requested-in-time: not before the delay, not after the delay and a tick.
+@check("nack.redelivery-requested-in-time", of=_nacks)
+def nack_redelivery_requested_in_time(timeline: Timeline, nack: tuple[_Nacked, Window]) -> Says:
+    """nack.redelivery-requested-in-time: redelivery of a nacked message is requested not before its delay has passed,
+    and not later than the delay and a tick.
 
-    The lower bound counts from the command, the upper one from the last refusal by this consumer. An ack in between
-    excuses the client from asking at all. A request is too early only when no timer that runs for its entry is due. One
-    that names no entry asks for all of them, and the refusals behind it may each bring one of their own. An entry with
-    a message whose retry letter fails may be asked for at once.
+    The lower bound counts from the command, the upper one from the last nack by this consumer. After an ack in between
+    the client need not request it. A request is too early only when no timer that runs for its entry is due. One that
+    names no entry requests all of them, and each of the nacks behind it may lead to a request of its own. An entry with
+    a message whose retry letter fails may be requested at once.
     """
-    refused, window = refusal
-    first, last, event, since_ns = refused.first, refused.last, refused.event, refused.since_ns
-    who, after = f"consumer {first.consumer.handle}", "after the application refused it, expected"
-    if refused.early and not timeline.setting(first.consumer, "ack_timeout_ms"):
-        waited = f"{who} asked for {first.entry} again {elapsed(event.t_ns, first.invoke.t_ns)} {after}"
+    nacked, window = nack
+    first, last, event, since_ns = nacked.first, nacked.last, nacked.event, nacked.since_ns
+    who, after = f"consumer {first.consumer.handle}", "after the application had nacked it; expected"
+    if nacked.early and not timeline.setting(first.consumer, "ack_timeout_ms"):
+        waited = f"{who} requested redelivery of {first.entry} {elapsed(event.t_ns, first.invoke.t_ns)} {after}"
         yield breach("too-early", f"{waited} at least {window.earliest_ns / MS:.0f} ms", first.invoke, event)
     elif since_ns is None:
         return
     elif timeline.bounds.is_past("nack-late", since_ns + window.latest_ns, event.t_ns):
         timeline.bounds.check_fair("nack-late", since_ns, event.t_ns, what="whether a REDELIVER came too late")
-        code, said = "too-late", f"{who} asked for {last.entry} again {elapsed(event.t_ns, last.called_ns)} {after}"
-        if not refused.is_asked_for:
+        code, said = (
+            "too-late",
+            f"{who} requested redelivery of {last.entry} {elapsed(event.t_ns, last.called_ns)} {after}",
+        )
+        if not nacked.is_asked_for:
             code, said = (
                 "never-requested",
                 f"the application nacked {last.entry} on {who} at {ms(last.invoke.t_ns)}, ",
             )
             said += f"and the client had sent no REDELIVER of it by {ms(event.t_ns)}, expected one"
         yield breach(code, f"{said} within {window.latest_ns / MS:.0f} ms", last.invoke, event)
-    elif refused.is_asked_for:
+    elif nacked.is_asked_for:
         yield Exercised(event)

@@ -14,9 +14,9 @@ IDS_OF_A_COMMAND = 1_000
 
 @check("nack.requests-merged", of=lambda timeline: timeline.events.invokes("nack"))
 def requests_merged(timeline: Timeline, invoke: Invoke) -> Says:
-    """nack.requests-merged: messages refused by one call are due together, but for the moment that the client needed to
-    take them over. They leave by one command, one more when a tick of its timer fell into that moment, and by more only
-    for more ids than a command takes."""
+    """nack.requests-merged: messages nacked by one call are due together, and are requested by one command: one more if
+    a tick of the timer fell into the time that the client needed to take the call, and more only for more ids than a
+    command takes."""
     calls = timeline.calls_of(invoke)
     entries = {call.entry for call in calls if not of_batch(call.message.message_id)}
     if len(entries) <= 2 or len({entry.topic for entry in entries}) > 1:
@@ -37,8 +37,8 @@ def requests_merged(timeline: Timeline, invoke: Invoke) -> Says:
     most = -(-whole // IDS_OF_A_COMMAND) + 1 + ticks
     split = breach(
         "not-merged",
-        f"the application nacked {whole} messages on consumer {calls[0].consumer.handle} by one call, and the client "
-        f"asked for them by {len(commands)} commands, expected {most} at most",
+        f"the application nacked {whole} messages on consumer {calls[0].consumer.handle} by one call; expected at "
+        f"most {most} REDELIVER commands for them; there were {len(commands)}",
         invoke,
         *commands[:2],
     )

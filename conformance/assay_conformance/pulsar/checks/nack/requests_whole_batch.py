@@ -26,8 +26,8 @@ class _Batch:
 
 
 @dataclass(slots=True)
-class _Refused:
-    """A refused batch entry, the last request for it, what that brought, and what came back of it."""
+class _Nacked:
+    """A nacked batch entry, the last request for it, what that brought, and what came back of it."""
 
     call: Call
     batch: _Batch
@@ -44,57 +44,57 @@ class _Refused:
         return set(range(self.size)) - self.batch.settled - self.back - compacted
 
 
-def _judgements(timeline: Timeline) -> Iterator[tuple[_Refused, Event]]:
-    """Refused entries that were asked for by a batch index (that request), came back whole (the last message), or had
+def _judgements(timeline: Timeline) -> Iterator[tuple[_Nacked, Event]]:
+    """Nacked entries that were asked for by a batch index (that request), came back whole (the last message), or had
     come back in part when a receive ended short (its end)."""
-    for consumer in timeline.refusing:
-        batches, refused = dict[Entry, _Batch](), dict[Entry, _Refused]()
+    for consumer in timeline.nacking:
+        batches, nacked = dict[Entry, _Batch](), dict[Entry, _Nacked]()
         for moment in timeline.course(consumer):
-            yield from _judged(timeline, consumer, moment, batches, refused)
+            yield from _judged(timeline, consumer, moment, batches, nacked)
 
 
 def _judged(
-    timeline: Timeline, consumer: Consumer, moment: Moment, batches: dict[Entry, _Batch], refused: dict[Entry, _Refused]
-) -> Iterator[tuple[_Refused, Event]]:
+    timeline: Timeline, consumer: Consumer, moment: Moment, batches: dict[Entry, _Batch], nacked: dict[Entry, _Nacked]
+) -> Iterator[tuple[_Nacked, Event]]:
     match moment:
         case Over():
-            refused.clear()
+            nacked.clear()
         case Sent(event, _, entry) if event.to_receiver:
             batch = batches.setdefault(entry, _Batch())
             batch.size = (event.meta.batch if event.meta is not None else None) or 0
-            one = refused.get(entry)
+            one = nacked.get(entry)
             if one is not None and one.request is not None and event.intact is not False:
                 if any(event.ack_sets) or is_dead_letter(timeline.view, consumer, event) or one.dispatch is not None:
-                    del refused[entry]
+                    del nacked[entry]
                 else:
                     one.dispatch = event
         case Handed(event, entry):
             batches.setdefault(entry, _Batch()).handed.append(moment)
-            one = refused.get(entry)
+            one = nacked.get(entry)
             if one is not None and one.dispatch is not None:
                 one.back.add(event.message_id.batch_index)
                 if not one.missing:
-                    yield refused.pop(entry), event
+                    yield nacked.pop(entry), event
         case Asked(event, call, there):
             batch, id = batches.setdefault(call.entry, _Batch()), call.message.message_id
             if not moment.is_nack:
                 batch.settled.add(id.batch_index)
                 if call.cumulative:
-                    refused.clear()
+                    nacked.clear()
             elif of_batch(id) and there is not None and batch.all_seen(_sought(timeline, consumer, event)):
-                refused.setdefault(call.entry, _Refused(call, batch, batch.size))
+                nacked.setdefault(call.entry, _Nacked(call, batch, batch.size))
         case Redelivery(event):
-            for entry in [entry for entry in refused if moment.ends(entry)]:
-                refused[entry].request = event
+            for entry in [entry for entry in nacked if moment.ends(entry)]:
+                nacked[entry].request = event
                 if _indexed(event, entry) is not None:
-                    yield refused.pop(entry), event
+                    yield nacked.pop(entry), event
         case SentRound(_, entry, message):
             batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
         case Receive(end, is_short) if is_short:
-            for entry, one in list(refused.items()):
+            for entry, one in list(nacked.items()):
                 sent = one.dispatch
                 if sent is not None and one.back and timeline.bounds.is_past("answer", sent.t_ns, end.t_ns):
-                    yield refused.pop(entry), end
+                    yield nacked.pop(entry), end
 
 
 def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
@@ -111,18 +111,18 @@ def _indexed(request: Frame, entry: Entry) -> int | None:
 
 
 @check("nack.requests-whole-batch", of=_judgements)
-def requests_whole_batch(timeline: Timeline, judgement: tuple[_Refused, Event]) -> Says:
-    """nack.requests-whole-batch: a refused batch message brings its entry back: the REDELIVER names no batch index, and
-    the application gets every message of the entry that it has neither acknowledged nor sent round by a retry
-    letter."""
-    refused, event = judgement
-    call, dispatch = refused.call, refused.dispatch
+def requests_whole_batch(timeline: Timeline, judgement: tuple[_Nacked, Event]) -> Says:
+    """nack.requests-whole-batch: for a nacked batch message the whole entry is requested: the REDELIVER names no batch
+    index, and the application gets every message of the entry again that it has neither acknowledged nor reconsumed
+    later."""
+    nacked, event = judgement
+    call, dispatch = nacked.call, nacked.dispatch
     handle, entry = call.consumer.handle, call.entry
     if isinstance(event, Frame):
         yield breach(
             "batch-index-sent",
-            f"consumer {handle} asked for message {_indexed(event, entry)} of batch {entry} again, expected the whole "
-            "entry, without a batch index",
+            f"consumer {handle} requested redelivery of message {_indexed(event, entry)} of batch {entry} at "
+            f"{ms(event.t_ns)}; expected a request for the whole entry, without a batch index",
             call.invoke,
             event,
         )
@@ -130,8 +130,8 @@ def requests_whole_batch(timeline: Timeline, judgement: tuple[_Refused, Event]) 
         timeline.bounds.check_fair("answer", dispatch.t_ns, event.t_ns, what="whether the whole entry came back")
         yield breach(
             "part-of-entry",
-            f"consumer {handle} got entry {entry} again at {ms(dispatch.t_ns)} and handed over messages "
-            f"{listed(refused.back)}, expected {listed(refused.missing)} too",
+            f"consumer {handle} got entry {entry} again at {ms(dispatch.t_ns)} and delivered its messages "
+            f"{listed(nacked.back)}; expected {listed(nacked.missing)} as well",
             call.invoke,
             dispatch,
             event,

@@ -24,11 +24,11 @@ FENCES = "ExclusiveWithFencing"
 
 @check("producer.access-modes")
 def access_modes(timeline: Timeline) -> Says:
-    """producer.access-modes: no producer beside one that has the topic for itself (PIP-68); one that waits gets it when
-    all are gone; one that is fenced sends no more.
+    """producer.access-modes: no producer is admitted beside one with exclusive access (PIP-68); one that waits is
+    admitted when all others are gone; and one that is fenced sends no more.
 
-    Gone is a producer that either side closed, whose connection ended, or whose topic another one took by fencing: a
-    broker need not report the last of these before it sends again.
+    A producer is gone when either side has closed it, when its connection has ended, or when another one has fenced it:
+    a broker need not report the last before it sends again.
     """
     for lives in _lives(timeline):
         yield from each(lives, _is_beside, timeline, lives)
@@ -112,8 +112,8 @@ def _is_beside(timeline: Timeline, lives: Sequence[_Life], life: _Life) -> Says:
             continue
         yield breach(
             "beside-another",
-            f"{life} was admitted to {served.topic} at {ms(admitted.t_ns)}, while {other} was there since "
-            f"{ms(there.t_ns)}",
+            f"{life} was admitted to {served.topic} at {ms(admitted.t_ns)}; expected it to be refused or to wait, "
+            f"since {other} had been admitted at {ms(there.t_ns)}",
             *(there, admitted),
         )
 
@@ -127,8 +127,8 @@ def _sends_though_fenced(timeline: Timeline, life: _Life) -> Says:
         if receipt.t_ns > fenced.t_ns + IN_FLIGHT_NS and (next_one is None or receipt.seq < next_one.seq):
             yield breach(
                 "fenced-still-sends",
-                f"{life} was fenced out of {life.served.topic} at {ms(fenced.t_ns)}, and sequence id "
-                f"{receipt.sequence_id} of it got a receipt at {ms(receipt.t_ns)}",
+                f"{life} was fenced on {life.served.topic} at {ms(fenced.t_ns)}; expected no receipt after that; its "
+                f"sequence id {receipt.sequence_id} got one at {ms(receipt.t_ns)}",
                 *(fenced, receipt),
             )
 
@@ -148,7 +148,7 @@ def _gets_its_topic(timeline: Timeline, freed: tuple[_Life, Event]) -> Says:
     if waiting.admitted is None and timeline.bounds.is_surely_overdue("answer", end.t_ns, until_ns):
         yield breach(
             "kept-waiting",
-            f"{waiting} waited for {waiting.served.topic}; the last one there went at {ms(end.t_ns)}, and it had not "
-            f"been admitted by {ms(until_ns)}",
+            f"{waiting} waited for {waiting.served.topic}; its last other producer was gone at {ms(end.t_ns)}; "
+            f"expected it to be admitted; it had not been by {ms(until_ns)}",
             *(waiting.served.request, end),
         )

@@ -28,8 +28,8 @@ def _named(timeline: Timeline) -> Iterator[_Named]:
 
 @check("producer.assigned-names-unique", of=_named)
 def assigned_names_unique(timeline: Timeline, named: _Named) -> Says:
-    """producer.assigned-names-unique: producers that come to a topic without a name are each given one of their own,
-    whether they meet or not."""
+    """producer.assigned-names-unique: producers that register on a topic without a name each get a different one,
+    whether they are registered at the same time or not."""
     one, answer, before = named
     if before.keys() - {one.name}:
         yield Exercised(answer)
@@ -37,7 +37,7 @@ def assigned_names_unique(timeline: Timeline, named: _Named) -> Says:
     if other is not one:
         yield breach(
             "given-twice",
-            f"the producer that came to {one.topic} without a name at {ms(one.request.t_ns)} was called {one.name}, as "
-            f"another one that had come at {ms(other.request.t_ns)}",
+            f"the producer that registered on {one.topic} without a name at {ms(one.request.t_ns)} got the name "
+            f"{one.name}; expected a new one; another producer, registered at {ms(other.request.t_ns)}, had got it",
             *(other.request, answer),
         )

@@ -27,11 +27,10 @@ from assay_conformance.pulsar.timeline import (
 
 @check("producer.close-ends-pending-sends")
 def close_ends_pending_sends(timeline: Timeline) -> Says:
-    """producer.close-ends-pending-sends: after CLOSE_PRODUCER nothing is sent, and every pending send ends once: well
-    if its receipt came in time.
+    """producer.close-ends-pending-sends: after CLOSE_PRODUCER nothing is sent, and every pending send ends once: with
+    success if its receipt came in time, that is, was written to the client before the answer to CLOSE_PRODUCER.
 
-    In time is a receipt that was written to the client before the answer to its CLOSE_PRODUCER was. Judged are closes
-    of a producer that is connected (one that is away: `resend.closed-stays-closed`).
+    Judged are closes of a connected producer (a disconnected one: `resend.closed-stays-closed`).
     """
     closes = _closes(timeline)
     yield from each(_sent_behind(timeline, closes), _is_sent_behind)
@@ -67,15 +66,15 @@ def _is_sent_behind(frames: tuple[Frame, Frame]) -> Says:
     close, send = frames
     yield breach(
         "sent-after-close",
-        f"a SEND of sequence id {send.sequence_id} left on connection {send.conn} at {ms(send.t_ns)}, behind the "
-        f"CLOSE_PRODUCER of its producer at {ms(close.t_ns)}",
+        f"a SEND of sequence id {send.sequence_id} left on connection {send.conn} at {ms(send.t_ns)}; expected none "
+        f"after the CLOSE_PRODUCER of its producer at {ms(close.t_ns)}",
         *(close, send),
     )
 
 
 class _Pending(NamedTuple):
     """A send that had not ended when its producer was closed, or was asked for behind that; `closed`: how the close
-    ended, where it ended well."""
+    ended, where it succeeded."""
 
     handle: int
     close: Invoke
@@ -107,8 +106,8 @@ def _ends(timeline: Timeline, closes: Closes, pending: _Pending) -> Says:
         if closed and timeline.bounds.is_overdue("answer", closed.t_ns, end_ns, what="a pending send"):
             yield breach(
                 "left-pending",
-                f"producer {handle} was closed at {ms(closed.t_ns)}; message {send.invoke.number}, asked for before, "
-                f"had not ended when the Case did at {ms(end_ns)}",
+                f"producer {handle} was closed at {ms(closed.t_ns)}; expected the send of message "
+                f"{send.invoke.number}, called before, to end; it had not when the Case ended at {ms(end_ns)}",
                 *(send.invoke, closed),
             )
     elif end.outcome is Outcome.OK or end.error is ErrorClass.TIMEOUT or unit.errors:
@@ -128,8 +127,8 @@ def _fails(timeline: Timeline, answer: Frame | None, pending: _Pending, unit: Un
     yield breach(
         "failed-though-stored",
         f"producer {pending.handle} was closed while message {pending.send.invoke.number} was pending; its receipt "
-        f"came at {ms(receipt.t_ns)}, before the answer to CLOSE_PRODUCER at {ms(answer.t_ns)}, and yet it was "
-        f"reported as failed at {ms(end.t_ns)} ({end.error}): a success was expected",
+        f"came at {ms(receipt.t_ns)}, before the answer to CLOSE_PRODUCER at {ms(answer.t_ns)}; expected its send to "
+        f"succeed; it failed at {ms(end.t_ns)} ({end.error})",
         *(receipt, answer, end),
     )
 

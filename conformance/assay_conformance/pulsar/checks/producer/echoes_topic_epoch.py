@@ -21,10 +21,11 @@ def _returns(timeline: Timeline) -> Iterator[tuple[Registration, Registration]]:
 
 @check("producer.echoes-topic-epoch", of=_returns)
 def echoes_topic_epoch(timeline: Timeline, registrations: tuple[Registration, Registration]) -> Says:
-    """producer.echoes-topic-epoch: a producer that was given an epoch and read it names it whenever it comes back."""
+    """producer.echoes-topic-epoch: a producer that has read a topic_epoch in its PRODUCER_SUCCESS repeats it in each
+    later PRODUCER."""
     before, back = registrations
     given, again, sent = before.answer, back.frame, before.session.first_send
-    # One that has sent anything had read that it was let in.
+    # One that has sent anything had read that it was admitted.
     has_sent = sent is not None and sent.seq < again.seq
     if given is None or not (has_sent or timeline.had_time_to_read(given, again)):
         return
@@ -33,8 +34,8 @@ def echoes_topic_epoch(timeline: Timeline, registrations: tuple[Registration, Re
     if named != epoch:
         yield breach(
             "epoch-not-said",
-            f"{back.producer} was given epoch {epoch} of {back.session.topic} at {ms(given.t_ns)}; it came back at "
-            f"{ms(again.t_ns)} with {'none' if named is None else named}, and the broker cannot tell that another had "
-            "the topic meanwhile",
+            f"{back.producer} got topic_epoch {epoch} of {back.session.topic} at {ms(given.t_ns)}; expected it in "
+            f"each later PRODUCER, since the broker fences by it; that of {ms(again.t_ns)} has "
+            f"{'none' if named is None else named}",
             *(given, again),
         )

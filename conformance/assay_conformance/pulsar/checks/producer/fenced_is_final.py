@@ -9,5 +9,6 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check("producer.fenced-is-final")
 def fenced_is_final(timeline: Timeline) -> Says:
-    """producer.fenced-is-final: a producer that is refused as fenced does not try again, and its pending sends fail."""
+    """producer.fenced-is-final: a producer that gets ProducerFenced does not register again, and its pending sends
+    fail."""
     yield from is_final(timeline, Final("ProducerFenced", "another producer has the topic", ErrorClass.FENCED))

@@ -16,8 +16,8 @@ def _flushes(timeline: Timeline) -> Iterator[Completion]:
 
 @check("producer.flush-waits", of=_flushes)
 def flush_waits(timeline: Timeline, end: Completion) -> Says:
-    """producer.flush-waits: a flush that has ended, while a send asked for before has neither ended nor got an answer,
-    did not wait. Judged where some send was under way when it was asked for."""
+    """producer.flush-waits: when a flush ends, every send that was called before it has ended or has its answer. Judged
+    where some send was pending when flush was called."""
     flush = timeline.call(end)
     before = [send for send in timeline.sends_of(end.handle) if send.invoke.seq < flush.seq]
     if all(send.completion is not None and send.completion.seq < flush.seq for send in before):
@@ -34,8 +34,9 @@ def flush_waits(timeline: Timeline, end: Completion) -> Says:
             left = "had not left yet" if unit is None else f"left at {ms(unit.first.t_ns)} and had no answer"
             yield breach(
                 "flushed-early",
-                f"producer {end.handle}: flush was reported as done at {ms(end.t_ns)}; message {send.invoke.number}, "
-                f"asked for before it at {ms(send.invoke.t_ns)}, {left}",
+                f"producer {end.handle}: flush was reported as done at {ms(end.t_ns)}; expected it to wait for "
+                f"message {send.invoke.number}, sent by the application before it at {ms(send.invoke.t_ns)}, which "
+                f"{left}",
                 *(send.invoke if unit is None else unit.first, end),
             )
             return

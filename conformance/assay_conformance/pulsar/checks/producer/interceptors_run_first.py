@@ -17,8 +17,8 @@ def _intercepted(timeline: Timeline) -> Iterator[Send]:
 
 @check("producer.interceptors-run-first", of=_intercepted)
 def interceptors_run_first(timeline: Timeline, send: Send) -> Says:
-    """producer.interceptors-run-first: the interceptor of a message whose send ends well is called once ahead of the
-    router and once at its end, before the application hears of that."""
+    """producer.interceptors-run-first: where a send succeeds, its interceptor was called once before the router, and
+    once at the end of the send, before the end is reported to the application."""
     handle, number, end = send.invoke.handle or 0, send.invoke.number or 0, send.completion
     timeline.check_numbered(handle)
     notes = timeline.notes.get((handle, number), [])

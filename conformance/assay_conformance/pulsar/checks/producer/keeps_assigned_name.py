@@ -7,11 +7,11 @@ from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Tim
 
 @check("producer.keeps-assigned-name", of=lambda timeline: timeline.registrations)
 def keeps_assigned_name(timeline: Timeline, registration: Registration) -> Says:
-    """producer.keeps-assigned-name: a producer without a configured name comes back under the one that the broker gave
-    it, and says whose name it is.
+    """producer.keeps-assigned-name: a producer without a configured name registers again under the name that the broker
+    assigned, with user_provided_producer_name = false.
 
-    That the client has read a name is certain once the producer was reported as open. Where it took several
-    registrations until then, each with another name, any of them may be the one it read.
+    The client has certainly read the name once the producer was reported as open. Where it took several registrations
+    until then, each with another name, it may have read any of them.
     """
     producer, frame = registration.producer, registration.frame
     opened = None if producer is None or producer.handle is None else timeline.opened_producers.get(producer.handle)

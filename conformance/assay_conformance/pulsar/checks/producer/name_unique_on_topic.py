@@ -23,12 +23,13 @@ from assay_conformance.pulsar.timeline import (
 
 @check("producer.name-unique-on-topic")
 def name_unique_on_topic(timeline: Timeline) -> Says:
-    """producer.name-unique-on-topic: one producer of a name is on a topic at a time, and a name that is free is given.
+    """producer.name-unique-on-topic: at most one producer of a name is registered on a topic, and a name that is free
+    is not refused.
 
-    Gone is a producer that either side closed, or whose connection ended or was cut by a fault, half-open or not. A
-    name is certainly free when the broker had answered its holder's CLOSE_PRODUCER before it was asked for, and when a
-    connection of which nothing comes any more had its time to answer since another producer wanted the name. Topics
-    that some producer wants for itself have rules of their own, and are not judged.
+    A producer is gone when either side has closed it, or when its connection has ended or was cut by a fault, half-open
+    or not. A name is certainly free when the broker had answered its holder's CLOSE_PRODUCER before it was asked for,
+    and when a connection of which nothing comes any more had its time to answer since another producer wanted the name.
+    Topics that some producer wants for itself have rules of their own, and are not judged.
     """
     names = _Names(timeline)
     yield from each(timeline.served_producers, _is_alone, timeline, names)
@@ -36,7 +37,7 @@ def name_unique_on_topic(timeline: Timeline) -> Says:
 
 
 class _Names:
-    """Producers by topic and name: those that were let in, those that asked for it, and since when it is not judged."""
+    """Producers by topic and name: those that were admitted, those that registered, and since when it is not judged."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._admitted: dict[tuple[str, str], list[tuple[int, ServedProducer]]] = {}
@@ -52,7 +53,7 @@ class _Names:
             admitted.sort(key=lambda pair: pair[0])
 
     def holder(self, topic: str, name: str, at: Event) -> ServedProducer | None:
-        """The last one that was let in under a name, gone or not."""
+        """The last one that was admitted under a name, gone or not."""
         admitted = self._admitted.get((topic, name), [])
         place = bisect_left(admitted, at.seq, key=lambda pair: pair[0])
         return admitted[place - 1][1] if place else None
@@ -72,7 +73,7 @@ def _asked_name(one: ServedProducer) -> str:
 
 
 def _end(timeline: Timeline, one: ServedProducer) -> Event | None:
-    """What ended a producer that was let in."""
+    """What ended a producer that was admitted."""
     since = next(iter(one.successes), one.request)
     fired = (cut for cut in timeline.events.of(Fired) if cut.action == "cut" and cut.conn == one.request.conn)
     return one.first_end(next((cut for cut in fired if cut.seq > since.seq), None))
@@ -96,8 +97,8 @@ def _is_alone(timeline: Timeline, names: _Names, one: ServedProducer) -> Says:
         (conn, id), (other_conn, other_id) = one.place, holder.place
         yield breach(
             "two-of-a-name",
-            f"producer {id} of connection {conn} was let in as {one.name} on topic {one.topic} at {ms(admitted.t_ns)} "
-            f"while producer {other_id} of connection {other_conn} had that name, since "
+            f"producer {id} of connection {conn} was admitted as {one.name} on topic {one.topic} at "
+            f"{ms(admitted.t_ns)}, while producer {other_id} of connection {other_conn} had that name, since "
             f"{ms(holder.successes[0].t_ns)}; expected ProducerBusy",
             *(holder.successes[0], admitted),
         )
@@ -120,9 +121,9 @@ def _is_rightly_refused(timeline: Timeline, names: _Names, one: ServedProducer) 
     elif closed is not None:
         yield breach(
             "busy-though-free",
-            f"producer {one.place[1]} of connection {one.place[0]} was refused the name {name} on topic {one.topic} at "
-            f"{ms(refusal.t_ns)}; the producer that had it was closed, as the broker said at {ms(closed.t_ns)}, before "
-            "it was asked for",
+            f"producer {one.place[1]} of connection {one.place[0]} was refused the name {name} on topic {one.topic} "
+            f"at {ms(refusal.t_ns)}; expected it to be admitted, since the producer that had the name was closed: the "
+            f"broker had answered its CLOSE_PRODUCER at {ms(closed.t_ns)}, before this PRODUCER",
             *(closed, refusal),
         )
     elif silence is not None and doubted_ns is not None:
@@ -132,9 +133,9 @@ def _is_rightly_refused(timeline: Timeline, names: _Names, one: ServedProducer) 
             return
         yield breach(
             "busy-though-dead",
-            f"ProducerBusy at {ms(refusal.t_ns)}, though nothing came of the connection that has the name since "
-            f"{ms(silence.t_ns)}, and it had {ms(answers_ns)} to answer since another producer wanted the name at "
-            f"{ms(doubted_ns)}",
+            f"a producer got ProducerBusy for the name {name} at {ms(refusal.t_ns)}; expected it to be admitted, "
+            f"since the connection of the one that has the name was silent from {ms(silence.t_ns)} on, and had "
+            f"{ms(answers_ns)} to answer from {ms(doubted_ns)} on, when another producer registered with the name",
             *(silence, refusal),
         )
 

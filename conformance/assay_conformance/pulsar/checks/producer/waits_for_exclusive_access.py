@@ -12,8 +12,8 @@ from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, bre
 
 @check("producer.waits-for-exclusive-access")
 def waits_for_exclusive_access(timeline: Timeline) -> Says:
-    """producer.waits-for-exclusive-access: an opening lasts as long as its producer has to wait: no time-out ends it,
-    nor anything else but the broker's answer. One whose connection ends while it waits asks again, or fails."""
+    """producer.waits-for-exclusive-access: the open call of a producer that waits for exclusive access ends only by the
+    broker's answer, not by a time-out. One whose connection ends while it waits registers again, or fails."""
     waits = list(_waits(timeline))
     yield from each(waits, _lasts, timeline)
     first_of = {wait.handle: wait for wait in reversed(waits) if wait.is_opened_meanwhile}
@@ -41,7 +41,7 @@ class _Wait:
     @property
     def is_opened_meanwhile(self) -> bool:
         """Its opening ended while it waited. One that has to wait when it comes back, while the end of its opening is
-        on its way to the bench, had been let in."""
+        on its way to the bench, had been admitted."""
         done = self.turns[-1].done
         before = self.opened is not None and (done is None or done.seq > self.opened.seq)
         return before and self.opened is not None and self.told.t_ns <= ended_ns(self.opened)
@@ -90,8 +90,8 @@ def _lasts(timeline: Timeline, wait: _Wait) -> Says:
     elif lost is not None and timeline.bounds.is_missing("reconnect", lost.t_ns, until_ns, what="a PRODUCER"):
         yield breach(
             "not-asked-again",
-            f"producer {wait.handle} waited for its topic when its connection ended at {ms(lost.t_ns)}; it had neither "
-            f"asked again nor failed by {ms(until_ns)}",
+            f"producer {wait.handle} waited for exclusive access when its connection ended at {ms(lost.t_ns)}; "
+            f"expected it to register again or to fail; it had done neither by {ms(until_ns)}",
             *(told, lost),
         )
 
@@ -110,15 +110,15 @@ def _is_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
     if end.outcome is Outcome.OK:
         yield breach(
             "opened-unadmitted",
-            f"producer {wait.handle} had to wait from {ms(told.t_ns)} on, and had not been let in when its opening "
-            f"succeeded at {ms(end.t_ns)}",
+            f"producer {wait.handle} had to wait for exclusive access from {ms(told.t_ns)} on; expected its open call "
+            f"to wait for PRODUCER_SUCCESS; it succeeded without one at {ms(end.t_ns)}",
             *(told, end),
         )
     elif end.error is ErrorClass.TIMEOUT and not lost_before and not _has_unanswered(timeline, wait.handle, end):
         yield breach(
             "gave-up",
-            f"producer {wait.handle} had to wait from {ms(told.t_ns)} on; that may take as long as others have the "
-            f"topic, and it timed out at {ms(end.t_ns)}",
+            f"producer {wait.handle} had to wait for exclusive access from {ms(told.t_ns)} on; expected no time-out, "
+            f"since that may take as long as others have the topic; its open call timed out at {ms(end.t_ns)}",
             *(told, end),
         )
 

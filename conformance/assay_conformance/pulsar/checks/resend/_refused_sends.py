@@ -109,7 +109,7 @@ def _is_lost_with_its_connection(timeline: Timeline, refused: RefusedSend, end: 
 
 
 def _is_shut_out(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:
-    """The producer asked for its broker, or to be let in again, and was refused: its sends end with that error."""
+    """The producer asked for its broker, or to be admitted again, and was refused: its sends end with that error."""
     sessions = (one for one in refused.unit.line.sessions if one.request.seq > refused.error.seq)
     return could_not_look_up(timeline, refused.error, end) or any(one.ready is None for one in sessions)
 

@@ -13,8 +13,8 @@ def _altered(timeline: Timeline) -> list[Frame]:
 
 @check("resend.checks-highest-sequence-id", of=_altered)
 def checks_highest_sequence_id(timeline: Timeline, receipt: Frame) -> Says:
-    """resend.checks-highest-sequence-id: behind a receipt that was altered to another highest id the batch leaves once
-    more, or the connection is given up; otherwise the receipt was taken as it is."""
+    """resend.checks-highest-sequence-id: a receipt with another highest_sequence_id than its batch (a fault altered it)
+    does not complete the batch: the client sends it again, or closes the connection."""
     unit = timeline.confirmed_by(receipt)
     if unit is None or not _names_another_highest(unit, receipt) or _may_be_over(timeline, unit, receipt):
         return
@@ -26,8 +26,9 @@ def checks_highest_sequence_id(timeline: Timeline, receipt: Frame) -> Says:
     if not is_answered:
         yield breach(
             "taken",
-            f"{unit.line}: the receipt at {ms(receipt.t_ns)} goes up to {receipt.highest_sequence_id}, and the batch "
-            f"it was taken for begins with {unit.sequence_id}; nothing was sent again",
+            f"{unit.line}: the receipt at {ms(receipt.t_ns)} has highest_sequence_id {receipt.highest_sequence_id}, "
+            f"which is not that of the batch with sequence id {unit.sequence_id}; expected the batch to be sent "
+            "again, or the connection to be closed; the client did neither",
             *(unit.first, receipt),
         )
 

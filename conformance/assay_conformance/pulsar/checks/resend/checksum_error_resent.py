@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check("resend.checksum-error-resent", of=lambda timeline: refused_sends(timeline, "ChecksumError"))
 def checksum_error_resent(timeline: Timeline, refused: RefusedSend) -> Says:
-    """resend.checksum-error-resent: a checksum error for bytes that left the client whole is the network's fault,
-    not the message's: the send goes out again."""
+    """resend.checksum-error-resent: a SEND that got ChecksumError although its bytes left the client intact is sent
+    again: the network damaged it."""
     if refused.unit.first.intact:
         yield from is_sent_again(timeline, refused)

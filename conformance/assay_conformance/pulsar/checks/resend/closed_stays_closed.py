@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
 
 
 class _Close(NamedTuple):
-    """A producer that had been let in once, the call that closed it or its client, and how that ended."""
+    """A producer that had been admitted once, the call that closed it or its client, and how that ended."""
 
     producer: Producer
     call: Parting
@@ -36,19 +36,23 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
 
 @check("resend.closed-stays-closed", of=_closes)
 def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
-    """resend.closed-stays-closed: a producer closed while it is away does not come back, is not left at the broker, and
-    leaves no send pending.
+    """resend.closed-stays-closed: a producer that is closed while disconnected does not register again, does not stay
+    registered at the broker, and leaves no send pending.
 
-    One whose PRODUCER was under way may be admitted yet: then the broker is told by CLOSE_PRODUCER, or by the end of
-    the connection.
+    Where its PRODUCER was pending, the broker may still admit it: then CLOSE_PRODUCER or the end of the connection has
+    to follow.
     """
     producer, call, closed = close
     handle, bounds = timeline.owner(producer), timeline.bounds
     returns = (session.request for session in timeline.producer_sessions if _returns(timeline, close, session))
     back = next(returns, None)
     if back is not None:
-        came = f"registered again on connection {back.conn} at {ms(back.t_ns)}"
-        yield breach("came-back", f"{producer} was closed at {ms(closed.t_ns)}, and {came}", closed, back)
+        yield breach(
+            "came-back",
+            f"{producer} was closed at {ms(closed.t_ns)}; expected no PRODUCER after that; it registered again on "
+            f"connection {back.conn} at {ms(back.t_ns)}",
+            *(closed, back),
+        )
         return
     before = [session for session in producer.sessions if session.request.seq < call.seq]
     if not before or not _is_away(timeline, before[-1], call.seq) or _came_back(close):
@@ -58,8 +62,9 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     if ready is not None and bounds.is_overdue("answer", max(closed.t_ns, ready.t_ns), until_ns, what="a close"):
         yield breach(
             "left-behind",
-            f"{producer} was closed at {ms(closed.t_ns)} while its PRODUCER was under way; the broker admitted it at "
-            f"{ms(ready.t_ns)} and had not heard of the close at {ms(until_ns)}",
+            f"{producer} was closed at {ms(closed.t_ns)} while its PRODUCER was pending, and the broker admitted it "
+            f"at {ms(ready.t_ns)}; expected CLOSE_PRODUCER or the end of the connection; neither had come by "
+            f"{ms(until_ns)}",
             *(last.request, ready, closed),
         )
         return
@@ -70,8 +75,8 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     for send in pending:
         yield breach(
             "left-pending",
-            f"{producer} was closed at {ms(closed.t_ns)}; message {send.number}, asked for before, had not ended when "
-            f"the Case did at {ms(bounds.end_ns)}",
+            f"{producer} was closed at {ms(closed.t_ns)}; expected the send of message {send.number}, called before, "
+            f"to end; it had not when the Case ended at {ms(bounds.end_ns)}",
             *(send, closed),
         )
 

@@ -8,8 +8,8 @@ from assay_conformance.pulsar.timeline import Breach, Resent, Says, Timeline, Un
 
 @check("resend.identical-bytes", of=lambda timeline: timeline.resent)
 def identical_bytes(timeline: Timeline, resent: Resent) -> Says:
-    """resend.identical-bytes: a unit that leaves again on a new session is the same bytes, under the same ids, with the
-    same messages. It may have a new publish time."""
+    """resend.identical-bytes: a unit that is sent again on a new session has the same bytes, ids and messages. It may
+    have a new publish time."""
     unit, session, again, first = resent.unit, resent.session, resent.frame, resent.unit.first
     if unit.sent_on(session) is not again:
         return

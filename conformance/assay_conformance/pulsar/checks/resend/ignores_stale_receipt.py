@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Answer, Exercised, Fit, Says, Send
 
 @check("resend.ignores-stale-receipt")
 def ignores_stale_receipt(timeline: Timeline) -> Says:
-    """resend.ignores-stale-receipt: a receipt for nothing that is unanswered completes nothing, and is no reason to
+    """resend.ignores-stale-receipt: a receipt that is for no pending send completes none, and is no reason to
     reconnect; and no send completes twice."""
     receipts = [answer for answer in timeline.answers if answer.frame.command == "SEND_RECEIPT"]
     yield from each(receipts, _keeps_its_connection, timeline)
@@ -32,7 +32,7 @@ def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
         yield breach(
             "left-the-connection",
             f"{unit.line}: the client closed connection {left.conn} at {ms(left.t_ns)}, after a stale receipt for "
-            f"sequence id {stale.sequence_id} at {ms(stale.t_ns)}, which it should ignore",
+            f"sequence id {stale.sequence_id} at {ms(stale.t_ns)}; expected it to ignore that",
             *(stale, left),
         )
 

@@ -8,8 +8,8 @@ from assay_conformance.pulsar.timeline import Exercised, Resent, Says, Timeline,
 
 @check("resend.keeps-queue-order", of=lambda timeline: timeline.resent)
 def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
-    """resend.keeps-queue-order: on a new session units leave in queue order, the oldest first, and none that was
-    acknowledged leaves again."""
+    """resend.keeps-queue-order: on a new session units are sent in queue order, the oldest first, and none that has its
+    receipt is sent again."""
     unit, session, again, (furthest, its_send) = resent
     ready = session.admitted
     # Sent twice on one session, it was the broker that asked for it.

@@ -32,8 +32,8 @@ def _refused(timeline: Timeline) -> Iterable[RefusedSend]:
 
 @check("resend.not-allowed-fails-one", of=_refused)
 def not_allowed_fails_one(timeline: Timeline, refused: RefusedSend) -> Says:
-    """resend.not-allowed-fails-one: on NotAllowedError that send fails at once, is not sent again, and takes none of
-    its neighbours along."""
+    """resend.not-allowed-fails-one: a send that gets NotAllowedError fails at once, is not sent again, and no other
+    send fails with it."""
     timeline.owner(refused.unit.line)
     again, end, error = refused.again, refused.end, refused.error
     if again is not None:

@@ -25,11 +25,11 @@ from assay_conformance.pulsar.timeline import (
 
 @check("resend.pending-sends-resent")
 def pending_sends_resent(timeline: Timeline) -> Says:
-    """resend.pending-sends-resent: on each new session, once it was admitted, every unit without a receipt leaves
+    """resend.pending-sends-resent: on each new session, once it was admitted, every unit without a receipt is sent
     again.
 
-    Proof that it did not: a later unit left on that session, or the session lived on for longer than a reconnect may
-    take. A send that timed out, or whose producer was closed, is owed nothing any more.
+    Proof that it was not: a later unit left on that session, or the session lasted longer than a reconnect may take. A
+    send that timed out, or whose producer was closed, need not be sent again.
     """
     yield from each(timeline.failed_sends, _fails_instead, timeline)
     yield from each(_owed(timeline), _leaves_again, timeline)
@@ -99,7 +99,7 @@ def _breach(owed: _Owed, *proof: Event) -> Breach:
     after = f"; {unit.line} went on there at {ms(proof[0].t_ns)}" if proof else ""
     return breach(
         "not-sent-again",
-        f"{unit.line}: {unit}, sent at {ms(unit.first.t_ns)}, has no receipt and was not sent again on connection "
-        f"{session.conn}, where the producer was admitted at {ms(ready.t_ns)}{after}",
+        f"{unit.line}: {unit}, sent at {ms(unit.first.t_ns)}, has no receipt; expected it to be sent again; it was "
+        f"not on connection {session.conn}, where the producer was admitted at {ms(ready.t_ns)}{after}",
         *(unit.first, ready, *proof),
     )

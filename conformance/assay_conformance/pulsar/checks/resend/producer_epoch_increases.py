@@ -12,7 +12,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
     """resend.producer-epoch-increases: each PRODUCER after one that the broker admitted carries a greater epoch; none
     carries a smaller one.
 
-    The first carries 0, where nothing had gone wrong in the Case and it came at once: some clients count attempts that
+    The first carries 0. Judged where nothing had gone wrong in the Case before it: some clients count attempts that
     ended before their PRODUCER.
     """
     producer, asked = session.line, session.request

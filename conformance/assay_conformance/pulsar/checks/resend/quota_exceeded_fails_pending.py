@@ -26,13 +26,13 @@ def quota_exceeded_fails_pending(timeline: Timeline) -> Says:
 
 
 def _is_not_kept(timeline: Timeline, pending: Pending) -> Says:
-    """Its connection was lost: what ends well behind that word was sent again."""
+    """Its connection was lost: what succeeds behind that word was sent again."""
     word, unit, end = pending.word, pending.unit, pending.send.completion
     timeline.owner(unit.line)
     if end is not None and end.outcome is Outcome.OK:
         yield breach(
             "kept-pending",
-            f"{unit.line} was answered {QUOTA_EXCEPTION} at {ms(word.t_ns)}; {unit} had no receipt, and its send ended "
-            f"well at {ms(end.t_ns)}, expected an error at once",
+            f"{unit.line} was answered {QUOTA_EXCEPTION} at {ms(word.t_ns)}; {unit} had no receipt; expected its send "
+            f"to fail at once; it succeeded at {ms(end.t_ns)}",
             *(word, end),
         )

@@ -21,7 +21,7 @@ def receipt_ahead_closes_connection(timeline: Timeline, answer: Answer) -> Says:
     oldest one's receipt was lost: the client closes the connection. (That it then sends again from the oldest on:
     resend.pending-sends-resent and resend.keeps-queue-order.)
 
-    Where the messages of the oldest unit are not known, nor is whether their sends timed out.
+    Not judged where the messages of the oldest unit are unknown: their sends may have timed out.
     """
     receipt, unit, oldest, bounds = answer.frame, answer.unit, answer.oldest, timeline.bounds
     if unit is None or oldest is None or unit.index <= oldest.index or not oldest.numbers:

@@ -85,9 +85,10 @@ def _tries_too_seldom(timeline: Timeline) -> Says:
 
 @check("resend.reconnect-backoff", keeps_away=_tries_too_seldom)
 def reconnect_backoff(timeline: Timeline) -> Says:
-    """resend.reconnect-backoff: the waits between refused attempts grow, and start small again after a success.
+    """resend.reconnect-backoff: the back-off between refused attempts grows, and starts at its initial value again
+    after a success.
 
-    The first wait ends with the first LOOKUP or PRODUCER behind the refusal, later ones with PRODUCER alone: what else
+    The first wait ends with the first LOOKUP or PRODUCER after the refusal, later ones with PRODUCER alone: what else
     is slow about an attempt must neither hide growth nor look like it.
     """
     outages = list(_outages(timeline))
@@ -112,7 +113,7 @@ def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
     yield breach(
         "does-not-grow",
         f"{outage.producer} was refused {times} times from {ms(first.t_ns)} on and tried again after "
-        f"{', '.join(ms(wait_ns) for wait_ns in waits_ns)}; waits that grow were expected",
+        f"{', '.join(ms(wait_ns) for wait_ns in waits_ns)}; expected waits that grow",
         *(first, attempt),
     )
 

@@ -31,10 +31,11 @@ took it."""
 
 @check("resend.reconnect-retries-temporary-error")
 def reconnect_retries_temporary_error(timeline: Timeline) -> Says:
-    """resend.reconnect-retries-temporary-error: behind a refusal that passes something is tried again, and nothing that
-    is pending fails over it.
+    """resend.reconnect-retries-temporary-error: after a refusal with a temporary error the client tries again, and no
+    pending send fails because of it.
 
-    Whose a new connection or a lookup is cannot be told: each counts as an attempt of every producer that waits.
+    Which producer a new connection or a LOOKUP is for is not known: each counts as an attempt of every producer that
+    waits.
     """
     waits = list(_waits(timeline))
     yield from each(waits, _tries_again, timeline)
@@ -43,8 +44,8 @@ def reconnect_retries_temporary_error(timeline: Timeline) -> Says:
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """A producer from a passing refusal on, to the next one or to its being let in (`over`). `times`: how many there
-    were since it was let in, this one included; `attempts`: of any producer meanwhile."""
+    """A producer from a passing refusal on, to the next one or to its being admitted (`over`). `times`: how many there
+    were since it was admitted, this one included; `attempts`: of any producer meanwhile."""
 
     producer: Producer
     refused: Frame
@@ -90,8 +91,8 @@ def _tries_again(timeline: Timeline, wait: _Wait) -> Says:
         timeline.bounds.check_fair("reconnect", since_ns, until_ns, what="whether a producer only tried again late")
         yield breach(
             "stayed-away",
-            f"{wait.producer} was answered {wait.refused.fields['error']} at {ms(since_ns)} when it came back, which "
-            f"passes; by {ms(until_ns)} nothing had been tried again",
+            f"{wait.producer} got {wait.refused.fields['error']}, a temporary error, at {ms(since_ns)} when it "
+            f"reconnected; expected another attempt; there was none by {ms(until_ns)}",
             wait.refused,
         )
 
@@ -109,7 +110,8 @@ def _fails_over_it(timeline: Timeline, waits: list[_Wait], failed: Completion) -
             timeline.owner(producer)
             yield breach(
                 "failed-pending",
-                f"{producer} was answered {refused.fields['error']} at {ms(refused.t_ns)} when it came back, which "
-                f"passes; a send that was pending ended {failed.outcome.value} ({failed.error}) at {ms(failed.t_ns)}",
+                f"{producer} got {refused.fields['error']}, a temporary error, at {ms(refused.t_ns)} when it "
+                f"reconnected; expected no pending send to fail because of it; one ended {failed.outcome.value} "
+                f"({failed.error}) at {ms(failed.t_ns)}",
                 *(refused, failed),
             )

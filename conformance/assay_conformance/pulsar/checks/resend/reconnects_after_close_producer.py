@@ -23,7 +23,7 @@ from assay_conformance.wire.service_urls import named_brokers
 
 
 class _Evicted(NamedTuple):
-    """A producer that the broker had let in, and the CLOSE_PRODUCER that ended it."""
+    """A producer that the broker had admitted, and the CLOSE_PRODUCER that ended it."""
 
     order: Frame
     producer: Producer
@@ -48,9 +48,9 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     """resend.reconnects-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
     and the connection is kept.
 
-    Where it names another broker no lookup is owed. A connection on which something else went wrong may be left, and
-    one that carries nothing else. A
-    lookup that is refused may be the end of it: which errors are final is a matter of their own.
+    Where it names another broker no LOOKUP is needed. The client may close a connection on which something else went
+    wrong, and one that carries nothing else. A refused LOOKUP may end the attempts: which errors are final is judged by
+    other requirements.
     """
     order, producer = evicted
     timeline.owner(producer)

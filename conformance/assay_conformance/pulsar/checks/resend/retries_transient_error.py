@@ -10,6 +10,6 @@ TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError")
 
 @check("resend.retries-transient-error", of=lambda timeline: refused_sends(timeline, *TRANSIENT))
 def retries_transient_error(timeline: Timeline, refused: RefusedSend) -> Says:
-    """resend.retries-transient-error: an error of the broker's store or metadata does not reach the application: the
-    send goes out again."""
+    """resend.retries-transient-error: a send that gets PersistenceError, MetadataError or UnknownError is sent again,
+    and the error does not reach the application."""
     yield from is_sent_again(timeline, refused)

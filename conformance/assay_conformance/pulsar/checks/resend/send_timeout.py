@@ -30,8 +30,8 @@ _TROUBLE = (Why.NOT_A_FRAME, Why.SEND_ERROR, Why.RECEIPT_LATER, Why.RECEIPT_STAL
 
 @check("resend.send-timeout")
 def send_timeout(timeline: Timeline) -> Says:
-    """resend.send-timeout: a send without a receipt fails with a time-out, when its time-out has passed and not before;
-    one with its receipt does not.
+    """resend.send-timeout: a send without a receipt fails with a time-out when its send time-out has passed, not
+    before; one whose receipt has come does not.
 
     Judged are sends made when the producer had been opened: a client may take sends before, and keep them until it is.
     One timer may take the whole queue with it when the oldest expires (Java and C++ do): the young ones die early, but

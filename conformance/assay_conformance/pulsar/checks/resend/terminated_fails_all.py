@@ -13,10 +13,10 @@ TERMINATED = "TopicTerminatedError"
 
 @check("resend.terminated-fails-all")
 def terminated_fails_all(timeline: Timeline) -> Says:
-    """resend.terminated-fails-all: from the broker's first word that the topic is terminated, pending sends fail soon
-    and say so, and the producer stays away.
+    """resend.terminated-fails-all: once the broker has reported that the topic is terminated, pending sends fail soon
+    with that error, and the producer does not register again.
 
-    That word may be a SEND_ERROR, whereupon a client may register once more to hear it again, or the answer to
+    The report may be a SEND_ERROR, after which a client may register once more to get it again, or the answer to
     PRODUCER.
     """
     refusals = list(_refusals(timeline))

@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
 @check("resend.waits-for-producer-success")
 def waits_for_producer_success(timeline: Timeline) -> Says:
     """resend.waits-for-producer-success: no SEND leaves before the PRODUCER_SUCCESS of its producer on that connection;
-    sends asked for meanwhile wait, and do not fail."""
+    sends called meanwhile wait, and do not fail."""
     yield from each(timeline.unannounced, _is_of_a_producer)
     yield from each(timeline.producer_sessions, _waits, timeline)
     yield from each(timeline.failed_sends, _waits_meanwhile, timeline)
@@ -29,8 +29,8 @@ def waits_for_producer_success(timeline: Timeline) -> Says:
 def _is_of_a_producer(send: Frame) -> Says:
     yield breach(
         "no-producer",
-        f"a SEND (sequence id {send.sequence_id}) left on connection {send.conn} at {ms(send.t_ns)} for "
-        f"producer id {send.producer_id}, which was never announced there",
+        f"a SEND (sequence id {send.sequence_id}) left on connection {send.conn} at {ms(send.t_ns)} for producer id "
+        f"{send.producer_id}, which was never registered there",
         send,
     )
 
@@ -48,7 +48,8 @@ def _waits(timeline: Timeline, session: ProducerSession) -> Says:
         yield breach(
             "sent-too-early",
             f"producer {session.name or session.producer_id}: sequence id {send.sequence_id} left on connection "
-            f"{send.conn} at {ms(send.t_ns)}; PRODUCER was sent at {ms(session.request.t_ns)} and not answered yet",
+            f"{send.conn} at {ms(send.t_ns)}; expected PRODUCER_SUCCESS first; PRODUCER was sent at "
+            f"{ms(session.request.t_ns)} and not answered yet",
             *(session.request, send),
         )
 
@@ -68,7 +69,8 @@ def _waits_meanwhile(timeline: Timeline, failed: Completion) -> Says:
     if timeline.can(RESENDS) or timeline.bounds.is_surely_overdue("answer", lost.t_ns, call.t_ns):
         yield breach(
             "failed-meanwhile",
-            f"{producer}: connection {lost.conn} ended at {ms(lost.t_ns)}; message {call.number}, asked for at "
-            f"{ms(call.t_ns)}, failed at {ms(failed.t_ns)} ({failed.error}) instead of waiting for the next one",
+            f"{producer}: connection {lost.conn} ended at {ms(lost.t_ns)}; message {call.number}, sent by the "
+            f"application at {ms(call.t_ns)}, failed at {ms(failed.t_ns)} ({failed.error}) instead of waiting for the "
+            "next one",
             *(lost, call, failed),
         )

@@ -20,8 +20,9 @@ class _Asked(NamedTuple):
 
 @check("retry-letter.copy-is-complete")
 def retry_letter_copy_is_complete(timeline: Timeline) -> Says:
-    """retry-letter.copy-is-complete: a retry letter has the payload, keys and properties of its message, and says which
-    one that is; it counts one more round than the copy that was sent round, and is due as far off as was asked."""
+    """retry-letter.copy-is-complete: a retry letter has the payload, keys and properties of its original, and names it
+    in properties; its RECONSUMETIMES is one more than that of the message it copies, and its delivery time is as far
+    off as the call asked for."""
     yield from each(timeline.letters.of(Kind.RETRY), is_whole_copy, timeline)
     yield from each(_unlike_their_calls(timeline), _is_as_asked, timeline)
 
@@ -69,7 +70,7 @@ def _is_as_asked(timeline: Timeline, asked: _Asked) -> Says:
         came = "no deliver_at_time" if due_ns is None else f"one of {ms(due_ns)}"
         yield breach(
             "other-time",
-            f"{letter} was asked for at {ms(call.t_ns)}, to come {delay_ms} ms later, and sent at "
+            f"{letter} was asked for at {ms(call.t_ns)} with a delay of {delay_ms} ms, and sent at "
             f"{ms(letter.frame.t_ns)}; it has {came}",
             *(call, letter.frame),
         )

@@ -11,8 +11,9 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 @check("retry-letter.original-acked-after-receipt")
 def retry_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
-    """retry-letter.original-acked-after-receipt: a message that the application sends round is acknowledged when its
-    retry letter has its receipt, and not before; where the letter cannot be sent, the message is asked for again."""
+    """retry-letter.original-acked-after-receipt: a message that the application reconsumes later is acknowledged when
+    its retry letter has its receipt, and not before; where the letter cannot be sent, redelivery of the message is
+    requested."""
     yield from each(errands(timeline, _sent_round(timeline)).ended, is_settled, timeline, Riddles(timeline))
 
 

@@ -12,8 +12,8 @@ from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, 
 
 @check("robustness.any-segmentation")
 def any_segmentation(timeline: Timeline) -> Says:
-    """robustness.any-segmentation: on a connection whose bytes come in unusual pieces, every message is received
-    unchanged, and nothing is closed.
+    """robustness.any-segmentation: on a connection whose bytes arrive in unusual pieces, every message is received
+    unchanged, and the connection stays open.
 
     That requests and sends complete is judged by the operations that wait for them.
     """

@@ -14,5 +14,6 @@ _DAMAGED = Discarding(
 
 @check("robustness.checksum-mismatch-reported")
 def checksum_mismatch_reported(timeline: Timeline) -> Says:
-    """robustness.checksum-mismatch-reported: a MESSAGE with a wrong checksum costs that message only."""
+    """robustness.checksum-mismatch-reported: a MESSAGE with a wrong checksum is discarded and reported by an ACK with
+    ChecksumMismatch; its permit is returned, and the connection stays open."""
     yield from are_discarded(timeline, _DAMAGED)

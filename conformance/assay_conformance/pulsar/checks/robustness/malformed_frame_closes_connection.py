@@ -17,8 +17,8 @@ def _puts_in_bytes(view: View) -> bool:
 
 @check("robustness.malformed-frame-closes-connection", where=_puts_in_bytes)
 def malformed_frame_closes_connection(timeline: Timeline) -> Says:
-    """robustness.malformed-frame-closes-connection: after bytes that are no frame nothing can be read: the client
-    closes the connection and makes a new one.
+    """robustness.malformed-frame-closes-connection: after bytes that are not a frame the client closes the connection
+    and opens a new one, since nothing after them can be read.
 
     Where a fault holds frames of that connection, such bytes are held, too. A broker that does not read at once does
     not notice a close at once either: then it is unknown how long the connection stayed open.

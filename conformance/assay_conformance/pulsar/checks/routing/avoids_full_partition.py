@@ -11,8 +11,9 @@ from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline,
 
 @check("routing.avoids-full-partition")
 def avoids_full_partition(timeline: Timeline) -> Says:
-    """routing.avoids-full-partition: what becomes of messages whose turn is at a partition with a full queue. Reported
-    of each client, and not judged: under round robin without batching, where the message before it is known."""
+    """routing.avoids-full-partition: whether a message without a key goes to another partition when the next one in
+    turn has a full queue. Reported of each client, not judged: under round robin without batching, where the previous
+    message is known."""
     yield from each(_neighbours(timeline), _steers, timeline)
     yield from each(timeline.failed_sends, _is_refused, timeline)
 
@@ -32,8 +33,8 @@ def _steers(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
     if message.partition != turn and timeline.partition_queues.is_full(message.producer, turn, seq):
         yield breach(
             "steers",
-            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, past partition {turn}, "
-            "whose turn it was and whose queue was full",
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and not to partition "
+            f"{turn}, which was next and whose queue was full",
             *(before.frame, message.frame),
         )
 

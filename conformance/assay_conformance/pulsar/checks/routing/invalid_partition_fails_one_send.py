@@ -50,7 +50,7 @@ def invalid_partition_fails_one_send(timeline: Timeline, routing: _Routing) -> S
             return
         yield breach(
             "sent-anyway",
-            f"{message} was routed to partition {chosen} of {partitions}; its send was to fail, and ended "
+            f"{message} was routed to partition {chosen} of {partitions}; expected its send to fail; it ended "
             f"{end.outcome} at {ms(end.t_ns)}"
             + ("" if left is None else f", having left for partition {left.partition}"),
             *(answer, None if left is None else left.frame, end),

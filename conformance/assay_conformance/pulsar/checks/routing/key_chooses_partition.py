@@ -33,7 +33,8 @@ def _stays(messages: tuple[Routed, Routed]) -> Says:
         yield breach(
             "key-moved",
             f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
-            f"{first.partition} at {ms(first.frame.t_ns)}; there were always {message.producer.partitions}",
+            f"{first.partition} at {ms(first.frame.t_ns)}; expected one partition, since both have the same key, and "
+            f"the topic had {message.producer.partitions} partitions all the time",
             *(first.frame, message.frame),
         )
 

@@ -28,7 +28,8 @@ def lazy_start_failure_ends_send(timeline: Timeline, refused: Refused) -> Says:
     """routing.lazy-start-failure-ends-send: once a partition has refused its producer, the message that was to go there
     fails.
 
-    Of several that have not ended at least one is to; those that left in a SEND are another partition's.
+    Of several sends that have not ended at least one has to fail; messages that left in a SEND went to another
+    partition.
     """
     lazy, refusal = refused
     waiting = [

@@ -8,10 +8,11 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 @check("routing.lazy-start-opens-on-use", of=lazy_producers)
 def lazy_start_opens_on_use(timeline: Timeline, lazy: LazyProducer) -> Says:
-    """routing.lazy-start-opens-on-use: partitions are registered with as messages are sent, one of them earlier.
+    """routing.lazy-start-opens-on-use: under a lazy start the producer registers with a partition when a message goes
+    there; with one partition it may do so earlier.
 
-    Which partition a message goes to is known of those alone that were sent, so that a registration is counted against
-    all sends that had been called.
+    The partition of a message is known only once it was sent, so the registrations are compared with the number of
+    sends called by then.
     """
     sends = timeline.sends_of(lazy.handle)
     for place, frame in enumerate(lazy.first):

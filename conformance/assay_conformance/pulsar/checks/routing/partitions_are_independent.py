@@ -86,16 +86,16 @@ def _is_answered(frame: Frame, unit: Unit, seq: int) -> bool:
 
 @check("routing.partitions-are-independent", of=_beside)
 def partitions_are_independent(timeline: Timeline, beside: _Beside) -> Says:
-    """routing.partitions-are-independent: while one partition is away or gives no receipts, a message to another leaves
-    at once."""
+    """routing.partitions-are-independent: while the producer of one partition is disconnected or gets no receipts,
+    messages to other partitions are sent at once."""
     called, unit, still = beside.send.invoke, beside.unit, beside.still
     left = unit.first
     yield Exercised(left)
     if timeline.bounds.is_missing("answer", called.t_ns, left.t_ns, what="a message"):
         yield breach(
             "held-up",
-            f"{unit.line}: message {called.number} was asked for at {ms(called.t_ns)}, and left for {unit.line.topic} "
-            f"at {ms(left.t_ns)}; that was ready all the time, and another partition had stood still since "
-            f"{ms(still.t_ns)}",
+            f"{unit.line}: message {called.number} was sent by the application at {ms(called.t_ns)}; expected it to "
+            f"leave at once, since its producer on {unit.line.topic} was connected; it left at {ms(left.t_ns)}; "
+            f"another partition was unavailable from {ms(still.t_ns)} on",
             *(still, called, left),
         )

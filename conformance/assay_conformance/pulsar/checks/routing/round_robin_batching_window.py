@@ -102,8 +102,8 @@ def _not_too_long(timeline: Timeline, stay: _Stay) -> Says:
     if stays and timeline.bounds.is_overdue("notice", first_ns, last_ns, due_ns=due_ns, what="the next partition"):
         yield breach(
             "stayed-too-long",
-            f"{stay.messages[-1]} went to partition {stay.partition} at {ms(last_ns)}, as all since {ms(first_ns)}; a "
-            f"window lasts {_window_ns(stay.producer) // MS} ms",
+            f"{stay.messages[-1]} went to partition {stay.partition} at {ms(last_ns)}, as all from {ms(first_ns)} on; "
+            f"expected the next partition after a window of {_window_ns(stay.producer) // MS} ms",
             *(stay.messages[0].frame, stay.messages[-1].frame),
         )
 
@@ -116,8 +116,8 @@ def _goes_to_next(stays: tuple[_Stay, _Stay, _Stay]) -> Says:
     if after.partition != expected:
         yield breach(
             "out-of-turn",
-            f"{after.messages[0]} went to partition {after.partition} behind partition {stay.partition}; {expected} of "
-            f"{partitions} was next",
+            f"{after.messages[0]} went to partition {after.partition} after partition {stay.partition}; expected "
+            f"partition {expected} of {partitions}",
             *(stay.messages[-1].frame, after.messages[0].frame),
         )
 
@@ -134,8 +134,8 @@ def _not_too_short(timeline: Timeline, stays: tuple[_Stay, _Stay, _Stay]) -> Say
         timeline.bounds.check_fair("notice", since_ns, until_ns, what="whether a partition was left before its time")
         yield breach(
             "left-early",
-            f"{next_one} went to partition {after.partition} at {ms(until_ns)}, and partition {stay.partition} was "
-            f"gone to after {ms(since_ns)}: {len(stay.messages)} messages of {stay.size} bytes fill no batch, and a "
-            f"window lasts {window_ns // MS} ms",
+            f"{next_one} went to partition {after.partition} at {ms(until_ns)}, and its producer had moved to "
+            f"partition {stay.partition} after {ms(since_ns)}; expected it to stay for a window of {window_ns // MS} "
+            f"ms, since {len(stay.messages)} messages of {stay.size} bytes fill no batch",
             *(stay.messages[0].frame, next_one.frame),
         )

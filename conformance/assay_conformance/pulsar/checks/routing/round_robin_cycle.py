@@ -21,7 +21,7 @@ def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
 @check("routing.round-robin-cycle", of=_neighbours)
 def round_robin_cycle(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
     """routing.round-robin-cycle: without batching, each message without a key goes to the partition after that of the
-    one before. A partition whose queue was full may have been passed over."""
+    previous message. A partition whose queue was full may have been passed over."""
     before, message = messages
     yield Exercised(message.frame)
     partitions, seq = message.producer.partitions, message.frame.seq
@@ -29,7 +29,7 @@ def round_robin_cycle(timeline: Timeline, messages: tuple[Routed, Routed]) -> Sa
     if message.partition != expected and not timeline.partition_queues.is_full(message.producer, passed, seq):
         yield breach(
             "out-of-turn",
-            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; {before} went to "
-            f"{before.partition}, so partition {expected} of {partitions} was next",
+            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; expected partition "
+            f"{expected} of {partitions}, since {before} went to {before.partition}",
             *(before.frame, message.frame),
         )

@@ -62,8 +62,8 @@ def short_batching_window_stalls_less(timeline: Timeline, loads: tuple[Load, Loa
         timeline.bounds.check_fair("notice", end.t_ns - wait_ns, end.t_ns, what="whether shorter windows stall more")
         yield breach(
             "stalls-more",
-            f"a send of producer {shorter} waited {wait_ns // MS} ms, until {ms(end.t_ns)}, for its receipt; none of "
-            f"producer {longer}, whose windows are longer, waited more than {other_ns // MS} ms",
+            f"a send of producer {shorter} waited {wait_ns // MS} ms, until {ms(end.t_ns)}, for its receipt; expected "
+            f"at most the {other_ns // MS} ms of producer {longer}, whose windows are longer",
             *(end, other.completion),
         )
     elif timeline.bounds.is_past("notice", min(map(_wait_ns, others)), other_ns) and other.completion is not None:

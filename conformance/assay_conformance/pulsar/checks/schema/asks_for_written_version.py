@@ -32,9 +32,8 @@ def _read(timeline: Timeline) -> Iterator[Read]:
 @check("schema.asks-for-written-version", of=_read)
 def asks_for_written_version(timeline: Timeline, read: Read) -> Says:
     """schema.asks-for-written-version: before a value is read that was written with another Avro schema than the
-    consumer's own, that version was asked for. Whoever knows the version from elsewhere, as by an earlier value, need
-    not ask again.
-    """
+    consumer's own, the client has requested that version with GET_SCHEMA. A version that it knows already, as from an
+    earlier value, need not be requested again."""
     end, message = read
     opening = timeline.once(openings).get(-1 if end.handle is None else end.handle)
     own = {} if opening is None else opening.args.get("config", {})
@@ -51,5 +50,8 @@ def asks_for_written_version(timeline: Timeline, read: Read) -> Says:
     asked = (one for one in timeline.events.frames("GET_SCHEMA") if one.seq < end.seq)
     if not any((topic_of(timeline, one), str(one.fields.get("schema_version", ""))) == version for one in asked):
         text = f"consumer {end.handle}: message {message.message_id} of {topic} names schema version {named}, which is"
-        came = f"not the consumer's own; its value was read at {ms(end.t_ns)}, and that version never asked for"
+        came = (
+            "not the consumer's own; expected GET_SCHEMA for that version first; its value was read at "
+            f"{ms(end.t_ns)} without one"
+        )
         yield breach("not-asked", f"{text} {came}", message, end)

@@ -8,9 +8,9 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check("schema.incompatible-is-final")
 def incompatible_is_final(timeline: Timeline) -> Says:
-    """schema.incompatible-is-final: a producer or consumer whose schema is refused does not try again.
+    """schema.incompatible-is-final: a producer or consumer that gets IncompatibleSchema does not register again.
 
-    One that had been let in before is not judged: that its schema fits no more, an administrator may take back.
+    One that had been admitted before is not judged: an administrator may undo the change that its schema does not fit.
     """
     yield from is_final(
         timeline, Final("IncompatibleSchema", "its schema does not fit", ends_openings=True, only_openings=True)

@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timel
 
 
 def _stated(timeline: Timeline) -> Iterator[tuple[Registered, Frame]]:
-    """Registrations with a schema on a topic that has one of another type: each with the one that was let in first."""
+    """Registrations with a schema on a topic that has one of another type, each with the one admitted first."""
     first: dict[str, Frame] = {}
     for one in timeline.registered:
         topic = topic_of(timeline, one.frame)
@@ -35,9 +35,10 @@ def _is_ruled(timeline: Timeline, topic: str) -> bool:
 
 @check("schema.other-type-refused", of=_stated)
 def other_type_refused(timeline: Timeline, stated: tuple[Registered, Frame]) -> Says:
-    """schema.other-type-refused: what states a schema of another type than its topic's is not let in.
+    """schema.other-type-refused: a producer or consumer that states a schema of another type than its topic's is
+    refused with IncompatibleSchema.
 
-    The topic's is that of the first producer that was let in, once its answer has left.
+    The topic's schema is that of the first producer that was admitted, once its answer was sent.
     """
     one, earlier = stated
     let_in = next(iter(timeline.answers_to(earlier)), None)
@@ -49,7 +50,7 @@ def other_type_refused(timeline: Timeline, stated: tuple[Registered, Frame]) -> 
         types = [frame.fields["schema"]["type"] for frame in (earlier, one.frame)]
         yield breach(
             "let-in",
-            f"{topic_of(timeline, one.frame)} has a schema of type {types[0]} since {ms(let_in.t_ns)}; a {one.kind} "
-            f"that stated one of type {types[1]} was let in at {ms(answer.t_ns)}; expected IncompatibleSchema",
+            f"{topic_of(timeline, one.frame)} has had a schema of type {types[0]} since {ms(let_in.t_ns)}; a "
+            f"{one.kind} with one of type {types[1]} was admitted at {ms(answer.t_ns)}; expected IncompatibleSchema",
             *(earlier, one.frame, answer),
         )

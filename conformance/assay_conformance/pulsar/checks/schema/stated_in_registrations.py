@@ -15,9 +15,10 @@ _TYPES: Final = {"string": "String", "json": "Json", "avro": "Avro"}
 
 @check("schema.stated-in-registrations", of=lambda timeline: timeline.registered)
 def stated_in_registrations(timeline: Timeline, one: Registered) -> Says:
-    """schema.stated-in-registrations: a producer or consumer states the schema it was opened with, each time.
+    """schema.stated-in-registrations: a producer or consumer states the schema it was opened with in each PRODUCER or
+    SUBSCRIBE.
 
-    Its letter topics are not judged: what goes there is bytes to it.
+    Its producers of dead and retry letters are not judged: they send bytes.
     """
     frame, opening = one.frame, timeline.once(openings).get(-1 if one.handle is None else one.handle)
     if opening is None or not _names(timeline, opening, topic_of(timeline, frame)):
@@ -28,9 +29,14 @@ def stated_in_registrations(timeline: Timeline, one: Registered) -> Says:
     yield Exercised(frame)
     stated = frame.fields.get("schema", {}).get("type")
     if stated != wanted:
-        came = "stated none" if stated is None else f"stated one of type {stated}"
+        came = "it has none" if stated is None else f"it has one of type {stated}"
         text = f"{one.kind} {one.handle} was opened with a schema of type {wanted}"
-        yield breach("not-stated", f"{text}; its {frame.command} at {ms(frame.t_ns)} {came}", opening, frame)
+        yield breach(
+            "not-stated",
+            f"{text}; expected that schema in its {frame.command} at {ms(frame.t_ns)}; {came}",
+            opening,
+            frame,
+        )
 
 
 def _names(timeline: Timeline, opening: Invoke, topic: str) -> bool:

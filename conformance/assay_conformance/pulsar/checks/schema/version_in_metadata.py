@@ -16,9 +16,9 @@ def _units(timeline: Timeline) -> Iterator[tuple[Producer, Unit]]:
 
 @check("schema.version-in-metadata", of=_units)
 def version_in_metadata(timeline: Timeline, sent: tuple[Producer, Unit]) -> Says:
-    """schema.version-in-metadata: what a producer sends names a version that the broker answered it with.
+    """schema.version-in-metadata: each message names a schema version that the broker gave to its producer.
 
-    Any of them: a message may have been made before a reconnect, and a producer may have further schemas.
+    It may be any of them: a message may have been built before a reconnect, and a producer may have further schemas.
     """
     line, unit = sent
     first = unit.first
@@ -33,7 +33,10 @@ def version_in_metadata(timeline: Timeline, sent: tuple[Producer, Unit]) -> Says
     if named not in known and named not in _further(timeline, first):
         came = f"named {named}" if named else "named none"
         expected = " or ".join(sorted(known - {""}))
-        text = f"{line}: the broker answered with schema version {expected}; {unit}, first sent at {ms(first.t_ns)}"
+        text = (
+            f"{line}: expected schema version {expected}, with which the broker answered; {unit}, first sent at "
+            f"{ms(first.t_ns)}"
+        )
         yield breach("other-version" if named else "no-version", f"{text}, {came}", answers[-1], first)
 
 

@@ -47,7 +47,7 @@ class Sought:
         return self.invoke.t_ns if self.completion is None else self.completion.t_ns
 
     def is_done(self, at: Event) -> bool:
-        """Whether it had ended well, and what came then is known to come behind it."""
+        """Whether it had succeeded, and what came then is known to come behind it."""
         end = self.completion
         return end is not None and end.outcome is Outcome.OK and end.seq <= at.seq < min(self.disturbed, self.until)
 
@@ -135,7 +135,7 @@ class _Receives:
 
 
 def received_after(timeline: Timeline, sought: Sought) -> Iterator[Received]:
-    """What the application got after a seek that ended well. A consumer seeks its retry letter topic as well: what
+    """What the application got after a seek that succeeded. A consumer seeks its retry letter topic as well: what
     comes from there is left out."""
     messages, end = timeline.received(sought.consumer), sought.completion
     place = len(messages) if end is None else bisect_left(messages, end.seq, key=lambda message: message.seq)

@@ -9,5 +9,6 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check("seek.has-message-available-before-read", of=lambda timeline: answers(timeline, Invoke))
 def has_message_available_before_read(timeline: Timeline, answer: Answer) -> Says:
-    """seek.has-message-available-before-read: before any message it says whether there is one for this reader."""
+    """seek.has-message-available-before-read: before a reader has received a message, has_message_available says
+    whether the topic holds one for it."""
     yield from judged(timeline, answer)

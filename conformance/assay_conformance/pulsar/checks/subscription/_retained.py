@@ -34,7 +34,7 @@ class Begun:
 
     @property
     def began(self) -> Frame:
-        """The subscription let in its first consumer."""
+        """The subscription admitted its first consumer."""
         return self.subscription.members[0].joined
 
     @property

@@ -18,8 +18,9 @@ def _answered(timeline: Timeline) -> Iterator[tuple[Subscription, Asked, Frame]]
 
 @check("subscription.exclusive-one-consumer", of=_answered)
 def exclusive_one_consumer(_timeline: Timeline, subject: tuple[Subscription, Asked, Frame]) -> Says:
-    """subscription.exclusive-one-consumer: while one is attached, another is refused with ConsumerBusy. A consumer
-    whose end the broker may have seen does not count: half-open connections may be replaced."""
+    """subscription.exclusive-one-consumer: while a consumer is attached to an Exclusive subscription, another one is
+    refused with ConsumerBusy. A consumer whose end the broker may have seen does not count: half-open connections may
+    be replaced."""
     subscription, asked, answer = subject
     others = [other for other in subscription.living(answer) if _ids(other.session) != _ids(asked.session)]
     if asked.refused:

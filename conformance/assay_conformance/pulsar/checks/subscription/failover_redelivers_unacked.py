@@ -29,8 +29,8 @@ def _announced(timeline: Timeline) -> list[Subscription]:
 
 @check("subscription.failover-redelivers-unacked", of=_announced)
 def failover_redelivers_unacked(timeline: Timeline, subscription: Subscription) -> Says:
-    """subscription.failover-redelivers-unacked: who becomes active is sent first what is unacknowledged, in order.
-    Judged by what the broker announces: ACTIVE_CONSUMER_CHANGE names the active consumer."""
+    """subscription.failover-redelivers-unacked: a consumer that becomes active is sent the unacknowledged entries
+    first, in order. Judged by what the broker announces: ACTIVE_CONSUMER_CHANGE names the active consumer."""
     active: Member | None = None
     served: Member | None = None
     due = HandOver(subscription, subscription.asked[0].session.request)

@@ -31,8 +31,8 @@ TAKEOVER_NS = 200 * MS
 
 @check("subscription.shared-entry-at-one-consumer")
 def shared_entry_at_one_consumer(timeline: Timeline) -> Says:
-    """subscription.shared-entry-at-one-consumer: an entry is at one consumer at a time; what a consumer leaves goes to
-    the others, as far as they have permits.
+    """subscription.shared-entry-at-one-consumer: an entry of a Shared subscription is at one consumer at a time;
+    unacknowledged entries of a consumer that leaves go to the others, as far as they have permits.
 
     Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first part is judged. The
     chunks of a message wait for permits of the consumer that got the earlier ones. A frame that a fault duplicates is

@@ -22,8 +22,8 @@ from assay_conformance.pulsar.timeline import (
 
 @check("subscription.unsubscribe-ends-subscription", of=unsubscribed)
 def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says:
-    """subscription.unsubscribe-ends-subscription: unsubscribe asks on every topic, succeeds when each broker did, and
-    the consumer stays away."""
+    """subscription.unsubscribe-ends-subscription: unsubscribe sends UNSUBSCRIBE for every topic of the consumer,
+    succeeds if and only if each was answered with SUCCESS, and the consumer does not subscribe again."""
     consumer, end = one.consumer, one.end
     if not one.sessions or any(timeline.is_unsure(consumer, session.topic, end) for session in one.sessions):
         return

@@ -29,9 +29,9 @@ def _not_stored(view: View) -> set[str]:
 
 @check("topics.non-persistent-not-stored", where=lambda view: bool(_not_stored(view)))
 def non_persistent_not_stored(timeline: Timeline) -> Says:
-    """topics.non-persistent-not-stored: a message reaches the consumers that are connected at the time, and no other:
-    nothing is stored, a consumer gets a SEND only if its SUBSCRIBE reached the broker first, and each SEND allows one
-    delivery per subscription."""
+    """topics.non-persistent-not-stored: a message of a non-persistent topic reaches the consumers that are connected at
+    the time, and no others: nothing is stored, a consumer gets a SEND only if its SUBSCRIBE reached the broker first,
+    and each SEND allows one delivery per subscription."""
     topics = _not_stored(timeline.view)
     yield from _is_empty(timeline, topics)
     yield from _late_subscribers(timeline, topics)

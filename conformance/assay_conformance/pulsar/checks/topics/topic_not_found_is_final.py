@@ -8,5 +8,5 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 @check("topics.topic-not-found-is-final")
 def topic_not_found_is_final(timeline: Timeline) -> Says:
-    """topics.topic-not-found-is-final: a producer or consumer whose topic does not exist does not try again."""
+    """topics.topic-not-found-is-final: a producer or consumer that gets TopicNotFound does not register again."""
     yield from is_final(timeline, Final("TopicNotFound", "the topic does not exist", ends_openings=True))

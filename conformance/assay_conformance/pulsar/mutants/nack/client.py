@@ -1,4 +1,4 @@
-"""Clients that ask for refused messages at the wrong time, or in the wrong way."""
+"""Clients that request redelivery of nacked messages at the wrong time, or in the wrong way."""
 
 from __future__ import annotations
 
@@ -68,25 +68,25 @@ class NackDelayUnclamped(Redelivery[Any]):
 
 
 class NacksOneByOne(Redelivery[Any]):
-    """Each refused message is asked for by a command of its own."""
+    """Each nacked message is requested by a command of its own."""
 
     breaks = "nack.requests-merged"
-    stands_for = "pulsar-rs: one command a refusal"
+    stands_for = "pulsar-rs: one command a nack"
 
     MOST_IDS = 1
 
 
 class NacksLastChunkOnly(Redelivery[Any]):
-    """Of a refused message in chunks only the last chunk is asked for again."""
+    """Of a nacked message in chunks only the last chunk is requested."""
 
     breaks = "nack.requests-all-chunks"
-    stands_for = "apache/pulsar-client-cpp#604: a refusal keeps one id of a message that has several"
+    stands_for = "apache/pulsar-client-cpp#604: a nack keeps one id of a message that has several"
 
-    def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
-        if refused:
+    def _named(self, message: Any, *, nacked: bool) -> Iterator[pb.MessageIdData]:
+        if nacked:
             yield message_id(*message.entry.position)
         else:
-            yield from super()._named(message, refused=refused)
+            yield from super()._named(message, nacked=nacked)
 
 
 class NackKeepsBatchIndex(Redelivery[Any]):
@@ -95,15 +95,15 @@ class NackKeepsBatchIndex(Redelivery[Any]):
     breaks = "nack.requests-whole-batch"
     stands_for = "an id passed on as the application gave it"
 
-    def _named(self, message: Any, *, refused: bool) -> Iterator[pb.MessageIdData]:
+    def _named(self, message: Any, *, nacked: bool) -> Iterator[pb.MessageIdData]:
         if message.index is None:
-            yield from super()._named(message, refused=refused)
+            yield from super()._named(message, nacked=nacked)
         else:
             ledger, entry = message.entry.position
             yield message_id(ledger, entry, batch_index=message.index)
 
 
-class ForgetsRefused(Redelivery[Handed]):
+class ForgetsNacked(Redelivery[Handed]):
     def _nacks_due(self, due: Sequence[Handed]) -> None:
         for handed in due:
             assert isinstance(handed.consumer, DropsRedeliveredMessages)
@@ -112,11 +112,11 @@ class ForgetsRefused(Redelivery[Handed]):
 
 
 class DropsRedeliveredMessages(Consumer):
-    """What comes again with a refused message is dropped when it was handed over before."""
+    """What comes again with a nacked message is dropped when it was handed over before."""
 
     breaks = "nack.exclusive-redelivers-all-in-order"
     stands_for = "a filter for duplicates that takes redelivery for one"
-    also = (ForgetsRefused,)
+    also = (ForgetsNacked,)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -134,10 +134,10 @@ class DropsRedeliveredMessages(Consumer):
 
 
 class NackTimerRearmed(DueTracker[Any]):
-    """Each refusal restarts the redelivery timer."""
+    """Each nack restarts the redelivery timer."""
 
     breaks = "nack.later-nacks-do-not-postpone"
-    stands_for = "C++ client (read in its source): a steady stream of refusals starves all of them"
+    stands_for = "C++ client (read in its source): a steady stream of nacks starves all of them"
 
     def _arm(self, due_ns: int) -> None:
         if self._timer is not None:
@@ -146,17 +146,17 @@ class NackTimerRearmed(DueTracker[Any]):
 
 
 class NackBackoffNeverGrows(Redelivery[Any]):
-    """Every refusal waits for as long as the first."""
+    """Every nack waits for as long as the first."""
 
     breaks = "nack.backoff-grows"
-    stands_for = "Go client (read in its source): a refusal by id knows no redelivery count"
+    stands_for = "Go client (read in its source): a nack by id knows no redelivery count"
 
     def _nack_delay_ms(self, redelivery_count: int) -> float:
         return super()._nack_delay_ms(0)
 
 
 class NackBackoffUnbounded(Redelivery[Any]):
-    """The backoff of refusals grows beyond its maximum."""
+    """The backoff of nacks grows beyond its maximum."""
 
     breaks = "nack.backoff-grows"
     stands_for = "a bound read and never used"
@@ -168,7 +168,7 @@ class NackBackoffUnbounded(Redelivery[Any]):
 
 
 class ShortNackWaitsForLong(DueTracker[Any]):
-    """A refusal does not move the timer of one that is due later."""
+    """A nack does not move the timer of one that is due later."""
 
     breaks = "nack.short-delay-not-behind-long"
     stands_for = "Java client since PIP-393 (read in its source): the timer is armed only where none runs"
@@ -207,7 +207,7 @@ class NackRequeuesLocally(Consumer):
 
 
 class NackKeepsAckTimeout(Redelivery[Any]):
-    """A refused message still runs into its acknowledgment time-out."""
+    """A nacked message still runs into its acknowledgment time-out."""
 
     breaks = "nack.ends-ack-timeout"
     stands_for = "two trackers that know no other"
@@ -223,7 +223,7 @@ class KnowsLast(DueTracker[Any]):
 
 
 class CloseWaitsForNacks(Consumer):
-    """Close waits until refused messages were asked for."""
+    """Close waits until redelivery of nacked messages was requested."""
 
     breaks = "nack.dropped-on-close"
     stands_for = "an orderly end taken too far"
