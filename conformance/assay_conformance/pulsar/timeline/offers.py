@@ -11,7 +11,7 @@ that it was withheld. These a client does not owe:
 | larger than the broker takes         | as CONNECTED said: the client may not believe it                              |
 | acknowledged, or compacted out       | in its batch                                                                  |
 | a letter, or one to become a letter  | a client that sends letters settles it that way                               |
-| acknowledged by the application      | a cumulative ack that was lost covers what comes again                        |
+| acknowledged by the application      | a cumulative ack that was lost covers what comes again, or a chunk of it      |
 | read already                         | by a reader, which knows how far it is                                        |
 | asked for again with everything else | the client may let go of what it holds, or of what is on its way then         |
 """
@@ -183,8 +183,22 @@ class _Handover:
         last = self._last.get((handle, entry.topic)) if is_reader(offer.session) else None
         if last is not None and last >= entry:
             return False
-        calls = self._timeline.calls_about(consumer, entry)
+        calls = (call for part in self._parts(offer) for call in self._timeline.calls_about(consumer, part))
         return not any(call.invoke.verb == "ack" and call.invoke.seq < end.seq for call in calls)
+
+    def _parts(self, offer: Offer) -> Iterator[Entry]:
+        """Its entry, and those of its earlier chunks."""
+        yield offer.entry
+        meta = offer.frame.meta
+        if meta is not None and meta.chunk_id:
+            for frame in self._timeline.consumer_sessions.frames(offer.session, "MESSAGE"):
+                if (
+                    frame.seq < offer.frame.seq
+                    and frame.ids
+                    and frame.meta is not None
+                    and frame.meta.uuid == meta.uuid
+                ):
+                    yield Entry(offer.entry.topic, *frame.ids[0].position)
 
 
 def _owed(frame: Frame) -> Iterator[int]:

@@ -62,7 +62,9 @@ def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
     flush_ms, entries = timeline.setting(consumer, "ack_group_ms"), [entry for _, entry in incomplete.chunks]
     if stop < over.seq or flush_ms is None or timeline.once(Arrivals).overflowed(session, over):
         return
-    unacked = next((entry for entry in entries if not acks.has(entry, over)), None)
+    # What a cumulative acknowledgment covers that was lost comes again, and its client may know it for settled.
+    left = (entry for entry in entries if not timeline.calls_about(consumer, entry))
+    unacked = next((entry for entry in left if not acks.has(entry, over)), None)
     if unacked is None:
         yield Exercised(first)
     if unacked is None or isinstance(over, Closed | AgentEnded):
