@@ -8,7 +8,7 @@ from typing import Final
 
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Timeline
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Timeline, UnknownError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ def _opening_producer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
 
 def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
     consumer = timeline.consumer(end.handle)
+    if consumer is not None and consumer.unsure:
+        raise UnknownError("two consumers may have written the same SUBSCRIBE: whose it was is not known")
     for topic, sessions in _by_topic(consumer).items():
         its = [one for one in sessions if call.seq < one.request.seq < end.seq]
         good = next((one for one in its if one.admitted is not None and one.admitted.seq < end.seq), None)
@@ -77,6 +79,9 @@ def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Aske
             line = None if session is None else session.line
             attached = timeline.consumer_sessions.of(frame) if frame.consumer_id is not None else None
             consumer = None if attached is None else attached.consumer
+            registered = session or attached
+            if registered is None or registered.admitted is None or registered.admitted.seq > call.seq:
+                continue  # It was not let in: nothing need be waited for.
             if end.handle is not None and end.handle in (line and line.handle, consumer and consumer.handle):
                 topic = session.topic if session is not None else attached.topic if attached is not None else ""
                 one = _asked(timeline, topic, frame, end)
