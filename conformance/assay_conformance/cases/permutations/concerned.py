@@ -103,6 +103,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "routing.partitions-are-independent": "a send that waits has its partition already, and others behind it",
     },
     "receipted": {
+        "ack.full-group-flushed-at-once": "the Go client sends each at once whose answer is waited for: no group fills",
         "ack.grouped-ack-filters-redelivery": "what waits for a receipt is not settled yet",
     },
     "short-ledgers": {
