@@ -17,7 +17,10 @@ _ENDING: Final = ("close", "unsubscribe", "crash", "exit")
 
 
 def _ended(timeline: Timeline) -> Iterator[Completion]:
-    """Whatever failed, and the first success of each verb."""
+    """Whatever failed, and the first success of each verb. In drawn Cases too much happens at a time to know of all
+    that it was not in the way."""
+    if timeline.view.case.generated:
+        return
     for verb in _JUDGED:
         has_succeeded = False
         for end in timeline.ends(verb):
@@ -56,6 +59,8 @@ def failure_needs_cause(timeline: Timeline, end: Completion) -> Says:
 def _is_local(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     """Whether it may fail so with every broker in order."""
     allows = _ALLOWS.get(end.verb)
+    if end.verb == "ack" and call.args.get("of") is not None:
+        return True
     return end.error in OF_VERB[end.verb].local and (allows is None or allows(timeline, call, end))
 
 
@@ -132,11 +137,16 @@ def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     handle, opening = -1 if end.handle is None else end.handle, _opening(timeline, end)
     if opening is None or _has_code_inside(timeline, end) or _waits_for_sends(timeline, call, end):
         return True
+    if _sends_letters(timeline, end):
+        return True
     topics = [str(one) for one in (*opening.args.get("topics", ()), opening.args.get("topic", "")) if one]
     topics = topics or [timeline.view.case.topology.topics[0].name]
     if end.verb not in _OPENS and _had_not_opened(timeline, opening, call):
         return True
     is_well = end.verb not in _OPENS and _is_well(timeline, handle, topics, opening, call)
+    if end.verb == "close" and not is_well:
+        # A handle that is on its way back, or is none of its broker any more, has nothing left that could be closed.
+        return True
     since_ns = call.t_ns - IN_FLIGHT_NS if is_well else opening.t_ns
     return next(timeline.obstacles.between(since_ns, end, handle, topics), None) is not None
 
@@ -145,6 +155,13 @@ def _has_code_inside(timeline: Timeline, end: Completion) -> bool:
     """Code of the application that runs inside the client may fail for reasons of its own."""
     setting = timeline.view.producer_setting
     return end.verb in ("send", "flush") and any(setting(end.handle or 0, key) for key in ("router", "interceptor"))
+
+
+def _sends_letters(timeline: Timeline, end: Completion) -> bool:
+    """Whether a receive may also report what became of a letter: some clients send them while the application waits."""
+    consumer = timeline.consumer(end.handle)
+    keys = ("max_redeliver_count", "retry_letters")
+    return consumer is not None and any(in_force(timeline.view, consumer, key) for key in keys)
 
 
 def _batches(timeline: Timeline, end: Completion) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.client.consumer import Consumer
-from assay_conformance.client.handler import Handler
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.refusal import Cause, Refusal
@@ -56,16 +55,6 @@ class SeekOnlyForgets(Seeking):
         del place
         self._clear()
         sought(Done())
-
-
-class RefusedCloseSucceeds(Handler):
-    """A close ends well whatever the broker answers, or whether it does."""
-
-    breaks = _ANSWERED
-    stands_for = "clients whose close logs the error that the broker answered"
-
-    def _end_of_leaving(self, refusal: Refusal | None) -> Result:
-        return Done()
 
 
 class NoMoreWhenRefused(Consumer):
