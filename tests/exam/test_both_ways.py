@@ -24,6 +24,30 @@ PACK = load_packs()
 CASES = {case.id: case for case in PACK.cases if in_memory(case)}
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
+    "batch-fails-first-only": (
+        frozenset({"robustness.success-needs-answer"}),
+        "a message of the batch that failed is reported as sent",
+    ),
+    "keeps-credentials-too-long": (
+        frozenset({"connection.answers-auth-challenge"}),
+        "a challenge is answered with what is kept, without asking for anything fresh",
+    ),
+    "refused-partition-keeps-send": (
+        frozenset({"robustness.calls-do-not-hang"}),
+        "the send that is kept never ends",
+    ),
+    "stale-receipt-completes-head": (
+        frozenset({"robustness.success-needs-answer"}),
+        "the send at the head succeeds by a receipt that is none of its own",
+    ),
+    "supplier-failure-is-final": (
+        frozenset({"resend.waits-for-producer-success"}),
+        "its producer never comes back, and what is pending is never sent again",
+    ),
+    "supplier-failure-unnoticed": (
+        frozenset({"connection.reconnects-after-supplier-failure"}),
+        "a client that has not noticed does not try again either",
+    ),
     "batch-never-times-out": (
         frozenset({"robustness.calls-do-not-hang"}),
         "a batch receive that waits for what does not come never ends",
@@ -49,8 +73,9 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is held up by a handler is kept from a receive that waits",
     ),
     "ack-inside-handler-hangs": (
-        frozenset({"robustness.calls-do-not-hang"}),
-        "an acknowledgment that waits for its own thread never ends",
+        frozenset({"robustness.calls-do-not-hang", "robustness.failure-needs-cause"}),
+        "an acknowledgment that waits for its own thread never ends; "
+        "what waits behind the call that hangs fails by its time-out, with nothing in its way",
     ),
     "overtakes-resend": (
         frozenset({"resend.keeps-queue-order"}),
@@ -192,8 +217,9 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "a send that never times out never ends",
     ),
     "sync-send-returns-at-once": (
-        frozenset({"ordering.callbacks-in-send-order"}),
-        "what returns early returns before the sends in front",
+        frozenset({"ordering.callbacks-in-send-order", "robustness.success-needs-answer"}),
+        "what returns early returns before the sends in front; "
+        "a send that returns before its receipt has succeeded without one",
     ),
     "delayed-overtakes-batch": (
         frozenset({"ordering.callbacks-in-send-order"}),
@@ -224,10 +250,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     "default-hash-is-murmur3": (
         frozenset({"routing.java-string-hash"}),
         "the default it declares is not what it does",
-    ),
-    "snappy-framed": (
-        frozenset({"compression.decompression-error-reported", "ordering.keeps-send-order"}),
-        "what nobody can decompress is not on the topic, and who hands it over hands over what is garbled",
     ),
     "omits-uncompressed-size": (
         frozenset({"ordering.keeps-send-order"}),
@@ -312,8 +334,9 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "who looks for a topic where it is not finds neither its messages nor an end",
     ),
     "answers-with-old-credentials": (
-        frozenset({"robustness.calls-do-not-hang"}),
-        "whom the broker does not know any more it does not serve",
+        frozenset({"robustness.calls-do-not-hang", "connection.asks-supplier-each-time"}),
+        "whom the broker does not know any more it does not serve; "
+        "the supplier has others by then, and they are not what the answer carries",
     ),
     "retries-fenced": (
         frozenset({"robustness.calls-do-not-hang"}),

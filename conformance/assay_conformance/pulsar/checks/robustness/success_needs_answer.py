@@ -32,14 +32,15 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     Which verb asks for what, and where success without an answer is right, is a table (`pulsar/outcomes/verbs.py`).
     """
     found = asked(timeline, end)
-    bad = [one for one in found if not one.good and not _is_spared(end)]
+    refused = [one for one in found if not one.good]
+    bad = [] if _is_spared(end) else refused
     if end.outcome is not Outcome.OK:
         # An opening may fail before it registers, over a look-up that was refused.
-        if end.outcome is not Outcome.UNSUPPORTED and (bad or end.verb in _OPENS):
+        if end.outcome is not Outcome.UNSUPPORTED and (refused or end.verb in _OPENS):
             yield Exercised(end)
         return
     if _is_met(timeline, end, found, bad):
-        if any(not one.good for one in found):
+        if refused:
             yield Exercised(end)
         return
     call = timeline.call(end)
