@@ -89,10 +89,14 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     },
     "protocol-19": {
         "subscription.topic-list-watcher": "older brokers keep no watch",
+        "subscription/pattern-while-watcher-is-away": "older brokers keep no watch",
+        "subscription/pattern-while-watcher-is-late": "older brokers keep no watch",
         "topics.follows-migration": "older brokers do not say where a topic went",
     },
     "protocol-13": {
         "subscription.topic-list-watcher": "older brokers keep no watch",
+        "subscription/pattern-while-watcher-is-away": "older brokers keep no watch",
+        "subscription/pattern-while-watcher-is-late": "older brokers keep no watch",
         "connection.answers-auth-challenge": "older brokers ask for no fresh credentials",
         "topics.follows-migration": "older brokers do not say where a topic went",
     },
