@@ -22,7 +22,12 @@ INDENT: Final = 4
 
 NEVER_SET: Final = {"durable", "max_redeliver_count", "dead_letter_subscription"}
 """What is written differently: a reader is none, and the two others make one policy."""
-NO_FORM: Final = {"router": "an application's own router", "tls_trust_certs": "TLS"}
+NO_FORM: Final = {
+    "credentials": "an application's own supplier of credentials",
+    "router": "an application's own router",
+    "schema": "a schema",
+    "tls_trust_certs": "TLS",
+}
 READERS: Final = {
     "start_inclusive": "start_message_id_inclusive",
     "consumer_name": "reader_name",

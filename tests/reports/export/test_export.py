@@ -76,6 +76,12 @@ def listening() -> Case:
     return plan.case("listener/example", "An example", (KNOWN[0],))
 
 
+def supplied() -> Case:
+    plan = Schedule()
+    plan.producer(plan.client(credentials="token:first,raise"))
+    return plan.case("connection/example", "An example", (KNOWN[0],))
+
+
 def made(*faults: Fault, **producer: Any) -> Exported:
     return export(replay(case(*faults, **producer)), OPTIONS, "example")
 
@@ -248,6 +254,8 @@ def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
             "a fault by toxiproxy has no stand-a",
         ),
         (replay(listening()), "a message listener has no stand-alone form"),
+        (replay(case(schema="string")), "a schema has no stand-alone form"),
+        (replay(supplied()), "an application's own supplier of credentials has no stand-alone form"),
         (replay(case(router="by_number")), "an application's own router has no stand-alone form"),
     ],
 )
