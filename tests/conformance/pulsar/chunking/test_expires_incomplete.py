@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.chunking._chunked import Story
 from tests.conformance.pulsar.chunking._keeping import client
 
+from assay_conformance.history.script import CONSUMER
 from assay_conformance.pulsar.checks.chunking.expires_incomplete import expires_incomplete
 
 EXPIRY = client(expire_incomplete_chunked_ms=300)
@@ -52,3 +53,13 @@ def test_message_that_is_completed_does_not_expire() -> None:
     story.arrives(2, 2)
     story.after(1_000)
     assert story.judged(expires_incomplete, EXPIRY) == ([], 0)
+
+
+def test_incomplete_message_that_a_cumulative_acknowledgment_covers_need_not_expire() -> None:
+    story = incomplete()
+    story.message(1, entry=4, conn=9)
+    story.received(1, entry=4)
+    args = {"consumer": CONSUMER, "messages": [1], "cumulative": True}
+    story.complete(story.invoke("ack", CONSUMER, args=args))
+    story.after(1_000)
+    assert story.judged(expires_incomplete, EXPIRY)[0] == []
