@@ -4,7 +4,7 @@ A call that reports success owes its effect: each request that it made was answe
 the broker (`effect`). Where that is not owed, `without_answer` says why. A call that reports a failure owes a cause:
 an error, an answer that did not come, something lost, or one of its own (`local`), which no broker sees.
 
-`success_by` and `failure_by` name the requirement that judges it; none: it cannot be seen from outside whether it is so.
+`success_by` and `failure_by` name the requirement that judges it; none: it cannot be seen from outside.
 """
 
 from __future__ import annotations
