@@ -38,8 +38,8 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid
     `replay` is the name of the replay file beside the list; in it `*` stands for the Case, with `--` for `/`. `trigger`
     is the name of a replay file with the part of a Case that brings the failure about: a drawn Case without it has
     another cause. `leads_to` is what else breaks in Cases where this shows, each as `REQUIREMENT: CODE`. `note` says
-    what is special about these Cases. `versions`, `excerpt` and `stands_still` are those of the deviation unless
-    given here.
+    what is special about these Cases. `versions`, `excerpt`, `stands_still` and `impact` are those of the deviation
+    unless given here.
     """
 
     requirement: RequirementId
@@ -53,6 +53,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid
     trigger: str = ""
     leads_to: tuple[str, ...] = ()
     stands_still: bool | None = None
+    impact: Impact | None = None
 
     def replay_of(self, case: str) -> str:
         """Return the name of the replay file for one of the Cases; empty without one."""

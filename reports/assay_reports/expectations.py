@@ -124,7 +124,7 @@ def _place(deviation: Deviation, seen: Seen, case: str) -> Expectation:
         versions=seen.versions or deviation.versions,
         reason=f"{deviation.reason} {seen.note}".strip(),
         deviation=deviation.id,
-        impact=deviation.impact,
+        impact=seen.impact or deviation.impact,
         occurs=seen.occurs,
         excerpt=seen.excerpt or deviation.excerpt,
         replay=seen.replay_of(case),

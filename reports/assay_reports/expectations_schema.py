@@ -200,6 +200,7 @@ _SEEN: Mapping[str, Reader] = {
     "trigger": _text("text"),
     "leads_to": _texts(re.compile(LEADS_TO), 'failures such as "delivery.successful-send-is-stored: not-stored"'),
     "stands_still": _flag,
+    "impact": _word(Impact),
 }
 
 

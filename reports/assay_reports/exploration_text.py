@@ -82,7 +82,8 @@ def _lines(explored: Exploration, folder: str) -> Iterator[str]:
         yield "goals   on two idle cores: " + "; ".join(_of_goals(explored.goals))
     yield (
         f"covered {figures.clauses} of {counted(figures.clauses_there, 'clause')}, "
-        f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
+        f"{counted(figures.pairs, 'pair')} of state and fault; batched {figures.batched:.0%}, "
+        f"chunked {figures.chunked:.0%}; inconclusive {figures.inconclusive}, "
         f"slower than {SLOW_S:g} s {figures.slow:.0%}"
     )
     if explored.against is not None:

@@ -39,6 +39,9 @@ IMPACT_MEANS: dict[Impact, str] = {
 }
 """Each impact as a person reads it, worst first."""
 
+_HIDING = frozenset({Impact.LOST, Impact.DUPLICATED, Impact.OUT_OF_ORDER, Impact.DIES, Impact.HANGS})
+"""Where one of these shows, another message that is lost, or another call that hangs, is not noticed."""
+
 _ORDER = tuple(Impact)
 
 
@@ -46,6 +49,11 @@ def severity(impact: Impact | None) -> int:
     """Return the place of an impact among all, 0 for the worst; one that is not rated comes first, since it may be
     any."""
     return 0 if impact is None else 1 + _ORDER.index(impact)
+
+
+def hides_others(impact: Impact | None) -> bool:
+    """Whether a new failure may go unnoticed beside one of this impact; beside one that is not rated it may."""
+    return impact is None or impact in _HIDING
 
 
 def impact_words(impact: Impact | None) -> str:

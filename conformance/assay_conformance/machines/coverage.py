@@ -19,6 +19,7 @@ from assay_conformance.model.event import (
     Fired,
     Frame,
     Invoke,
+    Meta,
     Opened,
     Received,
     Stepped,
@@ -38,13 +39,16 @@ _DOING = {"send": SENDING, "burst": SENDING, "flush": SENDING, "receive": RECEIV
 
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """`steps` were carried out, waits not counted. `touched`: a fault acted on a frame. `reconnected`: a client that
-    had lost a connection opened another one. `pairs` without repetition."""
+    had lost a connection opened another one. `batched`, `chunked`: it sent a batch, or a message in chunks. `pairs`
+    without repetition."""
 
     wall_ms: int = 0
     steps: int = 0
     fired: tuple[int, ...] = ()
     touched: bool = False
     reconnected: bool = False
+    batched: bool = False
+    chunked: bool = False
     pairs: tuple[Pair, ...] = ()
 
 
@@ -59,6 +63,8 @@ def coverage(events: Iterable[Event], case: Case) -> Coverage:
         fired=tuple(sorted(sight.fired)),
         touched=sight.touched,
         reconnected=sight.reconnected,
+        batched=sight.batched,
+        chunked=sight.chunked,
         pairs=tuple(sorted(sight.pairs)),
     )
 
@@ -86,6 +92,8 @@ class _Sight:
         self.fired: set[int] = set()
         self.touched = False
         self.reconnected = False
+        self.batched = False
+        self.chunked = False
         self.pairs: set[Pair] = set()
 
     def see(self, event: Event) -> None:
@@ -110,6 +118,9 @@ class _Sight:
                 self._leaving = False
             case Frame() if event.command in _BACK:
                 self._lost = False
+            case Frame(command="SEND", meta=Meta() as meta):
+                self.batched |= meta.batch is not None
+                self.chunked |= meta.chunk_id is not None
             case Fired():
                 self._fire(event)
 

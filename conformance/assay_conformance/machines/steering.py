@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from assay_conformance.machines.coverage import Coverage, Pair, label
 from assay_conformance.machines.signature import shape
+from assay_conformance.machines.sparing import Sparing
 from assay_conformance.model.case import Case
 
 RARE = 20
@@ -43,16 +44,18 @@ class Steering:
         self._states: dict[str, Counter[str]] = {}
         """Trait -> state -> Cases with it in which a fault met the client in that state."""
         self._meetings = _Meetings()
+        self._sparing = Sparing()
         self._written = {name: [frozenset(_traits(case)) for case in cases] for name, cases in written.items()}
 
-    def saw(self, case: Case, exercised: Collection[str], covered: Coverage) -> None:
-        """A Case was run."""
+    def saw(self, case: Case, exercised: Collection[str], covered: Coverage, *, hides: bool = False) -> None:
+        """A Case was run; `hides`: it showed what is listed, and behind which a new failure would not be noticed."""
         self.clauses.update(name for name in exercised if name in self.clauses)
         self.pairs.update(covered.pairs)
         self._faults.update(fault for _, fault in covered.pairs)
         traits = _traits(case)
         self._runs.update(traits)
         self._meetings.saw(traits)
+        self._sparing.saw(traits, covered, broke=hides)
         states = {state for state, _ in covered.pairs}
         for trait in traits:
             self._shown.setdefault(trait, Counter()).update(exercised)
@@ -60,13 +63,15 @@ class Steering:
 
     def best(self, cases: Sequence[Case], count: int) -> list[Case]:
         """The most promising ones, and some that were drawn first whatever they promise, `count` in all, in the order
-        in which they were drawn. A plain Case promises little, and some things show in plain Cases alone."""
+        in which they were drawn. A plain Case promises little, and some things show in plain Cases alone. Those that
+        are likely to show what is listed leave their places to others."""
         rare = _Shares(self._shown, self._runs, [name for name, seen in self.clauses.items() if 0 < seen < RARE])
         states = _Shares(self._states, self._runs, sorted({state for state, _ in self.pairs}))
         ranked = sorted(range(len(cases)), key=lambda index: -self._promise(cases[index], rare, states))
         promising = count - int(count * _ANY_SHARE)
         others = sorted(ranked[promising:])[: count - promising]
-        return [cases[index] for index in sorted(ranked[:promising] + others)]
+        chosen = self._sparing.exchanged(list(map(_traits, cases)), ranked[:promising] + others)
+        return [cases[index] for index in sorted(chosen)]
 
     def _promise(self, case: Case, rare: _Shares, states: _Shares) -> float:
         traits = _traits(case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.history.script import Script
 from assay_conformance.machines.coverage import IDLE, Coverage, coverage, label
 from assay_conformance.model.case import Case, Step, Who
-from assay_conformance.model.event import AgentEnded, Stepped
+from assay_conformance.model.event import AgentEnded, Meta, Stepped
 from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, OnFrame
 
 LOST = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Drop())
@@ -56,6 +56,16 @@ def test_a_second_connection_is_a_reconnect_once_the_first_is_lost() -> None:
     story.closed()
     story.opened(1)
     assert _covered(story).reconnected
+
+
+def test_what_was_sent_in_batches_or_in_chunks_is_told() -> None:
+    story = Script()
+    story.producer()
+    assert (_covered(story).batched, _covered(story).chunked) == (False, False)
+    story.send_frame(0, 1)
+    assert (_covered(story).batched, _covered(story).chunked) == (True, False)
+    story.send_frame(2, meta=Meta(producer_name="p", sequence_id=2, chunk_id=0))
+    assert _covered(story).chunked
 
 
 def test_a_client_that_is_closed_has_lost_nothing() -> None:

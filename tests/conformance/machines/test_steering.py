@@ -96,3 +96,11 @@ def test_of_what_promises_little_some_is_run_all_the_same() -> None:
         steering.saw(case, [], Coverage())
     promising = [_case("send", f"verb-{number}") for number in range(8)]
     assert steering.best([*plain, *promising], 4) == [plain[0], *promising[:3]]
+
+
+def test_a_case_like_those_that_show_what_is_listed_leaves_its_place_to_another() -> None:
+    steering = Steering(["a"])
+    for _ in range(RARE):
+        steering.saw(_case("send", "seek"), [], Coverage(), hides=True)
+        steering.saw(_case("send", "ack"), [], Coverage())
+    assert steering.best([_case("send", "seek"), _case("send", "ack")], 1) == [_case("send", "ack")]

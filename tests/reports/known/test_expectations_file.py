@@ -107,6 +107,12 @@ def test_place_has_what_its_deviation_says_unless_it_says_otherwise() -> None:
     assert (read.expires, read.deviation) == (date(2027, 1, 31), "hash-order")
 
 
+def test_place_may_say_that_less_shows_there_than_elsewhere() -> None:
+    lesser: dict[str, str | None] = {**PLACE, "cases": '["resend/late"]', "impact": '"wire only"'}
+    text = cause(impact='"lost"') + table("deviation.seen", lesser)
+    assert [entry.impact for entry in parse(HEAD + text).entries] == [Impact.LOST, Impact.WIRE_ONLY]
+
+
 def test_star_in_the_name_of_a_replay_file_is_the_case() -> None:
     entries = parse(HEAD + place(cases='["resend/cut", "ack/late"]', replay='"replays/*.json"')).entries
     assert [entry.replay for entry in entries] == ["replays/resend--cut.json", "replays/ack--late.json"]

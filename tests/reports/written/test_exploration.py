@@ -75,6 +75,12 @@ def test_shares_are_told_as_percentages() -> None:
     assert "67% with a fault that touched a frame (at least 50%); 0% with a reconnect (MISSED: 25%)" in told
 
 
+def test_it_is_told_in_how_many_cases_nothing_listed_hides_what_is_new() -> None:
+    told = _printed(_document(wall_s=60.0))
+    assert "0% without a listed loss, duplicate, disorder, death or hang (MISSED: 85%)" in told
+    assert "batched 0%, chunked 0%" in told
+
+
 @pytest.mark.parametrize(
     ("areas", "words"), [(tuple(Area), "seed 7, all areas\n"), (("ack", "dedup"), "seed 7, ack, dedup\n")]
 )
