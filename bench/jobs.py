@@ -6,7 +6,8 @@
 AGENT is one that `assay certify` takes: pulsar-python and reference unless named; a Java agent of one's own by the path
 of its agent.toml. `--before` is the `assay` program of an environment in which an earlier checkout is installed: it and
 this one certify in turn, `--rounds` times, and the ratio of the medians is printed, and whether all verdicts were the
-same. Then each number of `--jobs` is certified with `--at-jobs` times, in turn with the automatic choice.
+same. Then each number of `--jobs` is certified with `--at-jobs` times, in turn with the automatic choice. A number that
+has taken twice what the automatic choice took is not the best one: it is stopped there, and its time is a lower bound.
 
 Goals: this checkout takes at most 0.67 of the earlier one, with the same verdicts in all rounds; the automatic choice
 at most 1.1 times what the best number takes. What is missed is named, and the status is 1. Figures mean something on an
@@ -43,8 +44,13 @@ AUTOMATIC: Final = "automatic"
 BEFORE: Final = "before"
 
 
+TOO_LONG: Final = 2.0
+"""Times what the automatic choice took."""
+STOPPED: Final = -1
+
+
 class Took(msgspec.Struct, frozen=True):
-    """One certification: wall time, CPU of all its processes, and how it ended."""
+    """One certification: wall time, CPU of all its processes, and how it ended (STOPPED: it took too long)."""
 
     wall_s: float
     cpu_s: float
@@ -73,15 +79,23 @@ class Measuring:
         self._kept = kept
         self._ends_s = time.monotonic() + limit_s
 
-    def run(self, agent: str, way: str, number: int, program: Sequence[str], jobs: int | None = None) -> Run:
-        """`way` names what is compared; OverError when the time is over."""
+    def run(
+        self,
+        agent: str,
+        way: str,
+        number: int,
+        program: Sequence[str],
+        jobs: int | None = None,
+        most_s: float | None = None,
+    ) -> Run:
+        """`way` names what is compared; a run that takes `most_s` is stopped. OverError when the time is over."""
         folder = self._kept / Path(agent).parent.name.replace(".", "") / Path(agent).name / f"{way}-{number}"
         note = folder / "took.json"
         if not note.exists():
             if time.monotonic() > self._ends_s:
                 raise OverError
             fixed = [] if jobs is None else ["--jobs", str(jobs)]
-            took = _timed([*program, "certify", agent, "--run-dir", str(folder), *fixed])
+            took = _timed([*program, "certify", agent, "--run-dir", str(folder), *fixed], most_s)
             folder.mkdir(parents=True, exist_ok=True)
             note.write_bytes(msgspec.json.encode(took))
             print(line(agent, way, number, took), flush=True)
@@ -95,9 +109,15 @@ def line(agent: str, way: str, number: int, took: Took) -> str:
     return f"{agent[-24:]:25} {way:12} {number:3} {took.wall_s:7.1f} {took.cpu_s:7.1f} {took.status:4}"
 
 
-def _timed(command: Sequence[str]) -> Took:
+def _timed(command: Sequence[str], most_s: float | None) -> Took:
     before, began_s = _children_s(), time.monotonic()
-    status = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        status = process.wait(most_s)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # it ends its agents first, so that the next run has the machine for itself
+        process.wait()
+        status = STOPPED
     return Took(time.monotonic() - began_s, _children_s() - before, status)
 
 
@@ -167,7 +187,8 @@ def by_numbers(measuring: Measuring, agent: str, jobs: Sequence[int], times: int
     walls: dict[str, list[float]] = {way: [] for way in ways}
     for number in range(1, times + 1):
         for way, fixed in ways.items():
-            walls[way].append(measuring.run(agent, way, number, ASSAY, fixed).took.wall_s)
+            most_s = TOO_LONG * walls[AUTOMATIC][-1] if fixed is not None else None
+            walls[way].append(measuring.run(agent, way, number, ASSAY, fixed, most_s).took.wall_s)
     for way, took in walls.items():
         print(f"{agent[-24:]:25} {way:12} median {median(took):7.1f} s", flush=True)
     yield from slower_than_best(agent, walls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.jobs import AUTOMATIC, Measuring, OverError, Took, ratio, slower_than_before, slower_than_best
+from bench.jobs import AUTOMATIC, STOPPED, Measuring, OverError, Took, ratio, slower_than_before, slower_than_best
 
 
 def test_medians_are_compared() -> None:
@@ -40,3 +40,11 @@ def test_a_run_that_is_kept_is_not_made_again(tmp_path: Path) -> None:
 def test_no_run_is_begun_when_the_time_is_over(tmp_path: Path) -> None:
     with pytest.raises(OverError):
         Measuring(tmp_path, -1.0).run("a", "now", 1, ["true"])
+
+
+def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    program = tmp_path / "certifies"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    run = Measuring(tmp_path / "kept", 60.0).run("a", "jobs-1", 1, [str(program)], jobs=1, most_s=0.0)
+    assert run.took.status == STOPPED
