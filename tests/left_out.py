@@ -59,13 +59,13 @@ def _missing(need: Need) -> str:
 
 def chromium() -> tuple[str, dict[str, str]] | None:
     """The command that starts it, of the machine or as `tests/fetch_chromium.py` got it, and its environment."""
-    from tests.fetch_chromium import COMMANDS, FOLDER_VARIABLE, LIBRARIES, fetched
+    from tests.fetch_chromium import COMMANDS, FOLDER_VARIABLE, environment, fetched
 
     if found := next(filter(None, map(shutil.which, COMMANDS)), None):
         return found, dict(os.environ)
     folder = Path(os.environ.get(FOLDER_VARIABLE, "nowhere"))
     program = fetched(folder)
-    return None if program is None else (str(program), {**os.environ, "LD_LIBRARY_PATH": str(folder / LIBRARIES)})
+    return None if program is None else (str(program), {**os.environ, **environment(folder)})
 
 
 def _no_chromium() -> str:
