@@ -34,6 +34,7 @@ class Need(StrEnum):
     TOXIPROXY = "toxiproxy"
     DOCKER = "Docker"
     ROOT = "root"
+    EXT4 = "a disk that can fail"
     NAMESPACES = "network namespaces"
 
 
@@ -43,6 +44,7 @@ HOW: Mapping[Need, str] = {
     Need.TOXIPROXY: "assay tools install toxiproxy, which builds it: Go's module proxy has to be reachable",
     Need.DOCKER: "Debian: apt install docker.io, as root",
     Need.ROOT: "run the tests as root, where disks can be mounted",
+    Need.EXT4: "Debian: apt install e2fsprogs, as root, on a kernel with ext4 and loop devices",
     Need.NAMESPACES: "run the tests as root, or in a container with CAP_NET_ADMIN, CAP_SYS_ADMIN and /dev/net/tun",
 }
 
@@ -104,6 +106,12 @@ def _no_root() -> str:
     return "this is not root" if os.geteuid() else lacking()
 
 
+def _no_ext4() -> str:
+    from assay_faults.disks.disk import lacking_ext4
+
+    return _no_root() or lacking_ext4()
+
+
 def _no_namespaces() -> str:
     from assay_faults.namespaces.devices import lacking
 
@@ -116,6 +124,7 @@ _PROBES: Mapping[Need, Callable[[], str]] = {
     Need.TOXIPROXY: _no_toxiproxy,
     Need.DOCKER: _no_docker,
     Need.ROOT: _no_root,
+    Need.EXT4: _no_ext4,
     Need.NAMESPACES: _no_namespaces,
 }
 

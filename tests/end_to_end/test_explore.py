@@ -287,8 +287,8 @@ def test_a_bug_in_the_middle_of_an_exploration_leaves_its_summary(
 ) -> None:
     add, counted = Tally.add, list[object]()
 
-    def stumbles(tally: Tally, probed: Probed) -> None:
-        add(tally, probed)
+    def stumbles(tally: Tally, probed: Probed, **said: bool) -> None:
+        add(tally, probed, **said)
         counted.append(probed)
         if len(counted) == 3:
             raise RuntimeError("a bug")

@@ -45,6 +45,14 @@ def small_disk(ledger: CleanupJournal, parent: Path, size_bytes: int) -> Iterato
             ledger.done(entry)
 
 
+def lacking_ext4() -> str:
+    """Why a disk is a tmpfs here, which cannot fail under open files; empty where an ext4 can be mounted."""
+    formats = Path("/proc/filesystems").read_text().split()
+    if shutil.which("mkfs.ext4") and "ext4" in formats and Path("/dev/loop-control").exists():
+        return ""
+    return "expected mkfs.ext4 in PATH and a kernel with ext4 and loop devices"
+
+
 def lacking() -> str:
     """What this machine lacks for a disk of one's own; empty when nothing."""
     if os.geteuid() != 0:
@@ -102,8 +110,7 @@ class Disk:
             if self.read_only:
                 return
         raise UnavailableError(
-            f"{self.path} is a tmpfs with files open for writing, which cannot be made read-only: expected mkfs.ext4 "
-            "in PATH and a kernel with ext4 and loop devices"
+            f"{self.path} is a tmpfs with files open for writing, which cannot be made read-only: {lacking_ext4()}"
         )
 
     def unseal(self) -> None:
@@ -129,8 +136,7 @@ class Disk:
 
     def format(self, size_bytes: int) -> None:
         """An ext4 in a file beside it, where this machine can mount one."""
-        formats = Path("/proc/filesystems").read_text().split()
-        if "ext4" not in formats or not Path("/dev/loop-control").exists() or shutil.which("mkfs.ext4") is None:
+        if lacking_ext4():
             return
         with self._image.open("wb") as file:
             file.truncate(size_bytes)

@@ -20,6 +20,7 @@ from assay_faults.disks.injector import DiskInjector
 from assay_faults.injector import Situation
 
 ROOT_ONLY = needs(Need.ROOT)
+EXT4_ONLY = needs(Need.EXT4)
 SIZE = 8 << 20
 
 
@@ -56,7 +57,7 @@ def test_a_disk_can_be_filled_but_for_so_many_bytes(disk: Disk) -> None:
     assert (1 << 20) - 8192 < disk.free_bytes <= 1 << 20
 
 
-@ROOT_ONLY
+@EXT4_ONLY
 def test_a_read_only_disk_refuses_who_has_a_file_open_already(disk: Disk) -> None:
     with (disk.path / "data").open("ab", buffering=0) as file:
         file.write(b"before")
@@ -65,7 +66,7 @@ def test_a_read_only_disk_refuses_who_has_a_file_open_already(disk: Disk) -> Non
             file.write(b"behind")
 
 
-@ROOT_ONLY
+@EXT4_ONLY
 def test_what_was_written_before_a_disk_failed_is_there_when_it_is_mounted_again(disk: Disk) -> None:
     with (disk.path / "data").open("wb") as file:
         file.write(b"kept")
