@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
-from assay_conformance.model.event import Closed, Completion, Event, Fate, Frame, Identity, Invoke, Outcome, Stored
+from assay_conformance.model.event import (
+    Closed,
+    Completion,
+    ErrorClass,
+    Event,
+    Fate,
+    Frame,
+    Identity,
+    Invoke,
+    Outcome,
+    Stored,
+)
 from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
@@ -24,6 +35,8 @@ from assay_conformance.pulsar.timeline.rows import judged_rows
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 T = TypeVar("T")
+
+_CERTAIN: Final = (Outcome.OK, Outcome.FAIL)
 
 
 class Timeline(Producing, Acknowledging):
@@ -412,12 +425,15 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.lines.closings
 
     def close_of(self, handle: int | None) -> Completion | None:
-        """How the call that closed a producer, or its client, ended: well, or with an error of which it is certain. One
-        that is called without a connection may fail for that, and the application has closed the producer."""
-        closing = None if handle is None else self.closing(handle)
-        closes = self.events.completions("close") if isinstance(closing, Invoke) else ()
-        ended = (end for end in closes if end.op == closing.op)  # type: ignore[union-attr]
-        return next((end for end in ended if end.outcome in (Outcome.OK, Outcome.FAIL)), None)
+        """How the call that closed a producer, or its client, ended."""
+        return None if handle is None else self.end_of_close(self.closing(handle))
+
+    def end_of_close(self, closing: Parting | None) -> Completion | None:
+        """How a call ended that closes something: well, with an error of which it is certain, or for want of a
+        connection. One that is called without a connection may fail for that, and the application has closed it."""
+        end = self.end_of(closing.op) if isinstance(closing, Invoke) else None
+        is_closed = end is not None and (end.outcome in _CERTAIN or end.error is ErrorClass.TRANSPORT)
+        return end if is_closed else None
 
     def sends_of(self, handle: int | None) -> Sequence[Send]:
         """The sends of one producer, in call order."""

@@ -12,7 +12,7 @@ from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
 
-_AWAY = Failed(ErrorClass.TRANSPORT, "there is no connection to close it on", certain=True)
+_AWAY = Failed(ErrorClass.TRANSPORT, "there is no connection to close it on")
 
 
 class ReturnsWhenUsed(Producer):

@@ -95,7 +95,13 @@ class SendTimeoutOfOperations(Pending):
     """A send times out as any operation does: no option of its own says when."""
 
     as_in = "pulsar-rs, OperationRetryOptions.operation_timeout"
-    within = ("resend.send-timeout", "robustness.calls-do-not-hang")
+    within = (
+        "resend.send-timeout",
+        "resend.keeps-queue-order",
+        "resend.identical-bytes",
+        "resend.reconnect-backoff",
+        "robustness.calls-do-not-hang",
+    )
     unsettable = ("send_timeout_ms",)
     declares: ClassVar = {"same_as": {"send_timeout_ms": "operation_timeout_ms"}}
 

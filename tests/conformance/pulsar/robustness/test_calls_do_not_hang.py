@@ -12,7 +12,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Garbled, Outcome, Sides
+from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Fired, Garbled, Outcome, Sides
 from assay_conformance.model.verdict import Grade
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
@@ -85,8 +85,10 @@ def test_call_that_took_too_long_itself_or_until_its_producer_was_closed_is_foun
     assert said == [("operation-never-ended", Grade.B)]
 
 
-@pytest.mark.parametrize(("timeout_ms", "codes"), [(0, []), (30_000, ["operation-never-ended"])])
-def test_send_without_a_time_out_waits_for_what_a_fault_took(timeout_ms: int, codes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("timeout_ms", "codes"), [(0, []), (10_000, []), (30_000, []), (9_999, ["operation-never-ended"])]
+)
+def test_send_whose_time_out_is_not_over_waits_for_what_a_fault_took(timeout_ms: int, codes: list[str]) -> None:
     story = Script()
     story.producer(send_timeout_ms=timeout_ms)
     story.send(0)
@@ -102,10 +104,12 @@ def test_send_without_a_time_out_waits_for_what_a_fault_took(timeout_ms: int, co
         (12_000, 0, []),
         (9_900, 0, []),
         (5_000, 0, ["operation-never-ended"]),
-        (12_000, 30_000, ["operation-never-ended"]),
+        (5_000, 30_000, ["operation-never-ended"]),
+        (12_000, 30_000, []),
+        (12_000, 9_000, ["operation-never-ended"]),
     ],
 )
-def test_send_without_a_time_out_waits_for_what_a_fault_holds(
+def test_send_whose_time_out_is_not_over_waits_for_what_a_fault_holds(
     released_ms: int, timeout_ms: int, codes: list[str]
 ) -> None:
     story = Script()
@@ -120,6 +124,54 @@ def test_send_without_a_time_out_waits_for_what_a_fault_holds(
         story.at(released_ms).receipt(0, **released)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(
+    ("own", "codes"),
+    [
+        ({"defaults": {"send_timeout_ms": 30_000}}, []),
+        ({"fixed": {"send_timeout_ms": 30_000}}, []),
+        ({"same_as": {"send_timeout_ms": "operation_timeout_ms"}}, []),
+        ({}, []),
+        ({"defaults": {"send_timeout_ms": 5_000}}, ["operation-never-ended"]),
+    ],
+    ids=str,
+)
+def test_time_out_that_no_case_sets_is_the_one_that_the_client_declares(own: dict[str, Any], codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    asked = story.send(0)
+    story.fired(action="drop")
+    story.at(10_000).overdue(asked)
+    facts = msgspec.structs.replace(ANY_CLIENT, **{"settable": frozenset(), **own})
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+def test_what_was_dropped_on_a_connection_that_is_gone_holds_up_no_send_that_is_sent_again() -> None:
+    story = Script()
+    story.producer()
+    asked = story.send(0)
+    story.add(Fired, fault=0, action="drop", conn=0)
+    story.closed()
+    story.at(10_000).overdue(asked)
+    assert judged(story.done()) == [("operation-never-ended", Grade.B)]
+
+
+@pytest.mark.parametrize(
+    ("error", "codes"), [("ServiceNotReady", []), ("ProducerFenced", ["operation-never-ended"])]
+)
+def test_send_waits_for_a_producer_that_brokers_put_off_and_not_for_one_that_they_refuse(
+    error: str, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer()
+    asked = story.send(0)
+    story.closed()
+    story.connected(conn=1)
+    request = story.producer_asks(1)
+    story.down("ERROR", 1, request_id=request.request_id, fields={"error": error})
+    story.at(10_000).overdue(asked)
+    assert [code for code, _ in judged(story.done())] == codes
 
 
 @pytest.mark.parametrize(

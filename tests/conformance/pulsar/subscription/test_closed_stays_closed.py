@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.subscription.closed_stays_closed import closed_stays_closed
 
 
@@ -19,8 +24,8 @@ class _Away(Script):
     def asks(self) -> None:
         self.up("SUBSCRIBE", 1, consumer_id=0, request_id=7, fields={"topic": self.full("t"), "subscription": "s"})
 
-    def closes(self) -> None:
-        self.complete(self.invoke("close", CONSUMER, args={"handle": CONSUMER}))
+    def closes(self, **end: Any) -> None:
+        self.complete(self.invoke("close", CONSUMER, args={"handle": CONSUMER}), **end)
 
     def admits(self) -> None:
         self.down("SUCCESS", 1, request_id=7)
@@ -34,6 +39,22 @@ def test_consumer_that_stays_away_is_accepted() -> None:
     story = _Away()
     story.closes()
     assert story.judged() == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error", "exercised"),
+    [
+        (Outcome.FAIL, ErrorClass.TRANSPORT, 1),
+        (Outcome.UNKNOWN, ErrorClass.TRANSPORT, 1),
+        (Outcome.UNKNOWN, ErrorClass.TIMEOUT, 0),
+    ],
+)
+def test_close_that_fails_for_want_of_a_connection_is_a_close(
+    outcome: Outcome, error: ErrorClass, exercised: int
+) -> None:
+    story = _Away()
+    story.closes(outcome=outcome, error=error)
+    assert story.judged() == ([], exercised)
 
 
 def test_consumer_that_subscribes_again_after_its_close_is_found() -> None:

@@ -5,10 +5,9 @@ A hang is one finding of this requirement, and none of the requirements whose Ca
 
 from __future__ import annotations
 
-from typing import Final
-
-from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Fate, Fired, Garbled, Overdue
+from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Garbled, Overdue
 from assay_conformance.pulsar.timeline import MS, Breach, Exercised, Says, Timeline, TooBusyError, breach, check, each
+from assay_conformance.pulsar.timeline.time_outs import OF_SENDS, key_of, time_out_ms, waits_for_receipt
 
 NEVER_ENDED = "operation-never-ended"
 AGENT_LOST = "agent-lost"
@@ -22,10 +21,11 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     the agent neither ends before the Case nor breaks its protocol.
 
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
-    that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a send
-    without a time-out when frames of its connection were dropped or are held: it gets no answer, or not yet. Nor is a
-    call whose time-out the Case sets and the client does not let be set, if its own is longer, or unknown. The deadline
-    counts from the start of the client's call: a call may wait for others that block.
+    that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a call
+    whose own time-out, configured or as the client declares it, is not over by then, or not known: where the Case sets
+    it and the client does not let it be set; and of sends, where frames of a connection that lasts were dropped, or
+    are held, or brokers refuse the producer: the receipt may come later, or not at all. The deadline counts from the
+    start of the client's call: a call may wait for others that block.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
@@ -53,40 +53,16 @@ def _all_end(timeline: Timeline, held_up: list[AgentEnded]) -> Says:
         raise TooBusyError(f"the machine was too busy to judge a deadline: {_describe(stuck[0])}")
 
 
-_TIME_OUTS: Final = {"send": "send_timeout_ms", "flush": "send_timeout_ms"}
-"""Of which key the time-out of a call is; of the others it is that of operations."""
-
-
-def _is_bound_otherwise(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether the Case's deadline goes by a time-out that the client does not let be set."""
-    view, key = timeline.view, _TIME_OUTS.get(overdue.verb, "operation_timeout_ms")
-    if key not in view.facts.unsettable(view.case):
-        return False
-    own_ms = view.facts.fixed.get(key, view.facts.defaults.get(key))
-    if key in view.facts.same_as:
-        own_ms = view.producer_setting(overdue.handle or 0, key)
-    return not own_ms or int(own_ms) >= overdue.deadline_ms
-
-
 def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
-    """Not a call that is bound otherwise, nor a send without a time-out where a fault dropped or holds something."""
-    if _is_bound_otherwise(timeline, overdue):
-        return False
-    if overdue.verb != "send" or timeline.view.producer_setting(overdue.handle or 0, "send_timeout_ms") != 0:
+    """A call whose own time-out is over by its deadline; others where nothing lets them go on for longer."""
+    own_ms = time_out_ms(timeline, overdue.verb, overdue.handle)
+    if own_ms and own_ms < overdue.deadline_ms:
         return True
-    dropped = any(one.action == "drop" and one.seq < overdue.seq for one in timeline.events.of(Fired))
-    return not dropped and not _holds_back(timeline, overdue)
-
-
-def _holds_back(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether a fault holds frames that were written by then, or has released them only just before."""
-    held: set[tuple[int, int]] = set()
-    for frame in timeline.moved:
-        if frame.fate is Fate.HELD and frame.seq < overdue.seq:
-            held.add((frame.conn, frame.frame))
-        elif frame.seq < overdue.seq and timeline.bounds.is_past("answer", frame.t_ns, overdue.t_ns):
-            held.discard((frame.conn, frame.frame))
-    return bool(held)
+    view = timeline.view
+    if key_of(overdue.verb) in view.facts.unsettable(view.case):
+        return False
+    is_send = overdue.verb in OF_SENDS
+    return not is_send or not waits_for_receipt(timeline, overdue.handle or 0, overdue, for_ever=own_ms == 0)
 
 
 def _ended(timeline: Timeline, overdue: Overdue) -> bool:

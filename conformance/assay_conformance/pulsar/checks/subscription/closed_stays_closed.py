@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Completion, Ended, Invoke, Outcome
+from assay_conformance.model.event import Completion, Ended
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
     Consumer,
@@ -33,11 +33,8 @@ class _Closed(NamedTuple):
 
 
 def _closed(timeline: Timeline) -> Iterator[_Closed]:
-    # One that is called without a connection may fail for that.
-    ended = reversed(timeline.events.completions("close"))
-    closes = {end.op: end for end in ended if end.outcome in (Outcome.OK, Outcome.FAIL)}
-    calls = {one.handle: one.closing for one in timeline.consumers if isinstance(one.closing, Invoke)}
-    ends = {handle: closes[call.op] for handle, call in calls.items() if call.op in closes}
+    found = {one.handle: timeline.end_of_close(one.closing) for one in timeline.consumers}
+    ends = {handle: end for handle, end in found.items() if end is not None}
     for consumer in timeline.consumers if timeline.events.of(Ended) else ():
         end = ends.get(consumer.handle)
         topics = {session.topic for session in consumer.sessions} - consumer.unsure if end is not None else set[str]()

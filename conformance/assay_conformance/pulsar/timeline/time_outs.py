@@ -1,0 +1,60 @@
+"""The client's own time-outs of its calls, and what a send may wait for as long as its time-out lets it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.model.event import Event, Fate, Fired
+from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+OF_SENDS: Final = ("send", "flush")
+"""The calls that end with the receipts of sends."""
+
+
+def key_of(verb: str) -> str:
+    """The configuration key that sets the time-out of a call."""
+    return "send_timeout_ms" if verb in OF_SENDS else "operation_timeout_ms"
+
+
+def time_out_ms(timeline: Timeline, verb: str, handle: int | None) -> int | None:
+    """The time-out in force of a call: as configured, else what the client declares as its own. 0 for one without, None
+    where it is not known."""
+    view, key = timeline.view, key_of(verb)
+    set_to = view.producer_setting(handle or 0, key) if verb in OF_SENDS else view.client_setting(handle, key)
+    return None if set_to is None else int(set_to)
+
+
+def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
+    """Whether a send of this producer may still wait for its receipt: a fault dropped something on a connection that
+    lasts (or on any, for a send that waits `for_ever`) or holds something, or brokers refused the producer last."""
+    dropped = (one for one in timeline.events.of(Fired) if one.action == "drop" and one.seq < at.seq)
+    if any(for_ever or _lasts(timeline, one.conn, at) for one in dropped):
+        return True
+    return _is_held_back(timeline, at) or _is_refused(timeline, handle, at)
+
+
+def _lasts(timeline: Timeline, conn: int | None, at: Event) -> bool:
+    closed = None if conn is None else timeline.closed(conn)
+    return closed is None or closed.seq > at.seq
+
+
+def _is_held_back(timeline: Timeline, at: Event) -> bool:
+    """Whether a fault holds frames that were written by then, or has released them only just before."""
+    held: set[tuple[int, int]] = set()
+    for frame in timeline.moved:
+        if frame.fate is Fate.HELD and frame.seq < at.seq:
+            held.add((frame.conn, frame.frame))
+        elif frame.seq < at.seq and timeline.bounds.is_past("answer", frame.t_ns, at.t_ns):
+            held.discard((frame.conn, frame.frame))
+    return bool(held)
+
+
+def _is_refused(timeline: Timeline, handle: int, at: Event) -> bool:
+    """Whether the last answer to a registration of the producer, on one of its topics, was to try again later."""
+    for producer in timeline.producers_of(handle):
+        mine = [one for one in timeline.registrations if one.producer is producer and one.frame.seq < at.seq]
+        answered = [one for one in mine if one.answer is not None and one.answer.seq < at.seq]
+        if answered and answered[-1].error in PASSING_ERRORS:
+            return True
+    return False
