@@ -42,6 +42,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     counts: str
     capabilities: tuple[str, ...]
     assumes: tuple[str, ...]
+    presupposes: tuple[str, ...]
     profiles: tuple[str, ...]
     check: str
     covers: tuple[Statement, ...]
@@ -81,6 +82,7 @@ def explanation(
         counts=_counts(requirement),
         capabilities=requirement.capabilities,
         assumes=requirement.assumes,
+        presupposes=requirement.presupposes,
         profiles=tuple(name for name, profile in catalogue.profiles.items() if profile.takes(requirement)),
         covers=tuple(catalogue.statements[name] for name in requirement.covers),
         check=dotted(checks.get(requirement.id)),
@@ -125,6 +127,8 @@ def sections(explained: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "Asked of clients that declare", (", ".join(explained.capabilities),)
     if explained.assumes:
         yield "Not asked of clients that lack", (" and ".join(explained.assumes),)
+    if explained.presupposes:
+        yield "Cannot be judged where these are broken", (", ".join(explained.presupposes),)
     if explained.profiles:
         yield "Profiles", (", ".join(explained.profiles),)
 

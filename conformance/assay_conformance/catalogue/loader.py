@@ -92,10 +92,12 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     _known(needs, {*capabilities, *borrowed}, "capability", _CAPABILITIES)
     assumed = {str(stated.id): stated.assumes for stated in requirements.values()}
     _known(assumed, {*Lack}, "lack", "the words of agent.toml")
+    presupposed = {str(stated.id): stated.presupposes for stated in requirements.values()}
+    _known(presupposed, requirements, "requirement", "any chapter")
     statements = _statements(documents.get(_STATEMENTS, ""))
     _known({str(one.id): one.covers for one in requirements.values()}, statements, "statement", _STATEMENTS)
     beside = {name: (one.beside,) for name, one in statements.items() if one.beside}
-    _known(beside, {str(id) for id in requirements}, "requirement", "any chapter")
+    _known(beside, requirements, "requirement", "any chapter")
     digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
     titles = {name: str(table["title"]) for name, table in chapters.items()}
     broken = {name: str(table["broken"]) for name, table in chapters.items() if "broken" in table}

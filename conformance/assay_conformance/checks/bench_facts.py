@@ -11,7 +11,7 @@ from assay_conformance.judging.unreached import failed_steps, never_fired
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Ended, Ending, Event, Fired, Overdue, Stored
 from assay_conformance.model.outside import Pause, Role
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.requirement import Requirement, RequirementId
 
 SHORTEST_PAUSE_NS: Final = 100 * MS
 """What Cases leave a client for what it has to have begun by then, at least."""
@@ -32,6 +32,8 @@ class BenchFacts:
         known."""
         self.kept_away_by: RequirementId | None = None
         """The requirement that was broken by such a step: the failure is reported there."""
+        self.broken: frozenset[RequirementId] = frozenset()
+        """Requirements that something in the attempt breaks."""
         self.waited_for = ""
         """Of the first fault that never fired, the frames that it waited for."""
         self.unsettable: tuple[str, ...] = ()
@@ -68,6 +70,10 @@ class BenchFacts:
         """Find out what may have kept a precondition of the Case away."""
         self.failed_steps = failed_steps(events, case)
         self.waited_for = next((never_fired(events, case, fault) for fault in self.unfired(case)), "")
+
+    def keeps_away(self, requirement: Requirement) -> RequirementId | None:
+        """The requirement whose breach kept the precondition of this one away, as far as that is known."""
+        return next((one for one in requirement.presupposes if one in self.broken), self.kept_away_by)
 
     @property
     def broken_off(self) -> bool:

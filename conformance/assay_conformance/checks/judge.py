@@ -6,6 +6,9 @@ client does not let be set, `invalid` when a fault stayed unfired, and `untestab
 steps that failed. An operation that never ended, or an agent that was lost, is a finding of one requirement,
 `liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
 
+What leaves a requirement without its precondition may be the breach of another one: one that a step of the Case failed
+with, or one that the requirement presupposes. The verdict is put down to that one, and does not count by itself.
+
 A machine that was late ran another schedule than the Case's: what that brought about is a finding as ever, but what it
 did not bring about (a precondition, a fault, the end of an operation, a breach that needed its pauses) is
 `inconclusive`, with the figure. A client that a fault has paused was late for that reason: of requirements that are not
@@ -82,6 +85,7 @@ def judge_parts(
     attempt_end.unsettable = facts.unsettable(case)
     if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
+    attempt_end.broken = frozenset(requirement for requirement, said in found.items() if said.findings)
     attempt_end.kept_away_by = _kept_away_by(attempt_end, found, catalogue)
     judgements = [
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)
@@ -120,7 +124,7 @@ def _judgement(
         reason=reason,
         findings=tuple(msgspec.structs.replace(finding, attempt=attempt) for finding in findings),
         not_judged=dict(check.not_judged) if check else {},
-        kept_away_by=attempt_end.kept_away_by or "" if verdict in VOID else "",
+        kept_away_by=attempt_end.keeps_away(requirement) or "" if verdict in VOID else "",
         machine_was_late=verdict is Verdict.PASS and attempt_end.held_up is not None,
     )
 
@@ -157,14 +161,15 @@ def _verdict(
         )
     if unfired and not attempt_end.cut_short:
         never = f"fault {unfired[0]} of the Case never fired"
-        return Verdict.INVALID, _because(never, attempt_end.waited_for, *_causes(attempt_end)), ()
+        return Verdict.INVALID, _because(never, attempt_end.waited_for, *_causes(attempt_end, requirement)), ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()
     if not check.exercised and check.not_judged:
         (why, _), *_ = check.not_judged.most_common(1)
         return Verdict.INCONCLUSIVE, f"{check.not_judged.total()} times it could not be judged: {why}", ()
     if not check.exercised:
-        return Verdict.UNTESTABLE, _because("the Case ended without its precondition", *_causes(attempt_end)), ()
+        without = "the Case ended without its precondition"
+        return Verdict.UNTESTABLE, _because(without, *_causes(attempt_end, requirement)), ()
     return Verdict.PASS, "", ()
 
 
@@ -183,10 +188,10 @@ def _kept_away_by(
     return None
 
 
-def _causes(attempt_end: BenchFacts) -> Iterator[str]:
+def _causes(attempt_end: BenchFacts, requirement: Requirement) -> Iterator[str]:
     yield from attempt_end.failed_steps.values()
-    if attempt_end.kept_away_by:
-        yield f"that breaks {attempt_end.kept_away_by}, where it is reported"
+    if broken := attempt_end.keeps_away(requirement):
+        yield f"that breaks {broken}, where it is reported"
 
 
 def _because(what: str, *causes: str) -> str:

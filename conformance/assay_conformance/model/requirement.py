@@ -64,6 +64,7 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     `reason` is why an entry is not tested, and there only: who is free to differ, or what a Case would need. `lever` is
     how its precondition was to be brought about, and what came of it when that was tried: of what is not testable only.
     `assumes` is what nearly every client has (`Lack`): one that lacks all of it is not asked.
+    `presupposes` are those whose breach may leave it without its precondition: a void verdict is put down to them.
     `covers` are statements that clause and check enforce. `row` is the number that an entry had before it had
     an id, several entries the same one: a cross-reference, which nothing goes by.
     """
@@ -80,6 +81,7 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     lever: str = ""
     capabilities: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
+    presupposes: tuple[RequirementId, ...] = ()
     why: str = ""
     covers: tuple[str, ...] = ()
     row: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 
 import msgspec
@@ -183,6 +184,25 @@ def test_what_a_step_kept_away_that_is_a_failure_itself_names_the_requirement_th
 
 def test_a_failure_beside_the_step_that_kept_it_away_explains_nothing() -> None:
     assert _gave_up(frames=True).kept_away_by == ""
+
+
+def _never_exercised(requirement: str, *, other_id: bool) -> Judgement:
+    """Of a client that reuses sequence ids, or does not, in a Case of a requirement that presupposes it does not."""
+    stated = msgspec.structs.replace(CATALOGUE.requirements[requirement], presupposes=(IDS,))
+    known = {**CATALOGUE.requirements, requirement: stated}
+    case = msgspec.structs.replace(CASE, requirements=(RequirementId(requirement),))
+    catalogued = dataclasses.replace(CATALOGUE, requirements=known)
+    return judge(_story(0, 0 if other_id else 1), case, CLIENT, catalogued, CHECKS)[0]
+
+
+def test_a_void_verdict_is_put_down_to_the_breach_of_what_its_requirement_presupposes() -> None:
+    told = _never_exercised("batching.lowest-sequence-id", other_id=True)
+    assert (told.verdict, told.kept_away_by) == (Verdict.UNTESTABLE, IDS)
+    assert told.reason.endswith(f"; that breaks {IDS}, where it is reported")
+
+
+def test_what_a_requirement_presupposes_explains_nothing_where_it_is_kept() -> None:
+    assert _never_exercised("batching.lowest-sequence-id", other_id=False).kept_away_by == ""
 
 
 def test_a_case_that_ran_out_of_time_without_a_hang_decides_nothing_but_what_was_broken() -> None:

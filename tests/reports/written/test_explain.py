@@ -45,6 +45,11 @@ def test_how_it_is_tested_names_the_check() -> None:
     assert "assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order.delivers_in_message_id_order" in text
 
 
+def test_what_a_requirement_presupposes_is_named() -> None:
+    text = told("batching.lowest-sequence-id")["Cannot be judged where these are broken"]
+    assert text == "batching.highest-sequence-id"
+
+
 def test_failure_of_the_broker_says_nothing_about_the_client() -> None:
     assert "says nothing about the client" in told("dedup.duplicate-not-stored")["A failure means"]
 

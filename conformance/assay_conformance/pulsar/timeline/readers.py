@@ -23,6 +23,16 @@ def begins_at(session: ConsumerSession, entry: Entry) -> bool:
     return (entry.ledger, entry.entry) == place_named(session.request.fields.get("start_message_id"))
 
 
+def first_place(session: ConsumerSession) -> Position | None:
+    """Where a reader asks to begin: at the entry that it names, and without one at its initial position (Broker,
+    NonDurableCursorImpl). None where that is the end of the topic."""
+    fields = session.request.fields
+    start = fields.get("start_message_id")
+    if not start and fields.get("initialPosition") == "Earliest":
+        return FIRST
+    return place_named(start)
+
+
 def place_named(start: Mapping[str, Any] | None) -> Position | None:
     """Return the position of a start id; None where it is not an entry, such as the end of the topic."""
     if not start:

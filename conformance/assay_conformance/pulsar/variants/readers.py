@@ -7,7 +7,9 @@ from typing import ClassVar
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.handed import Handed, Inbound
-from assay_conformance.client.reader import ReadingPlace
+from assay_conformance.client.reader import LATEST_ID, ReadingPlace
+from assay_conformance.wire import NO_ID
+from assay_conformance.wire.pulsar_pb2 import BaseCommand
 
 
 class ReaderAcknowledges(Consumer):
@@ -34,6 +36,19 @@ class ReadersHaveFewOptions(ReadingPlace):
             {"ack_receipt", "ack_group_ms", "ack_group_max", "subscription_type", "batch_index_ack", "nack_delay_ms"}
         )
     }
+
+
+class NamesNoFirstMessage(Consumer):
+    """A reader that begins at one end of its topic says so by its initial position, and names no message."""
+
+    as_in = "pulsar-rs, ConsumerBuilder.into_reader: start_message_id is None until the application gives one"
+    within = ("subscription.non-durable-reader", "subscription.reader-resumes-after-last-read")
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        if built.subscribe.start_message_id.ledgerId in (NO_ID, LATEST_ID):
+            built.subscribe.ClearField("start_message_id")
+        return built
 
 
 class AcksWhatASeekSkips(Consumer):

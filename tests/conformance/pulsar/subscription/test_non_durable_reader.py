@@ -16,7 +16,7 @@ NAMED = {"subscription": "reader", "subType": "Exclusive"}
 EARLIEST = {"ledgerId": NONE, "entryId": NONE}
 
 
-def _read(first: int, start: dict[str, Any], served: bool = True) -> Script:
+def _read(first: int, start: dict[str, Any] | None = None, served: bool = True, **fields: str) -> Script:
     """Four entries, a subscription that has had them, and a reader that is sent this one first."""
     story = Script()
     for number in range(4):
@@ -26,7 +26,7 @@ def _read(first: int, start: dict[str, Any], served: bool = True) -> Script:
         for number in range(4):
             story.message(number, conn=1)
     story.connected()
-    story.subscribed(subscription="reader", durable=False, start_message_id=start)
+    story.subscribed(subscription="reader", durable=False, start_message_id=start, **fields)
     story.flow(10)
     story.message(first)
     return story
@@ -44,6 +44,18 @@ def test_reader_that_begins_where_another_one_was_is_found() -> None:
 @pytest.mark.parametrize(("first", "codes"), [(0, ["starts-elsewhere"]), (1, []), (2, []), (3, ["starts-elsewhere"])])
 def test_reader_begins_with_its_message_or_behind_it(first: int, codes: list[str]) -> None:
     assert codes_of(trial(non_durable_reader, _read(first, {"ledgerId": LEDGER, "entryId": 1}).done())) == codes
+
+
+@pytest.mark.parametrize(
+    ("first", "position", "codes", "exercised"),
+    [(0, "Earliest", [], 1), (3, "Earliest", ["starts-elsewhere"], 1), (3, "Latest", [], 0)],
+)
+def test_reader_that_names_no_message_begins_at_its_initial_position(
+    first: int, position: str, codes: list[str], exercised: int
+) -> None:
+    story = _read(first, initialPosition=position)
+    check = trial(non_durable_reader, story.done())
+    assert (codes_of(check), max(check.exercised, len(check.findings))) == (codes, exercised)
 
 
 def test_reader_of_a_topic_nobody_has_read_shows_little() -> None:

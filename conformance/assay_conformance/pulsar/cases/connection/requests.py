@@ -159,7 +159,9 @@ def reconnect_times_out() -> Case:
     plan.wait_ops(plan.send(producer))
     cut = plan.last
     plan.wait_fired(0)
-    plan.send(producer)  # a client may come back only when it is used
+    # A client may come back only when it is used, and give up together with the send for which it does.
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer)
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 3, deadline_ms=5_000)
     plan.wait_ops()
     return plan.case(

@@ -11,7 +11,7 @@ from assay_conformance.model.event import Cursor, Frame, MessageId, Position, St
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, check, each, ms
-from assay_conformance.pulsar.timeline.readers import FIRST, is_reader, place_named
+from assay_conformance.pulsar.timeline.readers import FIRST, first_place, is_reader
 
 _ID_CHANGING_VERBS = frozenset({"set_policy", "delete", "migrate"})
 
@@ -66,7 +66,7 @@ def _firsts(timeline: Timeline) -> Iterator[_First]:
 
 def _begins_at(session: ConsumerSession) -> Position | None:
     reads = is_reader(session) and session.request.at_broker
-    return place_named(session.request.fields.get("start_message_id")) if reads else None
+    return first_place(session) if reads else None
 
 
 def _begins(first: _First) -> Says:
