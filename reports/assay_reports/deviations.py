@@ -11,11 +11,10 @@ from datetime import date
 from enum import StrEnum
 
 import msgspec
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from assay_conformance.model.requirement import RequirementId
 from assay_reports.impact import Impact
+from assay_reports.version_schemes import DEFAULT, inside
 
 ANY_VERSION = "*"
 ANY_CASE = "*"
@@ -61,7 +60,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid
 
 
 class Deviation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
-    """One cause, for the versions of its owner in the PEP 440 range `versions`, or `*`.
+    """One cause, for the versions of its owner in the range `versions`, or `*`.
 
     `reason` tells the cause, `effect` in one sentence what the owner of an application meets. `impact` is None where
     it has not been rated. `excerpt` is what shows on the wire, `link` leads upstream, `disputable` says whether the
@@ -85,14 +84,9 @@ class Deviation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, f
     seen: tuple[Seen, ...] = ()
 
 
-def in_range(version: str, versions: str) -> bool:
-    """Whether `version` lies in a PEP 440 range; pre-releases count. A version that is none lies in `*` alone."""
-    if versions == ANY_VERSION:
-        return True
-    try:
-        return SpecifierSet(versions).contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return False
+def in_range(version: str, versions: str, scheme: str = DEFAULT) -> bool:
+    """Whether `version` lies in a range; pre-releases count. A version that is none lies in `*` alone."""
+    return versions == ANY_VERSION or inside(scheme, version, versions)
 
 
 def new_id(words: str, taken: set[str]) -> str:

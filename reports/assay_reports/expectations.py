@@ -28,6 +28,7 @@ from assay_reports.expectations_upgrade import upgraded
 from assay_reports.files import read_text, understanding
 from assay_reports.impact import Impact
 from assay_reports.text import closest
+from assay_reports.version_schemes import DEFAULT
 
 GENERATED = "generated/"
 """In front of the id of every Case that was drawn, not written."""
@@ -48,6 +49,7 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
     code: str
     versions: str
     reason: str
+    scheme: str = DEFAULT
     deviation: str = ""
     impact: Impact | None = None
     occurs: Occurs = Occurs.ALWAYS
@@ -66,7 +68,7 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
         return tuple((match[1], match[2]) for match in map(_LEADS_TO.match, self.leads_to) if match)
 
     def applies_to(self, version: str) -> bool:
-        return in_range(version, self.versions)
+        return in_range(version, self.versions, self.scheme)
 
     def is_about(self, case: str) -> bool:
         """Whether the failure has to show there: if it stays away everywhere, the entry is stale."""
@@ -92,36 +94,38 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
 
 class Expectations(msgspec.Struct, frozen=True, kw_only=True):
     """The content of one file, of a client (`agent`) or of a broker (`broker`, its name). `tested` is the range of
-    versions that were tested."""
+    versions that were tested, `scheme` how versions are read."""
 
     agent: str = ""
     broker: str = ""
     tested: str
+    scheme: str = DEFAULT
     deviations: tuple[Deviation, ...] = ()
     where: str = "no expectations file"
 
     @property
     def entries(self) -> tuple[Expectation, ...]:
         """Every failure that is listed, in the order of the file."""
-        return tuple(entry for deviation in self.deviations for entry in places(deviation))
+        return tuple(entry for deviation in self.deviations for entry in places(deviation, self.scheme))
 
     def covers(self, version: str) -> bool:
-        return in_range(version, self.tested)
+        return in_range(version, self.tested, self.scheme)
 
 
-def places(deviation: Deviation) -> Iterator[Expectation]:
+def places(deviation: Deviation, scheme: str = DEFAULT) -> Iterator[Expectation]:
     """Each Case where a deviation is seen, as the failure that is expected there."""
     for seen in deviation.seen:
-        yield from (_place(deviation, seen, case) for case in seen.cases)
+        yield from (_place(deviation, seen, case, scheme) for case in seen.cases)
 
 
-def _place(deviation: Deviation, seen: Seen, case: str) -> Expectation:
+def _place(deviation: Deviation, seen: Seen, case: str, scheme: str) -> Expectation:
     still = deviation.stands_still if seen.stands_still is None else seen.stands_still
     return Expectation(
         requirement=seen.requirement,
         case=case,
         code=seen.code,
         versions=seen.versions or deviation.versions,
+        scheme=scheme,
         reason=f"{deviation.reason} {seen.note}".strip(),
         deviation=deviation.id,
         impact=seen.impact or deviation.impact,
@@ -137,9 +141,9 @@ def _place(deviation: Deviation, seen: Seen, case: str) -> Expectation:
     )
 
 
-def none_expected(agent: str) -> Expectations:
+def none_expected(agent: str, scheme: str = DEFAULT) -> Expectations:
     """Return what holds for a client without a file: nothing is known, so every failure is unexpected."""
-    return Expectations(agent=agent, tested=ANY_VERSION)
+    return Expectations(agent=agent, tested=ANY_VERSION, scheme=scheme)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -182,7 +186,7 @@ def parse_expectations(text: str, where: str) -> Expectations:
     if schema.major(document, where) == 1:
         document = upgraded(document, where)
     head = schema.head(document, where)
-    found = Expectations(**head, deviations=schema.deviations(document, where), where=where)
+    found = Expectations(**head, deviations=schema.deviations(document, where, head["scheme"]), where=where)
     _refuse_twice(found)
     return found
 

@@ -8,14 +8,13 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 from assay_conformance.model.case import PERMUTED
 from assay_conformance.model.doors import shown
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.renamed import current
 from assay_reports.deviations import ANY_VERSION, Deviation, Occurs, Seen
 from assay_reports.impact import Impact
+from assay_reports.version_schemes import DEFAULT, SCHEMES
 
 SCHEMA_MAJOR = 2
 SCHEMA = f"{SCHEMA_MAJOR}.0"
@@ -46,18 +45,22 @@ def major(document: Table, where: str) -> int:
 
 
 def head(document: Table, where: str) -> dict[str, str]:
-    """Whose failures the file lists, and the versions it was tested with, by their keys."""
-    check_keys(document, {"schema", "agent", "broker", "tested", "deviation"}, where)
+    """Whose failures the file lists, the versions it was tested with, and how versions are read, by their keys."""
+    check_keys(document, {"schema", "agent", "broker", "scheme", "tested", "deviation"}, where)
     owner = "broker" if "broker" in document else "agent"
     if owner == "broker" and "agent" in document:
         raise UsageError(f"{where}: expected either 'agent' or 'broker': the failures of one have a file of their own")
-    return {owner: text(document, owner, where, _OWNERS[owner]), "tested": _range(document, "tested", where)}
+    scheme = document.get("scheme", DEFAULT)
+    if scheme not in SCHEMES:
+        raise UsageError(f"{where}: 'scheme' is {shown(scheme)}, expected one of {', '.join(SCHEMES)}")
+    tested = _range(scheme)(document, "tested", where)
+    return {owner: text(document, owner, where, _OWNERS[owner]), "scheme": scheme, "tested": tested}
 
 
-def deviations(document: Table, where: str) -> tuple[Deviation, ...]:
+def deviations(document: Table, where: str, scheme: str) -> tuple[Deviation, ...]:
     """Return the causes of a document. UsageError with the place, the key and what was expected."""
     tables = tables_of(document, "deviation", where)
-    found = tuple(_deviation(table, f"{where}: {_place(table, i)}") for i, table in enumerate(tables, start=1))
+    found = tuple(_deviation(table, f"{where}: {_place(table, i)}", scheme) for i, table in enumerate(tables, start=1))
     first: set[str] = set()
     for number, one in enumerate(found, start=1):
         if one.id in first:
@@ -71,17 +74,19 @@ def _place(table: Table, number: int) -> str:
     return f"deviation {named}" if isinstance(named, str) and _NAME.match(named) else f"[[deviation]] number {number}"
 
 
-def _deviation(table: Table, where: str) -> Deviation:
-    values = _read(table, _DEVIATION, where, needed=("id", "title", "versions", "reason"), more=("seen",))
+def _deviation(table: Table, where: str, scheme: str) -> Deviation:
+    readers = {**_DEVIATION, "versions": _range(scheme)}
+    values = _read(table, readers, where, needed=("id", "title", "versions", "reason"), more=("seen",))
     tables = tables_of(table, "seen", where, "deviation.seen")
-    seen = tuple(_seen(one, f"{where}: [[deviation.seen]] number {i}") for i, one in enumerate(tables, start=1))
+    seen = tuple(_seen(one, f"{where}: [[deviation.seen]] number {i}", scheme) for i, one in enumerate(tables, start=1))
     if not seen:
         raise UsageError(f"{where}: expected at least one [[deviation.seen]], a place where it is seen")
     return Deviation(**values, seen=seen)
 
 
-def _seen(table: Table, where: str) -> Seen:
-    return Seen(**_read(table, _SEEN, where, needed=("requirement", "code", "cases")))
+def _seen(table: Table, where: str, scheme: str) -> Seen:
+    readers = {**_SEEN, "versions": _range(scheme)}
+    return Seen(**_read(table, readers, where, needed=("requirement", "code", "cases")))
 
 
 def _read(
@@ -133,18 +138,21 @@ def _texts(pattern: re.Pattern[str], meaning: str) -> Reader:
     return read
 
 
-def _range(table: Table, key: str, where: str) -> str:
-    value = text(table, key, where, 'a version range such as ">=3.5,<4" or "*"')
-    if value == ANY_VERSION:
+def _range(scheme: str) -> Reader:
+    rules = SCHEMES[scheme]
+
+    def read(table: Table, key: str, where: str) -> str:
+        value = text(table, key, where, f'a version range such as "{rules.range_example}" or "*"')
+        if value == ANY_VERSION:
+            return value
+        try:
+            rules.ranges(value)
+        except ValueError:
+            expected = f'a {rules.title} version range such as "{rules.range_example}", or "*"'
+            raise UsageError(f"{where}: {key!r} is {shown(value)}, expected {expected}") from None
         return value
-    try:
-        SpecifierSet(value)
-    except InvalidSpecifier:
-        raise UsageError(
-            f'{where}: {key!r} is {shown(value)}, expected a PEP 440 version range such as ">=3.5,<4", "==3.13.*" '
-            'or "*"'
-        ) from None
-    return value
+
+    return read
 
 
 def _word(kind: type[StrEnum]) -> Reader:
@@ -176,7 +184,6 @@ def _day(table: Table, key: str, where: str) -> date:
 _DEVIATION: Mapping[str, Reader] = {
     "id": _matching(_NAME, "a name of its own in lower case with dashes"),
     "title": _text("a title of a few words"),
-    "versions": _range,
     "reason": _text("a sentence that says why this failure is accepted"),
     "impact": _word(Impact),
     "effect": _text("a sentence for the owner of an application"),
@@ -195,7 +202,6 @@ _SEEN: Mapping[str, Reader] = {
     "occurs": _word(Occurs),
     "note": _text("text"),
     "excerpt": _text("text"),
-    "versions": _range,
     "replay": _text("text"),
     "trigger": _text("text"),
     "leads_to": _texts(re.compile(LEADS_TO), 'failures such as "delivery.successful-send-is-stored: not-stored"'),

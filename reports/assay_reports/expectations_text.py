@@ -10,6 +10,7 @@ import msgspec
 from assay_reports.deviations import Deviation, Seen
 from assay_reports.expectations import Expectations
 from assay_reports.expectations_schema import SCHEMA
+from assay_reports.version_schemes import DEFAULT
 
 _WIDTH = 120
 _PROSE = frozenset({"reason"})
@@ -19,7 +20,8 @@ _PROSE = frozenset({"reason"})
 def render(listed: Expectations, comment: str = "") -> str:
     """Return the file's text; `comment` stands in front, each line with its `#`."""
     owner = ("broker", listed.broker) if listed.broker else ("agent", listed.agent)
-    head = [("schema", SCHEMA), owner, ("tested", listed.tested)]
+    scheme = [("scheme", listed.scheme)] if listed.scheme != DEFAULT else []
+    head = [("schema", SCHEMA), owner, *scheme, ("tested", listed.tested)]
     lines = [*([comment.rstrip("\n")] if comment else []), *(f"{key} = {quoted(value)}" for key, value in head)]
     return "\n".join(lines) + "\n" + "".join(f"\n{deviation_text(one)}" for one in listed.deviations)
 

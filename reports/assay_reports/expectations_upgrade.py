@@ -31,7 +31,7 @@ def upgraded(document: Table, where: str) -> dict[str, Any]:
 
     Raises UsageError where an entry is none; what its values say is checked by who reads schema 2.
     """
-    check_keys(document, {"schema", "agent", "broker", "tested", "expect"}, where)
+    check_keys(document, {"schema", "agent", "broker", "scheme", "tested", "expect"}, where)
     causes: dict[str, list[Table]] = {}
     for number, entry in enumerate(tables_of(document, "expect", where), start=1):
         place = f"{where}: [[expect]] number {number}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -232,6 +233,24 @@ def test_known_ids_are_accepted() -> None:
 )
 def test_version_ranges(version: str, versions: str, inside: bool) -> None:
     assert in_range(version, versions) is inside
+
+
+def test_versions_are_read_by_the_scheme_of_the_list() -> None:
+    text = (HEAD + cause()).replace("tested = ", 'scheme = "maven"\ntested = ')
+    known = parse(text)
+    assert (known.scheme, known.entries[0].scheme) == ("maven", "maven")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tested", "complaint"),
+    [
+        ("dates", ">=1", "'scheme' is 'dates', expected one of pep440, semver, maven"),
+        ("semver", "==0.13.*", "'tested' is '==0.13.*', expected a semantic version range such as"),
+    ],
+)
+def test_a_scheme_that_is_none_or_does_not_read_a_range_is_refused(scheme: str, tested: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        parse(f'schema = "2.0"\nagent = "a"\nscheme = "{scheme}"\ntested = "{tested}"\n')
 
 
 def test_tested_range_tells_versions_beyond_it() -> None:

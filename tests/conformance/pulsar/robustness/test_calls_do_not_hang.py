@@ -157,9 +157,7 @@ def test_what_was_dropped_on_a_connection_that_is_gone_holds_up_no_send_that_is_
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
 
 
-@pytest.mark.parametrize(
-    ("error", "codes"), [("ServiceNotReady", []), ("ProducerFenced", ["operation-never-ended"])]
-)
+@pytest.mark.parametrize(("error", "codes"), [("ServiceNotReady", []), ("ProducerFenced", ["operation-never-ended"])])
 def test_send_waits_for_a_producer_that_brokers_put_off_and_not_for_one_that_they_refuse(
     error: str, codes: list[str]
 ) -> None:
