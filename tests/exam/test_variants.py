@@ -28,8 +28,8 @@ def test_a_variant_passes_as_an_honest_client_does(variant: str) -> None:
     trial, facts = ReferenceTrial(variants=frozenset({variant})), variant_facts(FACTS, [variant])
     others: dict[str, dict[RequirementId, tuple[str, str]]] = {}
     for case in cases_for(variant):
-        # What an option brings about cannot be asked of a client without it.
-        lawful = {"pass", "unsupported"} if facts.unsettable(case) else {"pass"}
+        # What an option, or calls that go on together, bring about cannot be asked of a client without them.
+        lawful = {"pass", "unsupported"} if facts.unsettable(case) or facts.kept_apart(case) else {"pass"}
         judged = {j.requirement: (j.verdict.value, j.reason) for j in trial.in_virtual_time(case).judgements}
         asked = {one: said for one, said in judged.items() if not facts.missing_for(PACK.catalogue.requirements[one])}
         if other := {requirement: said for requirement, said in asked.items() if said[0] not in lawful}:

@@ -36,8 +36,8 @@ class BenchFacts:
         """Requirements that something in the attempt breaks."""
         self.waited_for = ""
         """Of the first fault that never fired, the frames that it waited for."""
-        self.unsettable: tuple[str, ...] = ()
-        """Configuration keys that the Case sets, and the client does not let be set."""
+        self.not_asked_for = ""
+        """What the Case asks for and the client, as it declares, does not do: keys set, calls that go on together."""
         self.unread = ""
         """What a broker holds that cannot be decoded: it may be any message, so nothing is missing, or too many."""
 

@@ -2,7 +2,7 @@
 
 Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
 it, the others may be. A requirement of the Case that was not exercised is `unsupported` where the Case sets what the
-client does not let be set, `invalid` when a fault stayed unfired, and `untestable` otherwise; the reason names the
+client does not let be set, or calls together what it lets go on alone, `invalid` when a fault stayed unfired, and `untestable` otherwise; the reason names the
 steps that failed. An operation that never ended, or an agent that was lost, is a finding of one requirement,
 `liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
 
@@ -82,7 +82,7 @@ def judge_parts(
             if found[requirement] is silent:
                 found[requirement] = Said()
             found[requirement].add(said)
-    attempt_end.unsettable = facts.unsettable(case)
+    attempt_end.not_asked_for = _not_asked_for(facts, case)
     if (liveness := found.get(calls_do_not_hang.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
     attempt_end.broken = frozenset(requirement for requirement, said in found.items() if said.findings)
@@ -153,12 +153,8 @@ def _verdict(
         return Verdict.INCONCLUSIVE, late, ()
     if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
-    if own and attempt_end.unsettable and (unfired or not check.exercised) and not check.undecided_because:
-        return (
-            Verdict.UNSUPPORTED,
-            f"the agent declares no {', '.join(attempt_end.unsettable)}, which the Case sets",
-            (),
-        )
+    if own and attempt_end.not_asked_for and (unfired or not check.exercised) and not check.undecided_because:
+        return Verdict.UNSUPPORTED, attempt_end.not_asked_for, ()
     if unfired and not attempt_end.cut_short:
         never = f"fault {unfired[0]} of the Case never fired"
         return Verdict.INVALID, _because(never, attempt_end.waited_for, *_causes(attempt_end, requirement)), ()
@@ -171,6 +167,15 @@ def _verdict(
         without = "the Case ended without its precondition"
         return Verdict.UNTESTABLE, _because(without, *_causes(attempt_end, requirement)), ()
     return Verdict.PASS, "", ()
+
+
+def _not_asked_for(facts: ClientFacts, case: Case) -> str:
+    """What the Case asks for and the client does not do; empty where it does all."""
+    if keys := facts.unsettable(case):
+        return f"the agent declares no {', '.join(keys)}, which the Case sets"
+    if apart := facts.kept_apart(case):
+        return f"the agent declares that its client lacks {', '.join(apart)}, which the Case calls"
+    return ""
 
 
 def _kept_away_by(

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from assay_conformance.model.case import SUITE_DEFAULTS, Case, ClientConfig, Config, ConfigValue
+from assay_conformance.model.case import SUITE_DEFAULTS, Case, ClientConfig, Config, ConfigValue, Step, Who
 from assay_conformance.model.requirement import Requirement
 
 
@@ -23,6 +23,8 @@ class Lack(StrEnum):
     """ACKs that name more than one message."""
     OVERLAPPING_SEEKS = "overlapping_seeks"
     """Calls of seek while another one of the same consumer goes on: the application cannot make them."""
+    OVERLAPPING_SENDS = "overlapping_sends"
+    """Calls of send while another one of the same producer goes on: each blocks until its message has a receipt."""
     SEND_CALLBACKS = "send_callbacks"
     """Sends whose ends the client reports, in an order of its own; others resolve futures of the application."""
     TOPIC_MIGRATION = "topic_migration"
@@ -38,6 +40,9 @@ class Lack(StrEnum):
     EVENT_TIME = "event_time_ms"
     """The event time of a message that is received."""
 
+
+OVERLAPPING: Final[Mapping[str, Lack]] = {"seek": Lack.OVERLAPPING_SEEKS, "send": Lack.OVERLAPPING_SENDS}
+"""The verbs of which most clients let several calls of one handle go on together."""
 
 NEEDED: Final = frozenset({"credentials", "retry_letters", "tls_trust_certs", "tokens"})
 """Keys without which nothing is left of a Case that sets them: brokers that demand credentials, letters to retry."""
@@ -83,6 +88,11 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     def missing_assumed(self, case: Case) -> frozenset[str]:
         """What the Case, or one of its steps, takes for granted and the client lacks."""
         return frozenset(self.lacks & {*case.assumes, *_asked_by_flushes(case)} if self.lacks else ())
+
+    def kept_apart(self, case: Case) -> tuple[str, ...]:
+        """What the Case calls while another call of the same handle goes on, and this client lets go on alone."""
+        asked = {OVERLAPPING[verb] for verb in _overlapping(case)} if self.lacks else set[Lack]()
+        return tuple(sorted(self.lacks & asked))
 
     def missing_of_readers(self, case: Case) -> frozenset[str]:
         """The keys that the Case sets for a reader and that readers of this client do not have."""
@@ -162,6 +172,26 @@ def _asked_by_flushes(case: Case) -> Iterator[Lack]:
             yield Lack.FLUSH
             if not batching.get(step.args.get("producer")):
                 yield Lack.FLUSH_WITHOUT_BATCHING
+
+
+def _overlapping(case: Case) -> Iterator[str]:
+    """The verbs that the Case calls again on a handle before it waits for the call before."""
+    open_calls: dict[tuple[str, object], int | None] = {}
+    for step in case.steps:
+        if step.who is Who.WAIT and step.verb == "ops":
+            waited = step.args.get("ops")
+            open_calls = {key: op for key, op in open_calls.items() if waited and op not in waited}
+        elif step.who is Who.AGENT and step.verb in OVERLAPPING:
+            called = step.verb, step.args.get("producer", step.args.get("consumer"))
+            if called in open_calls or _calls_of(step) > 1:
+                yield step.verb
+            open_calls[called] = step.saves
+
+
+def _calls_of(step: Step) -> int:
+    """How often a step calls the client."""
+    messages = step.args.get("messages")
+    return len(messages) if isinstance(messages, list) else int(step.args.get("count", 1))
 
 
 def _configs(case: Case) -> Iterator[Config]:

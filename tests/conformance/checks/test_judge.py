@@ -12,9 +12,9 @@ from assay_conformance import catalogue
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.case import Case, ClientConfig, ConfigValue
+from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Step, Who
 from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Frame, Outcome
-from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.facts import ClientFacts, Lack
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import AGENT_LOST, NEVER_ENDED, calls_do_not_hang
@@ -126,6 +126,17 @@ def test_what_a_client_without_the_option_did_not_do_is_unsupported() -> None:
     told = _nothing_sent_by(CLIENT, initial_sequence_id=5)
     assert told.verdict is Verdict.UNSUPPORTED
     assert told.reason == "the agent declares no initial_sequence_id, which the Case sets"
+
+
+def test_what_a_client_whose_sends_block_did_not_do_is_unsupported() -> None:
+    blocks = msgspec.structs.replace(CLIENT, lacks=frozenset({Lack.OVERLAPPING_SENDS}))
+    steps = (Step(Who.AGENT, "send", {"producer": 2, "count": 2}, saves=3),)
+    case = msgspec.structs.replace(CASE, steps=steps)
+    story = Script()
+    story.producer()
+    told = judge(story.done(), case, blocks, CATALOGUE, CHECKS)[0]
+    assert told.verdict is Verdict.UNSUPPORTED
+    assert told.reason == "the agent declares that its client lacks overlapping_sends, which the Case calls"
 
 
 def test_an_option_that_the_client_has_or_that_is_its_own_value_excuses_nothing() -> None:

@@ -114,6 +114,33 @@ def test_what_a_case_assumes_is_missing_where_the_client_lacks_it() -> None:
     assert facts.missing_assumed(case) == {"batch_index"}
 
 
+@pytest.mark.parametrize(
+    ("sends", "waits", "apart"),
+    [((1, 1), True, ()), ((1, 1), False, ("overlapping_sends",)), ((2,), True, ("overlapping_sends",)), ((1,), False, ())],
+)
+def test_sends_that_a_case_calls_together_are_not_asked_of_a_client_whose_sends_block(
+    sends: tuple[int, ...], waits: bool, apart: tuple[str, ...]
+) -> None:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for count in sends:
+        plan.send(producer, count)
+        if waits:
+            plan.wait_ops()
+    case = plan.case("test/case", "t", ())
+    facts = msgspec.structs.replace(FACTS, lacks=frozenset({Lack.OVERLAPPING_SENDS}))
+    assert (facts.kept_apart(case), FACTS.kept_apart(case)) == (apart, ())
+
+
+def test_sends_of_two_producers_are_no_matter_of_one_that_blocks() -> None:
+    plan = Schedule()
+    client = plan.client()
+    for _ in range(2):
+        plan.send(plan.producer(client))
+    facts = msgspec.structs.replace(FACTS, lacks=frozenset({Lack.OVERLAPPING_SENDS}))
+    assert facts.kept_apart(plan.case("test/case", "t", ())) == ()
+
+
 def test_a_requirement_is_asked_of_clients_that_have_one_of_what_it_assumes() -> None:
     requirement = load().requirements[RequirementId("robustness.edge-case-metadata-round-trip")]
     able = msgspec.structs.replace(FACTS, capabilities=frozenset(requirement.capabilities))
