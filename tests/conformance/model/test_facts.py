@@ -116,7 +116,12 @@ def test_what_a_case_assumes_is_missing_where_the_client_lacks_it() -> None:
 
 @pytest.mark.parametrize(
     ("sends", "waits", "apart"),
-    [((1, 1), True, ()), ((1, 1), False, ("overlapping_sends",)), ((2,), True, ("overlapping_sends",)), ((1,), False, ())],
+    [
+        ((1, 1), True, ()),
+        ((1, 1), False, ("overlapping_sends",)),
+        ((2,), True, ("overlapping_sends",)),
+        ((1,), False, ()),
+    ],
 )
 def test_sends_that_a_case_calls_together_are_not_asked_of_a_client_whose_sends_block(
     sends: tuple[int, ...], waits: bool, apart: tuple[str, ...]
