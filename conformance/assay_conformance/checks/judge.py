@@ -2,9 +2,10 @@
 
 Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
 it, the others may be. A requirement of the Case that was not exercised is `unsupported` where the Case sets what the
-client does not let be set, or calls together what it lets go on alone, `invalid` when a fault stayed unfired, and `untestable` otherwise; the reason names the
-steps that failed. An operation that never ended, or an agent that was lost, is a finding of one requirement,
-`liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
+client does not let be set, or calls together what it lets go on alone, `invalid` when a fault stayed unfired, and
+`untestable` otherwise; the reason names the steps that failed. An operation that never ended, or an agent that was
+lost, is a finding of one requirement, `liveness`; any other of the Case is `untestable` where it, or a fault, was not
+reached because of that.
 
 What leaves a requirement without its precondition may be the breach of another one: one that a step of the Case failed
 with, or one that the requirement presupposes. The verdict is put down to that one, and does not count by itself.
