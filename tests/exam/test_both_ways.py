@@ -208,10 +208,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"batching.wider-limits-fill-batches"}),
         "a delay that nobody reads gathers nothing",
     ),
-    "backoff-begins-long": (
-        frozenset({"robustness.calls-do-not-hang"}),
-        "what waits for a return that comes too late does not end in time",
-    ),
     "send-never-times-out": (
         frozenset({"robustness.calls-do-not-hang"}),
         "a send that never times out never ends",

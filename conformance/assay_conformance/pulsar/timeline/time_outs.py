@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.model.event import Event, Fate, Fired
+from assay_conformance.model.event import Event, Fate, Fired, Frame
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
@@ -26,17 +26,29 @@ def time_out_ms(timeline: Timeline, verb: str, handle: int | None) -> int | None
 
 
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
-    """Whether a send of this producer may still wait for its receipt: a fault dropped something on a connection that
-    lasts (or on any, for a send that waits `for_ever`) or holds something, or brokers refused the producer last."""
-    dropped = (one for one in timeline.events.of(Fired) if one.action == "drop" and one.seq < at.seq)
-    if any(for_ever or _lasts(timeline, one.conn, at) for one in dropped):
+    """Whether a send of this producer may still wait for its receipt: the producer is not closed, and a fault dropped
+    something of a session that lasts (or of any, for a send that waits `for_ever`) or holds something, or brokers
+    refused the producer last."""
+    closed = timeline.close_of(handle)
+    if closed is not None and closed.seq < at.seq:
+        return False
+    drops = [one for one in timeline.events.of(Fired) if one.action == "drop" and one.seq < at.seq]
+    if for_ever and drops:
         return True
-    return _is_held_back(timeline, at) or _is_refused(timeline, handle, at)
+    numbers = {number for one in drops for number in one.frames}
+    dropped = (one for one in timeline.events.frames() if one.fate is Fate.DROPPED and one.frame in numbers)
+    return (
+        any(_lasts(timeline, frame, at) for frame in dropped)
+        or _is_held_back(timeline, at)
+        or _is_refused(timeline, handle, at)
+    )
 
 
-def _lasts(timeline: Timeline, conn: int | None, at: Event) -> bool:
-    closed = None if conn is None else timeline.closed(conn)
-    return closed is None or closed.seq > at.seq
+def _lasts(timeline: Timeline, dropped: Frame, at: Event) -> bool:
+    """Whether nothing has ended what it belongs to, so that it would have to be sent again."""
+    session = None if dropped.producer_id is None else timeline.session_of(dropped)
+    ends = (timeline.closed(dropped.conn), None if session is None else session.sent_away)
+    return all(end is None or end.seq > at.seq for end in ends)
 
 
 def _is_held_back(timeline: Timeline, at: Event) -> bool:
@@ -51,10 +63,10 @@ def _is_held_back(timeline: Timeline, at: Event) -> bool:
 
 
 def _is_refused(timeline: Timeline, handle: int, at: Event) -> bool:
-    """Whether the last answer to a registration of the producer, on one of its topics, was to try again later."""
+    """Whether a producer that had been admitted on one of its topics was answered to try again later, last of all."""
     for producer in timeline.producers_of(handle):
-        mine = [one for one in timeline.registrations if one.producer is producer and one.frame.seq < at.seq]
+        mine = (one for one in timeline.registrations if one.producer is producer)
         answered = [one for one in mine if one.answer is not None and one.answer.seq < at.seq]
-        if answered and answered[-1].error in PASSING_ERRORS:
+        if answered and answered[-1].error in PASSING_ERRORS and timeline.had_been_admitted(answered[-1]):
             return True
     return False

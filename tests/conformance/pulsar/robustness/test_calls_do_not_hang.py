@@ -12,7 +12,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Fired, Garbled, Outcome, Sides
+from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Garbled, Outcome, Sides
 from assay_conformance.model.verdict import Grade
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
@@ -85,15 +85,21 @@ def test_call_that_took_too_long_itself_or_until_its_producer_was_closed_is_foun
     assert said == [("operation-never-ended", Grade.B)]
 
 
+def _take_receipt(story: Script) -> None:
+    """A fault drops the receipt of message 0."""
+    dropped = story.receipt(0, fate=Fate.DROPPED, sides=Sides.SENDER)
+    story.fired(action="drop", frames=(dropped.frame,))
+
+
 @pytest.mark.parametrize(
     ("timeout_ms", "codes"), [(0, []), (10_000, []), (30_000, []), (9_999, ["operation-never-ended"])]
 )
 def test_send_whose_time_out_is_not_over_waits_for_what_a_fault_took(timeout_ms: int, codes: list[str]) -> None:
     story = Script()
     story.producer(send_timeout_ms=timeout_ms)
-    story.send(0)
-    story.fired(action="drop")
-    story.after(10_000).overdue(story.events[-2])  # type: ignore[arg-type]
+    asked = story.send(0)
+    _take_receipt(story)
+    story.at(10_000).overdue(asked)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
 
@@ -141,18 +147,25 @@ def test_time_out_that_no_case_sets_is_the_one_that_the_client_declares(own: dic
     story = Script()
     story.producer()
     asked = story.send(0)
-    story.fired(action="drop")
+    _take_receipt(story)
     story.at(10_000).overdue(asked)
     facts = msgspec.structs.replace(ANY_CLIENT, **{"settable": frozenset(), **own})
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
 
 
-def test_what_was_dropped_on_a_connection_that_is_gone_holds_up_no_send_that_is_sent_again() -> None:
+@pytest.mark.parametrize("ends", ["connection", "session", "producer"])
+def test_what_was_dropped_of_a_session_that_is_over_holds_up_no_send(ends: str) -> None:
     story = Script()
     story.producer()
     asked = story.send(0)
-    story.add(Fired, fault=0, action="drop", conn=0)
-    story.closed()
+    _take_receipt(story)
+    match ends:
+        case "connection":
+            story.closed()
+        case "session":
+            story.down("CLOSE_PRODUCER", producer_id=0)
+        case _:
+            story.complete(story.invoke("close", PRODUCER))
     story.at(10_000).overdue(asked)
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
 
