@@ -81,6 +81,20 @@ def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> N
     assert codes_of(story.judged()) == []
 
 
+@pytest.mark.parametrize(("pause_ms", "codes"), [(5_000, ["repeated-late"]), (3_900, []), (100, [])])
+def test_look_up_that_is_repeated_only_when_the_time_of_its_opening_is_over_is_found(
+    pause_ms: int, codes: list[str]
+) -> None:
+    assert codes_of(_LookedUp("ServiceNotReady", "ServiceNotReady", pause_ms=pause_ms).judged(4_000)) == codes
+
+
+def test_look_up_that_failed_late_may_be_repeated_later() -> None:
+    story = _LookedUp("ServiceNotReady", "ServiceNotReady", pause_ms=2_500)
+    story.after(2_000)
+    story.look_up(9)
+    assert codes_of(story.judged(4_000)) == []
+
+
 def test_lookups_of_others_behind_one_that_failed_are_no_haste() -> None:
     story = _LookedUp("ServiceNotReady")
     for number in range(1, 5):

@@ -112,7 +112,7 @@ def _judge(timeline: Timeline, pending: _Pending, event: Event, request: Request
             if event is request.answer:
                 _answered(pending, topic, event)
             elif event.command in _LOOKUPS:
-                yield from _looked_up(pending, topic, event)
+                yield from _looked_up(timeline, pending, topic, event)
         case _:
             pending.is_disturbed = True
 
@@ -133,7 +133,7 @@ def _answered(pending: _Pending, topic: str, answer: Frame) -> None:
             one.is_doubtful = True
 
 
-def _looked_up(pending: _Pending, topic: str, frame: Frame) -> Says:
+def _looked_up(timeline: Timeline, pending: _Pending, topic: str, frame: Frame) -> Says:
     opening = pending.alone_on(topic)
     if opening is None:
         return
@@ -147,6 +147,15 @@ def _looked_up(pending: _Pending, topic: str, frame: Frame) -> Says:
         )
     if last is None or base_topic(topic) in pending.open_topics:
         return
+    due_ns = opening.call.t_ns + _timeout_ns(timeline, opening)
+    had_time = opening.failures == 1 and last.t_ns < (opening.call.t_ns + due_ns) // 2
+    if had_time and frame.t_ns > due_ns and timeline.bounds.is_overdue("answer", due_ns, frame.t_ns, what="a look-up"):
+        yield breach(
+            "repeated-late",
+            f"the look-up of topic {topic} failed with {last.fields.get('error')} at {ms(last.t_ns)}; expected the next "
+            f"one before {ms(due_ns)}, the operation time-out of its open call; it left at {ms(frame.t_ns)}",
+            *(last, frame),
+        )
     opening.hasty[topic] = opening.hasty[topic] + 1 if frame.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
     if opening.hasty[topic] == 3:
         yield breach(
@@ -166,7 +175,7 @@ def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
     its_own = (one for topic, one in opening.last.items() if not pending.is_for_open_topic(topic, one))
     last = max((one for one in its_own if one.t_ns <= ended_ns(end)), key=lambda one: one.seq, default=None)
     took_ns = end.t_ns - opening.call.t_ns
-    timeout_ns = int(timeline.view.client_setting(opening.call.handle, "operation_timeout_ms") or 0) * MS
+    timeout_ns = _timeout_ns(timeline, opening)
     if end.outcome is Outcome.OK or opening.final is not None or last is None:
         yield Exercised(end)
     elif not opening.is_doubtful and took_ns < _has_room_until(opening, timeout_ns):
@@ -177,6 +186,10 @@ def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
             "had passed",
             *(last, end),
         )
+
+
+def _timeout_ns(timeline: Timeline, opening: _Opening) -> int:
+    return int(timeline.view.client_setting(opening.call.handle, "operation_timeout_ms") or 0) * MS
 
 
 def _has_room_until(opening: _Opening, timeout_ns: int) -> int:
