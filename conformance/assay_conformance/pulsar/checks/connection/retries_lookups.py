@@ -152,8 +152,8 @@ def _looked_up(timeline: Timeline, pending: _Pending, topic: str, frame: Frame) 
     if had_time and frame.t_ns > due_ns and timeline.bounds.is_overdue("answer", due_ns, frame.t_ns, what="a look-up"):
         yield breach(
             "repeated-late",
-            f"the look-up of topic {topic} failed with {last.fields.get('error')} at {ms(last.t_ns)}; expected the next "
-            f"one before {ms(due_ns)}, the operation time-out of its open call; it left at {ms(frame.t_ns)}",
+            f"the look-up of topic {topic} failed with {last.fields.get('error')} at {ms(last.t_ns)}; expected another "
+            f"before {ms(due_ns)}, the operation time-out of its open call; it left at {ms(frame.t_ns)}",
             *(last, frame),
         )
     opening.hasty[topic] = opening.hasty[topic] + 1 if frame.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
