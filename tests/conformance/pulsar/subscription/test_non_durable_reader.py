@@ -16,7 +16,7 @@ NAMED = {"subscription": "reader", "subType": "Exclusive"}
 EARLIEST = {"ledgerId": NONE, "entryId": NONE}
 
 
-def _read(first: int, start: dict[str, Any] | None = None, served: bool = True, **fields: str) -> Script:
+def _read(first: int, start: dict[str, Any] | None = None, served: bool = True, **fields: Any) -> Script:
     """Four entries, a subscription that has had them, and a reader that is sent this one first."""
     story = Script()
     for number in range(4):
