@@ -172,6 +172,15 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
 DEFAULT: Final = "pep440"
 
 
+def alike(scheme: str, one: str, other: str) -> bool:
+    """Whether two spellings are of one version; those that the scheme cannot read are, where they are the same."""
+    parse = SCHEMES[scheme].parse
+    try:
+        return one == other or parse(one) == parse(other)
+    except ValueError:
+        return False
+
+
 def inside(scheme: str, version: str, within: str) -> bool:
     """Whether `version` lies in the range; a version the scheme cannot read (a local build) lies in none."""
     rules = SCHEMES[scheme]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from assay_reports.version_schemes import SCHEMES, inside
+from assay_reports.version_schemes import SCHEMES, alike, inside
 
 IN_ORDER = {
     "pep440": ("3.12.0", "3.13.0rc1", "3.13.0", "3.13.1"),
@@ -55,8 +55,14 @@ def test_versions_stand_in_the_order_of_their_scheme(scheme: str, older: str, ne
 
 @pytest.mark.parametrize(("scheme", "one", "other"), ALIKE)
 def test_two_spellings_of_one_version_are_alike(scheme: str, one: str, other: str) -> None:
-    parse = SCHEMES[scheme].parse
-    assert parse(one) == parse(other)
+    assert alike(scheme, one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"), [("1.2.3", "1.2.4", False), ("here", "here", True), ("here", "1.2.3", False)]
+)
+def test_other_versions_and_what_is_none_are_alike_only_to_themselves(one: str, other: str, same: bool) -> None:
+    assert alike("semver", one, other) is same
 
 
 @pytest.mark.parametrize(
