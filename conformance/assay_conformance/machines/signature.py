@@ -7,13 +7,16 @@ another reason, however alike the findings are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from assay_conformance.model.case import Case, Step, Topology, Who
 from assay_conformance.model.fault import AnswerError, Fault, Rewrite
 from assay_conformance.model.needs import changed
 
 Shape = frozenset[str]
+
+PARTS: Final = ("client", "producer", "consumer")
+"""Of a configuration."""
 
 _PLAIN = frozenset({"open_client", "open_producer", "open_consumer"})
 _TOLD_OF_STEPS = ("cumulative", "deliver_after_ms", "key", "mode")
@@ -30,6 +33,9 @@ _FAMILY = {
 """What a client suffers, by action: at which frame is another matter, and often the same bug. A refusal is named by its
 error, since a client treats each in its own way, and a frame with a wrong statement by the field it is in."""
 
+_FEEDING = frozenset({"broker store_entries", "stored in chunks"})
+"""How a topic has messages, which tells nothing of what happens."""
+
 _PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
 """Settings that decide how long a Case takes, and are never taken from it."""
 
@@ -39,17 +45,30 @@ def shape(case: Case) -> Shape:
     return frozenset(_words(case))
 
 
+def happenings(case: Case) -> Shape:
+    """Words of what happens to a client: of faults, and of what the broker does but to have messages."""
+    by_broker = (word for step in case.steps if step.who is Who.BROKER for word in words_of_step(step))
+    by_faults = (word for fault in case.faults for word in words_of_fault(fault))
+    return frozenset((*by_broker, *by_faults)) - _FEEDING
+
+
 def _words(case: Case) -> Iterator[str]:
-    yield from (word for step in case.steps for word in _of_step(step))
-    yield from (word for fault in case.faults for word in _of_fault(fault))
+    yield from (word for step in case.steps for word in words_of_step(step))
+    yield from (word for fault in case.faults for word in words_of_fault(fault))
     yield from _of_topology(case.topology)
-    for part in ("client", "producer", "consumer"):
+    for part in PARTS:
         for key, value in getattr(case.config, part).items():
-            if key not in _PATIENCE and value is not False and value != "NONE":
-                yield f"{part} {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"{part} {key}"
+            yield from words_of_setting(part, key, value)
 
 
-def _of_step(step: Step) -> Iterator[str]:
+def words_of_setting(part: str, key: str, value: object) -> Iterator[str]:
+    """None of one that decides how long a Case takes, or that is off."""
+    if key not in _PATIENCE and value is not False and value != "NONE":
+        yield f"{part} {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"{part} {key}"
+
+
+def words_of_step(step: Step) -> Iterator[str]:
+    """None of a wait, nor of opening a client, producer or consumer."""
     if step.who is not Who.WAIT and step.verb not in _PLAIN:
         yield f"{step.who.value} {step.verb}"
         yield from (f"{step.verb} {name}" for name in _TOLD_OF_STEPS if step.args.get(name))
@@ -67,7 +86,8 @@ def _of_entry(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"stored {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"stored {key}"
 
 
-def _of_fault(fault: Fault) -> Iterator[str]:
+def words_of_fault(fault: Fault) -> Iterator[str]:
+    """What a client suffers of it."""
     if isinstance(fault.action, AnswerError):
         yield f"refused: {fault.action.error}"
         return
