@@ -88,6 +88,22 @@ def update(
     return Updated(after, tuple(done), 0 if reason else len(new), added)
 
 
+def with_triggers(text: str, where: str, triggers: Mapping[tuple[str, int], str]) -> str:
+    """Return the file's `text` with a replay file as the trigger of each of these places: (deviation, which of those
+    it is seen in)."""
+    listed = parse_expectations(text, where)
+    kept: dict[str, Deviation] = {}
+    for one in listed.deviations:
+        seen = [
+            msgspec.structs.replace(seen, trigger=triggers.get((one.id, number), seen.trigger))
+            for number, seen in enumerate(one.seen)
+        ]
+        kept[one.id] = msgspec.structs.replace(one, seen=tuple(seen))
+    after = _edited(_of_this_schema(text, listed), where, listed, kept)
+    _verify(after, where, list(kept.values()))
+    return after
+
+
 def _key(entry: Expectation) -> Key:
     return (entry.requirement, entry.case, entry.code, entry.versions)
 

@@ -10,7 +10,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.verdict import Verdict
 from assay_reports.expectations import Expectations, parse_expectations
 from assay_reports.impact import Impact
-from assay_reports.update import Updated, update
+from assay_reports.update import Updated, update, with_triggers
 from assay_reports.verdicts import Verdicts
 
 Sample = Any
@@ -204,3 +204,11 @@ def test_failure_of_a_broker_is_no_clients(sample: Sample) -> None:
     judged = sample.judged(Verdict.FAIL, "acked-again", requirement="ack.broker-keeps", case="ack/close-flushes")
     told = update(HEAD, "e.toml", ran(sample, HEAD, judged), not_the_clients={"ack.broker-keeps"})
     assert told == Updated(HEAD, (), 0)
+
+
+def test_a_place_gets_its_trigger_and_the_others_stay_as_they_are() -> None:
+    after = with_triggers(HEAD + ENTRY.format(versions="*") + OTHER, "x", {("hash-order", 0): "triggers/cut.json"})
+    first, second = parse_expectations(after, "x").entries
+    assert (first.trigger, second.trigger) == ("triggers/cut.json", "")
+    assert after.startswith("# A comment.\n")
+    assert after.endswith(OTHER)
