@@ -58,7 +58,10 @@ GOAL: Final = 0.9
 TRIED: Final = 6
 """Written Cases of a requirement in which a mutant is tried for its code."""
 
-MOST_S: Final = 120.0
+OFTEN: Final = 1500
+"""Cases of all areas within which an exploration came to a mutant: rarer ones would not show alone either."""
+
+MOST_S: Final = 45.0
 """Of one exploration; its number of Cases ends it sooner."""
 
 
@@ -89,7 +92,7 @@ def pairs(numbers: random.Random) -> Iterator[Pair]:
     known = kill_matrix.found().mutants
     by_requirement: defaultdict[RequirementId, list[str]] = defaultdict(list)
     for name, mutant in mutants().items():
-        if mutant.side is Side.CLIENT and name in known and known[name].case:
+        if mutant.side is Side.CLIENT and name in known and known[name].case and known[name].explored <= OFTEN:
             by_requirement[mutant.breaks[0]].append(name)
     several = [(requirement, names) for requirement, names in sorted(by_requirement.items()) if len(names) > 1]
     for requirement, names in numbers.sample(several, len(several)):
@@ -174,7 +177,7 @@ def explored(pair: Pair, names: Sequence[str], known: Known, folder: RunFolder, 
 
     async def until_found() -> None:
         running = asyncio.create_task(exploring.run())
-        while not running.done() and not is_found():
+        while not running.done() and not await asyncio.to_thread(is_found):
             await asyncio.wait([running], timeout=0.2)
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
