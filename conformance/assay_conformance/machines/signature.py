@@ -33,9 +33,6 @@ _FAMILY = {
 """What a client suffers, by action: at which frame is another matter, and often the same bug. A refusal is named by its
 error, since a client treats each in its own way, and a frame with a wrong statement by the field it is in."""
 
-_FEEDING = frozenset({"broker store_entries", "stored in chunks"})
-"""How a topic has messages, which tells nothing of what happens."""
-
 _PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
 """Settings that decide how long a Case takes, and are never taken from it."""
 
@@ -43,13 +40,6 @@ _PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
 def shape(case: Case) -> Shape:
     """Verbs, faults, and what topology and configuration change."""
     return frozenset(_words(case))
-
-
-def happenings(case: Case) -> Shape:
-    """Words of what happens to a client: of faults, and of what the broker does but to have messages."""
-    by_broker = (word for step in case.steps if step.who is Who.BROKER for word in words_of_step(step))
-    by_faults = (word for fault in case.faults for word in words_of_fault(fault))
-    return frozenset((*by_broker, *by_faults)) - _FEEDING
 
 
 def _words(case: Case) -> Iterator[str]:

@@ -17,11 +17,14 @@ from assay_conformance.machines.likelihood import Likelihood
 _KEPT: Final = tuple(map(attrgetter, ("batched", "chunked", "reconnected")))
 """What a round has as much of as it would have without sparing."""
 
-_WORTH: Final = 0.02
+_SURE: Final = 0.02
 """By how much less likely another Case has to be: less than that is chance."""
 
-_SLACK: Final = 0.25
-"""Cases of a round by which that may be less, as what was learned is no more exact."""
+_LESS_KEPT: Final = 0.1
+"""Cases of a round by which what is kept may be less: what was learned is no more exact."""
+
+_LESS_WORTH: Final = 0.03
+"""The share by which a round may promise less: what is rare is to be found as soon."""
 
 
 class Sparing:
@@ -39,22 +42,24 @@ class Sparing:
         for likelihood, shows in zip(self._kept, _KEPT, strict=True):
             likelihood.saw(traits, shows(covered))
 
-    def exchanged(self, traits: Sequence[Collection[str]], chosen: Collection[int]) -> set[int]:
+    def exchanged(self, traits: Sequence[Collection[str]], worth: Sequence[float], chosen: Collection[int]) -> set[int]:
         """Return as many places as were `chosen` of these Cases: those likeliest to break are left out for others,
-        unless less would be kept of what is to be kept."""
+        unless too little would be kept of what is to be kept, or of what the Cases are `worth`."""
         if not self._any_broke:
             return set(chosen)
         risks = [self._breaks.of(one) for one in traits]
         kept = [[likelihood.of(one) for one in traits] for likelihood in self._kept]
+        scales = [*kept, worth]
+        room = [*(_LESS_KEPT for _ in kept), _LESS_WORTH * sum(worth[place] for place in chosen)]
         others = sorted(set(range(len(traits))).difference(chosen), key=risks.__getitem__)
-        staying, surplus = set(chosen), [0.0 for _ in kept]
+        staying = set(chosen)
         for leaving in sorted(chosen, key=risks.__getitem__, reverse=True):
             for place in others:
-                if risks[leaving] - risks[place] < _WORTH:
+                if risks[leaving] - risks[place] < _SURE:
                     break
-                left = [more + of[place] - of[leaving] for more, of in zip(surplus, kept, strict=True)]
-                if min(left) >= -_SLACK:
-                    surplus = left
+                after = [left + of[place] - of[leaving] for left, of in zip(room, scales, strict=True)]
+                if min(after) >= 0:
+                    room = after
                     others.remove(place)
                     staying ^= {leaving, place}
                     break

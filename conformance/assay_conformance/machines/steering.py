@@ -67,10 +67,11 @@ class Steering:
         are likely to show what is listed leave their places to others."""
         rare = _Shares(self._shown, self._runs, [name for name, seen in self.clauses.items() if 0 < seen < RARE])
         states = _Shares(self._states, self._runs, sorted({state for state, _ in self.pairs}))
-        ranked = sorted(range(len(cases)), key=lambda index: -self._promise(cases[index], rare, states))
+        worth = [self._promise(case, rare, states) for case in cases]
+        ranked = sorted(range(len(cases)), key=lambda index: -worth[index])
         promising = count - int(count * _ANY_SHARE)
         others = sorted(ranked[promising:])[: count - promising]
-        chosen = self._sparing.exchanged(list(map(_traits, cases)), ranked[:promising] + others)
+        chosen = self._sparing.exchanged(list(map(_traits, cases)), worth, ranked[:promising] + others)
         return [cases[index] for index in sorted(chosen)]
 
     def _promise(self, case: Case, rare: _Shares, states: _Shares) -> float:

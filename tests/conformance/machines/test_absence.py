@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay_conformance.machines.absence import untriggered, without
-from assay_conformance.machines.signature import happenings, shape
+from assay_conformance.machines.signature import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Who
 from assay_conformance.model.fault import Cut, Direction, Drop, Fault, OnFrame
 
@@ -19,7 +19,6 @@ CASE = Case(
         Step(Who.AGENT, "send"),
         Step(Who.AGENT, "seek"),
         Step(Who.BROKER, "unload"),
-        Step(Who.BROKER, "store_entries"),
     ),
     faults=(CUT, DROP),
     config=ClientConfig(producer={"chunking": True}),
@@ -57,7 +56,3 @@ def test_of_several_triggers_none_is_left() -> None:
 
 def test_a_trigger_of_which_nothing_can_be_taken_leaves_no_case() -> None:
     assert untriggered(CASE, [frozenset({"topology brokers"})]) == []
-
-
-def test_what_happens_is_what_faults_and_brokers_do_and_not_that_there_are_messages() -> None:
-    assert happenings(CASE) == {"the way ends", "something is lost", "broker unload"}
