@@ -79,16 +79,16 @@ def again(
 def _comes_and_goes(difference: CellDifference, entries: Sequence[Expectation], busy: bool) -> bool:
     """Every code that only one of the two has is listed as one that may show in that Case; on a busy machine, for the
     requirement."""
-    codes = _codes(difference.before) ^ _codes(difference.after)
+    differ = codes(difference.before) ^ codes(difference.after)
     known = {
         entry.code
         for entry in entries
         if entry.requirement == difference.requirement and (busy or entry.may_stay_away(difference.case))
     }
-    return bool(codes) and codes <= known
+    return bool(differ) and differ <= known
 
 
-def _codes(told: str) -> set[str]:
+def codes(told: str) -> set[str]:
     """Those in brackets behind a verdict."""
     return set(told.partition("(")[2].rstrip(")").split(", ")) - {""}
 

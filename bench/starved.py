@@ -9,9 +9,11 @@ and with stops of two seconds at random of the runner, of the runner and its age
 `--whole` certifications are of all Cases, `--timed` of the chapters with time bounds. Then mutants of the reference
 client that break a time bound run their Cases, `--mutants` of them, under the same hardships.
 
-Another verdict than without a hardship is wrong, unless it is `inconclusive`, or a failure that is listed for the
-client as one that comes and goes. Of the Cases at most 2 % may be inconclusive beside the loops, and 10 % under the
-quota; a run is to end with 0 or 3; no mutant may pass. Whatever is missed is named, and the status is 1.
+Another verdict than without a hardship is wrong, unless it is `inconclusive`, a pass where the run leaves open whether
+the listed failure would have shown, or a failure that is listed for the client as one that comes and goes. The same
+verdict for other reasons is right where the new ones are listed for that Case. Of the Cases at most 2 % may be
+inconclusive beside the loops, and 10 % under the quota; a run is to end with 0 or 3; no mutant may pass. Whatever is
+missed is named, and the status is 1.
 
 Runs are kept in FOLDER, so that what was interrupted goes on where it stopped. `--short` is one certification of the
 chapters with time bounds under each hardship, and three mutants: less than fifteen minutes for one agent on two cores.
@@ -31,7 +33,7 @@ from typing import Final
 import msgspec
 from bench.hardships import Hardship, suffer
 from bench.late_mutants import LATE, caught_in, manifest_of, passed
-from bench.repeated import ASSAY, EXPECTATIONS, Again, again
+from bench.repeated import ASSAY, EXPECTATIONS, Again, again, codes
 from tests.exam import kill_matrix
 
 from assay_conformance.model.verdict import Verdict
@@ -39,7 +41,8 @@ from assay_fixtures.agents import manifest
 from assay_fixtures.agents.nursery import BIRTHS
 from assay_fixtures.verified import exit_code
 from assay_reports.compare import CellDifference, compare
-from assay_reports.expectations import read_expectations
+from assay_reports.expectation_matching import EntryState
+from assay_reports.expectations import Expectation, read_expectations
 from assay_reports.outcome import EXIT_CODE, Cause
 from assay_reports.verdicts import Verdicts, read_verdicts
 
@@ -88,24 +91,43 @@ class Told:
         return self.inconclusive / (self.cases or 1)
 
 
-def told(idle: Verdicts, other: Verdicts | None, status: int, compared: Again | None) -> Told:
-    """`compared`: both of them, where there are both."""
+def told(
+    idle: Verdicts, other: Verdicts | None, status: int, compared: Again | None, entries: Sequence[Expectation] = ()
+) -> Told:
+    """`compared`: both of them, where there are both; `entries`: the failures that are listed for the client."""
     if other is None or compared is None:
         return Told(status, len({cell.case for cell in idle.cells}), 0, (f"no verdicts: exit {status}",))
-    wrong = (one for one in compared.otherwise if not says_less(one))
+    left_open = {one for one in compared.otherwise if is_open(one, other)}
+    wrong = (one for one in compared.otherwise if one not in left_open and not is_listed(one, entries))
+    inconclusive = {cell.case for cell in other.cells if cell.verdict is Verdict.INCONCLUSIVE}
     return Told(
         status,
         len({cell.case for cell in other.cells}),
-        len({cell.case for cell in other.cells if cell.verdict is Verdict.INCONCLUSIVE}),
+        len(inconclusive | {one.case for one in left_open}),
         (*map(str, wrong), *(f"{case}: only in one of both" for case in compared.not_both)),
     )
 
 
-def says_less(difference: CellDifference) -> bool:
-    """Whether it is the same verdict for fewer reasons: what could not be judged on a late machine stands beside what
-    was found all the same."""
-    (before, _, known), (after, _, left) = difference.before.partition(" ("), difference.after.partition(" (")
-    return before == after and bool(left) and set(left.rstrip(")").split(", ")) < set(known.rstrip(")").split(", "))
+def is_open(difference: CellDifference, other: Verdicts) -> bool:
+    """Whether all that is missing is what the run itself leaves open: the machine was too late for it to show."""
+    missing, more = codes(difference.before) - codes(difference.after), codes(difference.after)
+    undecided = {
+        entry.expectation.code
+        for entry in other.expectations
+        if entry.state is EntryState.UNDECIDED
+        and entry.expectation.requirement == difference.requirement
+        and entry.expectation.is_about(difference.case)
+    }
+    return not more and bool(missing) and missing <= undecided
+
+
+def is_listed(difference: CellDifference, entries: Sequence[Expectation]) -> bool:
+    """Whether it is the same verdict, for fewer reasons or for listed ones: what could not be judged on a late machine
+    stands beside what was found all the same."""
+    before, after = difference.before.partition(" (")[0], difference.after.partition(" (")[0]
+    found = codes(difference.after)
+    listed = {one.code for one in entries if one.requirement == difference.requirement and one.excuses(difference.case)}
+    return before == after and bool(found) and found - codes(difference.before) <= listed
 
 
 def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:
@@ -159,7 +181,7 @@ def beside(idle: Run, other: Run) -> Told:
     listed = idle.folder / EXPECTATIONS
     entries = read_expectations(listed).entries if listed.exists() else ()
     same_plan = (idle.folder / "plan.jsonl").read_bytes() == (other.folder / "plan.jsonl").read_bytes()
-    return told(before, after, other.kept.status, again(same_plan, compare(before, after), entries))
+    return told(before, after, other.kept.status, again(same_plan, compare(before, after), entries), entries)
 
 
 HEAD: Final = "agent            hardship      of      run exit  wall s stops  Cases inconclusive wrong  held up by"

@@ -11,18 +11,20 @@ import msgspec
 import pytest
 from bench.hardships import Hardship, descendants, suffer
 from bench.late_mutants import LATE, caught_in, passed
-from bench.repeated import again
-from bench.starved import GOALS, Kept, Told, agent_knower, missed, says_less, told
+from bench.repeated import Again, again
+from bench.starved import GOALS, Kept, Told, agent_knower, is_listed, missed, told
 from tests.exam import kill_matrix
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Verdict
 from assay_reports.compare import CellDifference, compare
-from assay_reports.expectation_matching import Cell
+from assay_reports.expectation_matching import Cell, Entry, EntryState
+from assay_reports.expectations import Expectation
 from assay_reports.verdicts import Subject, Verdicts
 
 LATENESS = RequirementId("nack.redelivery-requested-in-time")
+LISTED = Expectation(requirement=LATENESS, case="one", code="late", versions=">=1", reason="r")
 
 
 def verdicts(**cases: Verdict) -> Verdicts:
@@ -66,7 +68,13 @@ def came_to(after: Verdict, status: int = 0) -> Told:
 )
 def test_failure_for_some_of_its_reasons_says_less(before: str, after: str, less: bool) -> None:
     """What is left open on a late machine stands beside what was found."""
-    assert says_less(CellDifference(requirement=LATENESS, case="one", before=before, after=after)) is less
+    assert is_listed(CellDifference(requirement=LATENESS, case="one", before=before, after=after), ()) is less
+
+
+@pytest.mark.parametrize(("code", "listed"), [("late", True), ("lost", False)])
+def test_failure_for_another_reason_is_right_where_that_is_listed(code: str, listed: bool) -> None:
+    other = CellDifference(requirement=LATENESS, case="one", before="fail (twice)", after=f"fail ({code})")
+    assert is_listed(other, [LISTED]) is listed
 
 
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.UNTESTABLE, Verdict.INVALID, Verdict.HARNESS_ERROR])
@@ -76,6 +84,15 @@ def test_another_verdict_than_without_a_hardship_is_wrong(verdict: Verdict) -> N
 
 def test_what_was_left_open_is_counted_and_not_wrong() -> None:
     assert came_to(Verdict.INCONCLUSIVE) == Told(0, 2, 1, ())
+
+
+@pytest.mark.parametrize(("state", "wrong"), [(EntryState.UNDECIDED, 0), (EntryState.STALE, 1)])
+def test_a_pass_is_left_open_where_the_run_leaves_the_listed_failure_open(state: EntryState, wrong: int) -> None:
+    entry = Entry(state=state, expectation=LISTED)
+    other = msgspec.structs.replace(verdicts(one=Verdict.PASS), expectations=(entry,))
+    difference = CellDifference(requirement=LATENESS, case="one", before="fail (late)", after="pass")
+    compared = Again(True, (difference,), (), (), ())
+    assert len(told(verdicts(one=Verdict.FAIL), other, 3, compared).wrong) == wrong
 
 
 def test_a_run_without_verdicts_is_wrong() -> None:
