@@ -24,6 +24,24 @@ PACK = load_packs()
 CASES = {case.id: case for case in PACK.cases if in_memory(case)}
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
+    "full-queue-stops-reading": (
+        frozenset(
+            {"delivery.reaches-waiting-receive", "robustness.calls-do-not-hang", "robustness.failure-needs-cause"}
+        ),
+        "what is not read for as long as nothing is received reaches no receive, and its calls time out or never end",
+    ),
+    "running-handler-stops-reading": (
+        frozenset(
+            {
+                "delivery.reaches-waiting-receive",
+                "listener.blocked-handler-delays-no-other",
+                "listener.close-waits-for-no-handler",
+                "robustness.calls-do-not-hang",
+                "robustness.failure-needs-cause",
+            }
+        ),
+        "what is not read while a handler runs reaches no receive, and calls time out or never end, a close among them",
+    ),
     "batch-fails-first-only": (
         frozenset({"robustness.success-needs-answer"}),
         "a message of the batch that failed is reported as sent",

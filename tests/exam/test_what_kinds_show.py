@@ -28,6 +28,8 @@ SHOWN = (
     ("publishes at a rate", "broker-publish-rate-ignored"),
     ("publishes at a rate", "publish-throttle-answers-error"),
     ("reads at once or never", "non-persistent-waits-for-rate"),
+    ("stands beside another one", "full-queue-stops-reading"),
+    ("stands beside another one", "full-producer-holds-others"),
 )
 
 

@@ -1,4 +1,5 @@
-"""Consumers that wait for messages, or for others: impatient ones, some among others, some that are away."""
+"""Consumers that wait for messages, or for others: impatient ones, some among others, some that are away; and those
+beside which another topic is in trouble."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from assay_conformance.machines.drawn_faults import at
-from assay_conformance.machines.environment import Environment, Way
+from assay_conformance.machines.environment import TOPIC, Environment, Way
 from assay_conformance.machines.kinds.kind import (
     ACK,
     ALL,
@@ -30,10 +31,11 @@ from assay_conformance.machines.kinds.kind import (
     do,
     hits,
 )
-from assay_conformance.machines.network_faults import any_of
+from assay_conformance.machines.network_faults import ONE_HARM, any_of
 from assay_conformance.machines.operations import Operation
-from assay_conformance.machines.scenarios import FEW, call
-from assay_conformance.model.fault import AnswerError, Cut, Hold
+from assay_conformance.machines.scenarios import FEW, SMALL, call, sends
+from assay_conformance.model.case import Topic
+from assay_conformance.model.fault import AnswerError, Cut, Drop, Hold
 from assay_conformance.model.policy import Retention
 
 _FINAL = ("TopicNotFound", "TopicNotFound", "ServiceNotReady")
@@ -41,7 +43,46 @@ _FINAL = ("TopicNotFound", "TopicNotFound", "ServiceNotReady")
 _SLOW_TO_TAKE_BACK = at(("SUCCESS",), st.just(Hold(overtake=True)), st.just(2), st.just(500))
 _UNTIL_IT_ASKS = call(Operation.PAUSE, number=st.sampled_from((2, 2, 3)))
 
+_OTHER = "other"
+_SENT_ELSEWHERE = sends(st.just(1), st.just(5), SMALL)
+_NO_ANSWERS_ELSEWHERE = st.one_of(
+    at(("SEND_RECEIPT",), st.just(Drop()), st.just(1), st.just(4_000), st.just(0), topic=_OTHER),
+    at(("SUCCESS",), st.just(Drop()), FEW, st.just(4_000), st.just(0), topic=_OTHER),
+)
+
 COMPANY: Mapping[str, WorkloadKind] = {
+    "stands beside another one": WorkloadKind(
+        Environment(
+            terms={
+                "partitions": (0,),
+                "clients": (1, 1, 2),
+                "small_queue": (True, False),
+                "batching": (False,),
+                **AT_ONCE,
+            },
+            topics=(Topic(name=_OTHER),),
+            written=(TOPIC, _OTHER),
+            ways=(Way(), Way((_OTHER,)), Way((_OTHER,), config={"receiver_queue_size": 3})),
+        ),
+        st.one_of(
+            st.tuples(
+                do(Operation.OPEN_PRODUCER, 1), do(Operation.OPEN_CONSUMER, 2), _SENT_ELSEWHERE, FULL, ALL, FULL, ALL
+            ),
+            st.tuples(
+                do(Operation.OPEN_PRODUCER, 1), _SENT_ELSEWHERE, do(Operation.CLOSE_PRODUCER, who=1), FULL, ALL, ONE
+            ),
+            st.tuples(
+                do(Operation.OPEN_PRODUCER, 1),
+                do(Operation.OPEN_CONSUMER, 1),
+                _SENT_ELSEWHERE,
+                SECOND,
+                call(st.sampled_from((Operation.SEEK, Operation.NACK_ALL, Operation.CLOSE_CONSUMER)), who=st.just(1)),
+                FULL,
+                ALL,
+            ),
+        ),
+        harms=st.one_of(st.tuples(_NO_ANSWERS_ELSEWHERE), ONE_HARM),
+    ),
     "is impatient": WorkloadKind(
         Environment(
             needs=frozenset({"short_ack_timeout"}),

@@ -65,6 +65,8 @@ from assay_conformance.pulsar.timeline.sends import (
 from assay_conformance.pulsar.timeline.served import SHARED, ServedProducer
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
+from assay_conformance.pulsar.timeline.troubles import Trouble, Troubles
+from assay_conformance.pulsar.timeline.turns import Turn, at_once, is_plain, topics_of, turns
 from assay_conformance.pulsar.timeline.waiting import left_waiting, lying
 
 __all__ = [
@@ -122,11 +124,15 @@ __all__ = [
     "Timeline",
     "TimelineCheck",
     "TooBusyError",
+    "Trouble",
+    "Troubles",
+    "Turn",
     "Unit",
     "UnknownError",
     "Why",
     "WrittenAcks",
     "agreement",
+    "at_once",
     "batches",
     "breach",
     "charged",
@@ -137,6 +143,7 @@ __all__ = [
     "either",
     "ended_ns",
     "every",
+    "is_plain",
     "is_vague",
     "known_consumer",
     "known_owner",
@@ -150,6 +157,8 @@ __all__ = [
     "offers",
     "precedence",
     "session_for",
+    "topics_of",
+    "turns",
     "unchanged_topics",
     "whose",
 ]

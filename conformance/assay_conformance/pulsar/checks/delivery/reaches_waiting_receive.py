@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import Consumer, Delivery, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Consumer, Delivery, Exercised, Says, Timeline, breach, check, is_plain, ms
 
 
 class _Waited(NamedTuple):
@@ -27,7 +27,7 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
     for delivery in timeline.deliveries if timeline.starved else ():
         consumer = delivery.session.consumer
         named = base_topic(delivery.session.topic) not in timeline.non_persistent
-        if consumer is not None and named and consumer.handle not in moved and _is_plain(delivery):
+        if consumer is not None and named and consumer.handle not in moved and _is_unsettled(delivery):
             arrived.setdefault(consumer.handle, deque()).append(delivery)
     short = {end.seq for end in timeline.starved}
     for end in timeline.events.completions("receive"):
@@ -60,15 +60,9 @@ def _is_handed(timeline: Timeline, delivery: Delivery) -> bool:
     return any(copy.handed for copy in timeline.copies(delivery.consumer, delivery.entry))
 
 
-def _is_plain(delivery: Delivery) -> bool:
-    """Whether nothing allows a client to drop it, or keep it back: it came whole and readable, for the first time."""
-    frame = delivery.frame
-    meta = frame.meta
-    readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")
-    first = not delivery.is_repeat and not frame.redelivery_count and not frame.ack_sets
-    durable = delivery.session.request.fields.get("durable", True) is not False
-    settled = bool(delivery.acks or delivery.asked_again)
-    return delivery.came and readable and first and durable and not settled
+def _is_unsettled(delivery: Delivery) -> bool:
+    """Whether the client owes it: it is plain, and the client has not settled it by itself."""
+    return is_plain(delivery) and not (delivery.acks or delivery.asked_again)
 
 
 @check("delivery.reaches-waiting-receive", of=_waited)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.topic_names import is_partition
-from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Send, Timeline, Unit, breach, check, ms
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    Producer,
+    Says,
+    Send,
+    Timeline,
+    Unit,
+    at_once,
+    breach,
+    check,
+    ms,
+)
 
 
 class _Beside(NamedTuple):
@@ -30,7 +40,7 @@ def _beside(timeline: Timeline) -> Iterator[_Beside]:
         if not setting(handle, "block_if_queue_full"):
             lines.setdefault(handle, []).append(_Line(producer))
     for handle, its in lines.items():
-        for send in _asked_in_time(timeline, handle):
+        for send in at_once(timeline.sends_of(handle)):
             unit, seq = timeline.unit_with(send), send.invoke.seq
             ready = None if unit is None else unit.sends[0][0].admitted
             if unit is None or ready is None or ready.seq > seq or unit.numbers[0] != send.invoke.number:
@@ -38,16 +48,6 @@ def _beside(timeline: Timeline) -> Iterator[_Beside]:
             still = {line.producer: since for line in its if (since := line.still_since(seq)) is not None}
             if still and unit.line not in still:
                 yield _Beside(send, unit, next(iter(still.values())))
-
-
-def _asked_in_time(timeline: Timeline, handle: int) -> Iterator[Send]:
-    """Sends that come to the client when they are asked for: those behind a synchronous one wait until it has ended."""
-    waits_until: float = 0
-    for send in timeline.sends_of(handle):
-        if waits_until < send.invoke.seq:
-            yield send
-        if send.invoke.args.get("mode") == "sync":
-            waits_until = max(waits_until, inf if send.completion is None else send.completion.seq)
 
 
 class _Line:

@@ -1,0 +1,157 @@
+"""robustness.trouble-delays-no-other"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from assay_conformance.model.event import (
+    Closed,
+    ClosedBy,
+    Completion,
+    ErrorClass,
+    Event,
+    Fired,
+    Frame,
+    Invoke,
+    Opened,
+    Outcome,
+)
+from assay_conformance.pulsar.timeline import (
+    IN_FLIGHT_NS,
+    Exercised,
+    Says,
+    Timeline,
+    Trouble,
+    Troubles,
+    Turn,
+    breach,
+    check,
+    each,
+    ms,
+    topics_of,
+    turns,
+)
+
+_OPENS: Final = ("open_producer", "open_consumer")
+_FORGES: Final = frozenset({"corrupt", "duplicate", "inject", "reorder", "rewrite", "truncate"})
+"""Faults after which a connection is in trouble itself: what a client owes then, other clauses say."""
+
+
+class _Beside(NamedTuple):
+    """A turn of one handle, while another one was in trouble."""
+
+    turn: Turn
+    trouble: Trouble
+
+
+class _Failed(NamedTuple):
+    """A call that opens one handle and failed when the client had ended the connection that it was asked for on."""
+
+    end: Completion
+    left: Closed
+    trouble: Trouble
+
+
+@check("robustness.trouble-delays-no-other")
+def trouble_delays_no_other(timeline: Timeline) -> Says:
+    """robustness.trouble-delays-no-other: while a producer or consumer is in trouble, others go on as if alone.
+
+    What a client may be late with for reasons of its own, or of its broker, is no turn (`timeline.turns`). Of a handle
+    that had an obstacle of its own nothing is said: there other clauses hold.
+    """
+    if len(timeline.openings) + sum(1 for _ in timeline.consumers) < 2:
+        return
+    troubles = Troubles(timeline)
+    yield from each(_beside(timeline, troubles), _is_in_time, timeline)
+    yield from each(_failed(timeline, troubles), _is_opened, timeline)
+
+
+def _beside(timeline: Timeline, troubles: Troubles) -> Iterator[_Beside]:
+    forged = (fired.seq for fired in timeline.events.of(Fired) if fired.action in _FORGES)
+    until = min(forged, default=timeline.ended.seq)
+    for turn in turns(timeline):
+        if turn.came.seq > until:
+            continue
+        trouble = troubles.beside(turn.handle, turn.due_ns, turn.came_ns)
+        if trouble is not None:
+            yield _Beside(turn, trouble)
+
+
+def _is_in_time(timeline: Timeline, beside: _Beside) -> Says:
+    turn, trouble = beside
+    if not timeline.bounds.is_past("answer", turn.due_ns, turn.came_ns):
+        yield Exercised(turn.came)
+    elif _is_well(timeline, turn) and timeline.bounds.is_overdue("answer", turn.due_ns, turn.came_ns, what="a turn"):
+        yield breach(
+            "held-up",
+            f"handle {turn.handle}: {turn.what} from {ms(turn.due_ns)} on; expected it within an answer's time, as "
+            f"nothing of its own was in the way; it came at {ms(turn.came_ns)}, beside {trouble}",
+            *(turn.due, turn.came, trouble.event),
+        )
+
+
+def _is_well(timeline: Timeline, turn: Turn) -> bool:
+    """Whether nothing was in its way in that time, and no broker had refused it anything before."""
+    opening = _opening(timeline, turn.handle)
+    if opening is None:
+        return False
+    topics, since_ns = topics_of(timeline, opening), turn.due_ns - IN_FLIGHT_NS
+    before = timeline.obstacles.between(opening.t_ns, turn.came, turn.handle, topics)
+    if any(one.is_error for one in before):
+        return False
+    meanwhile = timeline.obstacles.between(since_ns, turn.came, turn.handle, topics)
+    # A request is without an answer when it leaves.
+    return all(one.event is turn.came for one in meanwhile)
+
+
+def _opening(timeline: Timeline, handle: int | None) -> Invoke | None:
+    consumer = timeline.consumer(handle)
+    return timeline.openings.get(-1 if handle is None else handle) if consumer is None else consumer.invoke
+
+
+def _failed(timeline: Timeline, troubles: Troubles) -> Iterator[_Failed]:
+    for verb in _OPENS:
+        for end in timeline.ends(verb):
+            if end.outcome is Outcome.OK or end.error in (ErrorClass.TIMEOUT, ErrorClass.INVALID_CONFIG):
+                continue
+            call = timeline.call(end)
+            left = _left_alone(timeline, call, end)
+            trouble = None if left is None else troubles.beside(end.handle or 0, call.t_ns, end.t_ns)
+            if left is not None and trouble is not None and not timeline.has_begun_to_end(end.seq):
+                yield _Failed(end, left, trouble)
+
+
+def _left_alone(timeline: Timeline, call: Invoke, end: Completion) -> Closed | None:
+    """The end, by the client, of the connection that the call waited on for an answer, where nothing else was in its
+    way. A client may end its calls first."""
+    opening = _opening(timeline, call.handle)
+    topics = frozenset[str]() if opening is None else topics_of(timeline, opening)
+    left: Closed | None = None
+    for one in timeline.obstacles.between(call.t_ns, end, call.handle or 0, topics):
+        closed = one.event if isinstance(one.event, Closed) else _closed(timeline, one.event)
+        is_left = closed is not None and closed.by is ClosedBy.CLIENT and closed.t_ns - end.t_ns < IN_FLIGHT_NS
+        if not is_left or one.is_error:
+            return None
+        if isinstance(one.event, Frame):
+            left = closed
+    return left
+
+
+def _closed(timeline: Timeline, event: Event) -> Closed | None:
+    conn = event.conn if isinstance(event, Frame | Opened | Fired) else None
+    return None if conn is None else timeline.closed(conn)
+
+
+def _is_opened(timeline: Timeline, failed: _Failed) -> Says:
+    end, left, trouble = failed
+    call = timeline.call(end)
+    limit = timeline.view.client_setting(end.handle, "operation_timeout_ms")
+    if timeline.bounds.is_before("reconnect", call.t_ns + int(limit or 30_000) * 1_000_000, end.t_ns):
+        yield breach(
+            "failed-with-another",
+            f"{end.verb} of handle {end.handle} waited on connection {left.conn}, which the client ended at "
+            f"{ms(left.t_ns)} beside {trouble}; expected it to be asked for again within its time; it failed at "
+            f"{ms(end.t_ns)} with {end.error}",
+            *(call, left, end, trouble.event),
+        )

@@ -1,0 +1,195 @@
+"""Clients in which one producer or consumer holds up another one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.handler import Phase
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.redelivery import Redelivery
+from assay_conformance.client.refusal import Cause, Refusal, Retry
+from assay_conformance.client.requests import Answered
+from assay_conformance.client.shared import MS
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Outgoing
+from assay_conformance.wire import BaseCommand, Frame
+from assay_conformance.wire import pulsar_pb2 as pb
+
+_BESIDE = "robustness.trouble-delays-no-other"
+_LOOKS_AGAIN_NS = 10 * MS
+
+
+class OneRequestAtATime(Connection):
+    """A connection asks when what it asked before has been answered, or has timed out."""
+
+    breaks = _BESIDE
+    stands_for = "a lock around a question and its answer, as around the creation of producers in a client's own map"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._line: deque[tuple[Callable[[int], BaseCommand], Answered]] = deque()
+        self._asks = False
+
+    def request(self, build: Callable[[int], BaseCommand], answered: Answered) -> int:
+        if self._asks and self.usable:
+            self._line.append((build, answered))
+            return -1
+        self._asks = True
+
+        def ended(answer: Frame | Refusal) -> None:
+            self._asks = False
+            answered(answer)
+            if self._line and not self._asks:
+                self.request(*self._line.popleft())
+
+        return super().request(build, ended)
+
+
+class _ReadsLater(Connection):
+    """What comes is kept for as long as something else goes on."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._kept: deque[bytes] = deque()
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether nothing is read now."""
+        return False
+
+    def received(self, data: bytes) -> None:
+        self._kept.append(data)
+        if len(self._kept) == 1:
+            self._read()
+
+    def _read(self) -> None:
+        while self._kept and not self._is_stopped:
+            super().received(self._kept[0])
+            self._kept.popleft()
+        if self._kept and self.usable:
+            self._shared.after(_LOOKS_AGAIN_NS, self._read)
+
+
+class FullQueueStopsReading(Connection):
+    """While the queue of a consumer is full, nothing is read from its connection."""
+
+    breaks = _BESIDE
+    stands_for = "apache/pulsar-client-go#164: what reads the connection waits for room in a consumer's queue"
+    also = (_ReadsLater,)
+
+    @property
+    def _is_stopped(self) -> bool:
+        return any(isinstance(one, Consumer) and _is_full(one) for one in self.consumers.values())
+
+
+class RunningHandlerStopsReading(Connection):
+    """While a message handler runs, nothing is read."""
+
+    breaks = _BESIDE
+    stands_for = "handlers that are called on the thread that reads the connection"
+    also = (_ReadsLater,)
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self._shared.handler_threads.is_busy
+
+
+class _Watched(Redelivery[Any]):
+    """It says whether a nack waits for its time."""
+
+    @property
+    def has_nacks(self) -> bool:
+        return bool(self._nacks._held)
+
+
+class OpenNackStopsReading(Connection):
+    """While a nack of a consumer waits for its time, nothing is read from its connection."""
+
+    breaks = _BESIDE
+    stands_for = "pulsar-client-python#116: many nacks, and all but one consumer of the process stand still"
+    also = (_ReadsLater, _Watched)
+
+    @property
+    def _is_stopped(self) -> bool:
+        found = (one._redelivery for one in self.consumers.values() if isinstance(one, Consumer))
+        return any(isinstance(one, _Watched) and one.has_nacks for one in found)
+
+
+class _SendsLater(Producer):
+    """A send waits for as long as something else on its connection goes on."""
+
+    def _stops(self, connection: Connection) -> bool:
+        """Whether nothing is sent now."""
+        del connection
+        return False
+
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        if self.connection is not None and self._stops(self.connection):
+            self.shared.after(_LOOKS_AGAIN_NS, lambda: self.send(op, message, sync=sync))
+        else:
+            super().send(op, message, sync=sync)
+
+
+class FullProducerHoldsOthers(Producer):
+    """While the queue of one producer is full, no other one on its connection sends."""
+
+    breaks = _BESIDE
+    stands_for = "one queue of events for all, in which a send waits for room"
+    also = (_SendsLater,)
+
+    def _stops(self, connection: Connection) -> bool:
+        others = (one for one in connection.producers.values() if isinstance(one, Producer) and one is not self)
+        return any(other._pending.why_full() is not None for other in others)
+
+
+class ClosingProducerHoldsOthers(Producer):
+    """While a producer waits for the answer to its close, no other one on its connection sends."""
+
+    breaks = _BESIDE
+    stands_for = "a close that waits under the lock of the client, which sends take too"
+    also = (_SendsLater,)
+
+    def _stops(self, connection: Connection) -> bool:
+        return any(isinstance(one, Producer) and one.phase is Phase.CLOSING for one in connection.producers.values())
+
+
+class WaitingReceiveHoldsSends(Producer):
+    """While the application waits for a message, no producer on the connection sends."""
+
+    breaks = _BESIDE
+    stands_for = "apache/pulsar-client-node#252: a receive that waits takes a thread of the pool that sends need"
+    also = (_SendsLater,)
+
+    def _stops(self, connection: Connection) -> bool:
+        found = (one._queue for one in connection.consumers.values() if isinstance(one, Consumer))
+        return any(isinstance(one, Subscription) and one._receives for one in found)
+
+
+class _ForGood(Refusal):
+    """It is not asked again."""
+
+    @property
+    def retry(self) -> Retry:
+        return Retry.NEVER
+
+
+class RefusalFailsOthers(Connection):
+    """When a broker is not ready for one request the connection is closed, and fails what else waits on it for good."""
+
+    breaks = _BESIDE
+    stands_for = "apache/pulsar-client-cpp#322: the other requests fail with an error that is not tried again"
+
+    def _error(self, frame: Frame) -> None:
+        super()._error(frame)
+        if frame.body.error == pb.ServiceNotReady and self.usable:
+            self._requests.end(_ForGood(Cause.LOST, "the connection was closed"))
+            self.close(Cause.LOST, "the broker was not ready")
+
+
+def _is_full(consumer: Consumer) -> bool:
+    queue = consumer._queue
+    return isinstance(queue, Subscription) and len(queue._queue) >= consumer._settings.receiver_queue_size > 0

@@ -1,0 +1,103 @@
+"""Troubles: when a producer or consumer was not well, or had the client busy, so that others beside it might feel it.
+
+| what         | from                  | until                                                         |
+|--------------|-----------------------|---------------------------------------------------------------|
+| a call of it | the call              | its end, where that came later than an answer, or was a failure |
+| its message  | the MESSAGE           | the application got it, where it did that late, or never        |
+| its handler  | the call of that      | its end                                                        |
+| its nack     | the nack              | the client asked for the message again                         |
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from assay_conformance.judging.tolerance import TOLERANCES, ms
+from assay_conformance.model.event import Event, Outcome
+from assay_conformance.pulsar.timeline.handlers import done_ns
+
+if TYPE_CHECKING:
+    from assay_conformance.pulsar.timeline.timeline import Timeline
+
+_CALLS: Final = (
+    "open_producer",
+    "open_consumer",
+    "send",
+    "receive",
+    "flush",
+    "seek",
+    "unsubscribe",
+    "has_message_available",
+    "close",
+)
+_LEAST_NS: Final = TOLERANCES["answer"].slack_ns
+
+
+class Trouble(NamedTuple):
+    """Of one handle. `event` shows it, `what` says it in a few words."""
+
+    handle: int
+    event: Event
+    what: str
+    since_ns: int
+    until_ns: int
+
+    def __str__(self) -> str:
+        return f"handle {self.handle}: {self.what} from {ms(self.since_ns)} to {ms(self.until_ns)}"
+
+
+class Troubles:
+    """Those of one attempt: by handle, in order, where they overlap only the one that lasts longest."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._of: dict[int, list[Trouble]] = {}
+        found = chain(_calls(timeline), _lying(timeline), _handlers(timeline), _nacked(timeline))
+        for trouble in sorted(found, key=lambda one: (one.since_ns, -one.until_ns)):
+            there = self._of.setdefault(trouble.handle, [])
+            if not there or there[-1].until_ns < trouble.until_ns:
+                there.append(trouble)
+
+    def beside(self, handle: int, since_ns: int, until_ns: int) -> Trouble | None:
+        """One of another handle that went on at some time between these."""
+        for other, troubles in self._of.items():
+            # Of a handle they begin and end in the same order.
+            place = bisect_left(troubles, since_ns, key=lambda one: one.until_ns)
+            if other != handle and place < len(troubles) and troubles[place].since_ns <= until_ns:
+                return troubles[place]
+        return None
+
+
+def _calls(timeline: Timeline) -> Iterator[Trouble]:
+    for verb in _CALLS:
+        for call in timeline.events.invokes(verb):
+            end = timeline.end_of(call.op)
+            until_ns = timeline.bounds.end_ns if end is None else done_ns(end)
+            failed = end is not None and end.outcome is not Outcome.OK
+            if call.handle is not None and (failed or until_ns - call.t_ns > _LEAST_NS):
+                yield Trouble(call.handle, call, f"its {verb} went on", call.t_ns, until_ns)
+
+
+def _lying(timeline: Timeline) -> Iterator[Trouble]:
+    for delivery in timeline.deliveries:
+        consumer, ended = delivery.session.consumer, delivery.session.ended
+        until_ns = timeline.bounds.until(*delivery.handed[:1], ended)
+        is_long = not delivery.handed or until_ns - delivery.frame.t_ns > _LEAST_NS
+        if consumer is not None and delivery.came and is_long:
+            yield Trouble(consumer.handle, delivery.frame, "a message lay unread", delivery.frame.t_ns, until_ns)
+
+
+def _handlers(timeline: Timeline) -> Iterator[Trouble]:
+    for call in timeline.handler_calls:
+        until_ns = timeline.bounds.until(call.ended_ns)
+        yield Trouble(call.consumer.handle, call.message, "its handler ran", call.began_ns, until_ns)
+
+
+def _nacked(timeline: Timeline) -> Iterator[Trouble]:
+    for delivery in timeline.deliveries if timeline.nacking else ():
+        for call in delivery.calls:
+            if call.invoke.verb == "nack":
+                until_ns = timeline.bounds.until(delivery.asked_again, delivery.session.ended)
+                yield Trouble(call.consumer.handle, call.invoke, "a nack was open", call.invoke.t_ns, until_ns)

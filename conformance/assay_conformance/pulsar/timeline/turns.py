@@ -1,0 +1,195 @@
+"""Turns: moments from which on it was the client's turn to go on for one of its handles, and when it did.
+
+| what          | from                                              | to                                  |
+|---------------|---------------------------------------------------|-------------------------------------|
+| a send leaves | the call, of a producer that is registered        | its SEND                            |
+| a send ends   | the receipt for it                                | its end                             |
+| it goes on    | the call, or an answer to a request of it         | its next request, or its end        |
+| a receive     | the MESSAGE, the call, or the message before      | the application gets the message    |
+
+Where more than the client decides there is no turn: of sends that wait for a batch, or for room; of consumers that
+listen, whose handlers wait for threads (Java `listenerThreads`, C++ `setMessageListenerThreads`: one by default), or
+that seek, pause or nack; of writes that the broker may not read (a publish rate).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.topic_names import base_topic, named_topics
+from assay_conformance.pulsar.timeline.deliveries import Delivery
+from assay_conformance.pulsar.timeline.handlers import called_ns, listens
+from assay_conformance.pulsar.timeline.producers import Send
+from assay_conformance.pulsar.timeline.sends import ended_ns
+
+if TYPE_CHECKING:
+    from assay_conformance.pulsar.timeline.timeline import Timeline
+
+_ASKING: Final = ("open_producer", "open_consumer", "seek", "unsubscribe", "has_message_available", "close")
+_OPENS: Final = ("open_producer", "open_consumer")
+_GREETINGS: Final = frozenset({"CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE"})
+_MOVES: Final = ("seek", "pause", "nack", "reconsume_later")
+_OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)
+"""What a call fails with before it asks for anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Of one handle. `what` was due, in a few words; `came`: what it did then."""
+
+    handle: int
+    what: str
+    due: Event
+    due_ns: int
+    came: Event
+    came_ns: int
+
+
+def topics_of(timeline: Timeline, opening: Invoke) -> frozenset[str]:
+    """The topics (local names) that the call which opened a handle names."""
+    first = timeline.view.case.topology.topics[0].name
+    return frozenset(base_topic(timeline.local_name(str(one))) for one in named_topics(opening.args, first))
+
+
+def turns(timeline: Timeline) -> Iterator[Turn]:
+    """All of an attempt."""
+    yield from _leaving(timeline)
+    yield from _receipts(timeline)
+    yield from _requests(timeline)
+    yield from _receives(timeline)
+
+
+def at_once(sends: Iterable[Send]) -> Iterator[Send]:
+    """Sends of a producer that come to the client when they are asked for: those behind a synchronous one wait until it
+    has ended."""
+    waits_until: float = 0
+    for send in sends:
+        if waits_until < send.invoke.seq:
+            yield send
+        if send.invoke.args.get("mode") == "sync":
+            waits_until = max(waits_until, inf if send.completion is None else send.completion.seq)
+
+
+def _leaving(timeline: Timeline) -> Iterator[Turn]:
+    for handle in timeline.openings if timeline.view.is_read_at_once() else ():
+        if handle in timeline.bursts or timeline.view.producer_setting(handle, "batching"):
+            continue
+        for send in _with_room(timeline, handle):
+            unit, call, end = timeline.unit_with(send), send.invoke, send.completion
+            ready = None if unit is None else unit.sends[0][0].admitted
+            whole = unit is not None and not unit.is_chunk and unit.numbers[:1] == (call.number,)
+            if unit is not None and whole and ready is not None and ready.seq < call.seq:
+                yield Turn(handle, "a send was to leave", call, call.t_ns, unit.first, unit.first.t_ns)
+            elif (
+                unit is None and end is not None and end.error is ErrorClass.TIMEOUT and _is_registered(timeline, call)
+            ):
+                yield Turn(handle, "a send was to leave", call, called_ns(end), end, ended_ns(end))
+
+
+def _with_room(timeline: Timeline, handle: int) -> Iterator[Send]:
+    """Sends that need not wait for room: of a producer that blocks, those ahead of which no other one is open. Memory
+    is of the client."""
+    blocks = bool(timeline.view.producer_setting(handle, "block_if_queue_full"))
+    if blocks and timeline.view.client_setting(handle, "memory_limit_bytes"):
+        return
+    latest: float = 0
+    for send in at_once(timeline.sends_of(handle)):
+        if not blocks or latest < send.invoke.seq:
+            yield send
+        latest = max(latest, inf if send.completion is None else send.completion.seq)
+
+
+def _is_registered(timeline: Timeline, call: Invoke) -> bool:
+    """Whether a producer was, on each of its topics, when a send of it was called."""
+    lines = list(timeline.producers_of(call.handle or 0))
+    admitted = [one.sessions[-1].admitted if one.sessions else None for one in lines]
+    return bool(lines) and all(one is not None and one.seq < call.seq for one in admitted)
+
+
+def _receipts(timeline: Timeline) -> Iterator[Turn]:
+    for end in timeline.ends("send"):
+        unit = timeline.unit_of(end)
+        receipt = None if unit is None or end.outcome is not Outcome.OK else next(iter(unit.receipts), None)
+        if receipt is not None and receipt.to_receiver and timeline.is_in_turn(receipt):
+            yield Turn(end.handle or 0, "a send was to end", receipt, receipt.t_ns, end, ended_ns(end))
+
+
+def _requests(timeline: Timeline) -> Iterator[Turn]:
+    """Between two moments of a call, of which the first is not the broker's turn. A new connection is greeted first."""
+    frames = timeline.events.frames()
+    for verb in _ASKING:
+        for end in timeline.ends(verb):
+            opening = timeline.openings.get(end.handle or 0) or _opening(timeline, end)
+            if opening is None or end.error in _OWN:
+                continue
+            call, topics = timeline.call(end), topics_of(timeline, opening)
+            since, until = (bisect_right(frames, seq, key=lambda frame: frame.seq) for seq in (call.seq, end.seq))
+            its = [one for one in frames[since:until] if _is_about(timeline, one, opening.handle or 0, topics)]
+            moments: list[tuple[Event, int]] = [(call, called_ns(end)), *((one, one.t_ns) for one in its)]
+            for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
+                if not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, topics):
+                    yield Turn(end.handle or 0, f"its {verb} was to go on", first, due_ns, then, came_ns)
+
+
+def _is_ambiguous(timeline: Timeline, moment: Event, topics: frozenset[str]) -> bool:
+    """Whether it answers a question about a topic on which several producers or consumers are being opened."""
+    if not isinstance(moment, Frame) or timeline.obstacles.about(moment).handle is not None:
+        return False
+    opening = 0
+    for verb in _OPENS:
+        for call in timeline.events.invokes(verb):
+            end = timeline.end_of(call.op)
+            is_open = call.seq < moment.seq and (end is None or end.seq > moment.seq)
+            opening += is_open and not topics.isdisjoint(topics_of(timeline, call))
+    return opening > 1
+
+
+def _is_brokers_turn(moment: Event) -> bool:
+    """Behind a request, or an answer that says to wait for another one."""
+    waits = isinstance(moment, Frame) and moment.fields.get("producer_ready") is False
+    return waits or (isinstance(moment, Frame) and moment.dir is Direction.TO_BROKER)
+
+
+def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
+    consumer = timeline.consumer(end.handle)
+    return None if consumer is None else consumer.invoke
+
+
+def _is_about(timeline: Timeline, frame: Frame, handle: int, topics: frozenset[str]) -> bool:
+    return frame.command in _GREETINGS or timeline.obstacles.about(frame).concerns(handle, topics)
+
+
+def _receives(timeline: Timeline) -> Iterator[Turn]:
+    moved = {call.handle for verb in _MOVES for call in timeline.events.invokes(verb)}
+    brought = {one.handed[0].seq: one for one in timeline.deliveries if one.handed and is_plain(one)}
+    for end in timeline.ends("receive"):
+        consumer = timeline.consumer(end.handle)
+        if consumer is None or consumer.handle in moved or listens(consumer) or end.outcome is not Outcome.OK:
+            continue
+        received, last_ns = timeline.received(consumer), called_ns(end)
+        since, until = (
+            bisect_right(received, seq, key=lambda one: one.seq) for seq in (timeline.call(end).seq, end.seq)
+        )
+        for message in received[since:until]:
+            came_ns, delivery = ended_ns(message), brought.get(message.seq)
+            if delivery is not None:
+                due_ns = max(last_ns, delivery.frame.t_ns)
+                yield Turn(consumer.handle, "a message was to be received", delivery.frame, due_ns, message, came_ns)
+            last_ns = max(last_ns, came_ns)
+
+
+def is_plain(delivery: Delivery) -> bool:
+    """Whether nothing allows a client to drop it, or keep it back: it came whole and readable, for the first time."""
+    frame = delivery.frame
+    meta = frame.meta
+    readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")
+    first = not delivery.is_repeat and not frame.redelivery_count and not frame.ack_sets
+    durable = delivery.session.request.fields.get("durable", True) is not False
+    return delivery.came and readable and first and durable

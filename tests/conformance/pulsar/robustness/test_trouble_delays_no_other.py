@@ -1,0 +1,144 @@
+"""Whether one handle goes on as if alone while another one is in trouble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Invoke, Outcome
+from assay_conformance.pulsar.checks.robustness.trouble_delays_no_other import trouble_delays_no_other
+
+ILL = 3
+LATE_MS = 800
+
+
+class _Story(Script):
+    """A producer and a consumer are open; then another producer opens, and its broker does not answer."""
+
+    def __init__(self, *, trouble: bool = True, **config: Any) -> None:
+        super().__init__({name: f"persistent://public/default/{name}" for name in ("t", "u")})
+        self.producer(**config)
+        self.consumer()
+        self.at(1_000)
+        self.ill = self.opens(ILL, "u") if trouble else None
+
+    def opens(self, handle: int, topic: str) -> Invoke:
+        call = self.invoke("open_producer", handle, args={"topic": topic})
+        self.producer_asks(producer_id=handle, topic=topic)
+        return call
+
+    def judged(self) -> tuple[list[str], int]:
+        if self.ill is not None:
+            self.after(2_000).complete(self.ill, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+        judging = trial(trouble_delays_no_other, self.done())
+        return [finding.code for finding in judging.findings], judging.exercised
+
+
+def sent(story: _Story, *, leaves_ms: float = 1, ends_ms: float = 1) -> tuple[list[str], int]:
+    """A message is sent, leaves, is receipted, and its send ends."""
+    story.send(0)
+    story.after(leaves_ms).send_frame(0)
+    story.receipt(0)
+    story.after(ends_ms).ok(0)
+    return story.judged()
+
+
+def received(story: _Story, *, late_ms: float = 1) -> tuple[list[str], int]:
+    """A receive waits, a message comes, and is handed over."""
+    call = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.message(0)
+    story.after(late_ms).received(0)
+    story.complete(call, count=1)
+    return story.judged()
+
+
+def test_what_goes_on_at_once_is_accepted() -> None:
+    assert sent(_Story()) == ([], 2)
+    assert received(_Story()) == ([], 1)
+
+
+def test_send_that_leaves_late_is_found() -> None:
+    assert sent(_Story(), leaves_ms=LATE_MS) == (["held-up"], 1)
+
+
+def test_send_that_ends_late_behind_its_receipt_is_found() -> None:
+    assert sent(_Story(), ends_ms=LATE_MS) == (["held-up"], 1)
+
+
+def test_message_that_lies_while_a_receive_waits_is_found() -> None:
+    assert received(_Story(), late_ms=LATE_MS) == (["held-up"], 0)
+
+
+def test_what_is_late_alone_is_another_matter() -> None:
+    assert sent(_Story(trouble=False), leaves_ms=LATE_MS) == ([], 0)
+
+
+def test_send_of_a_producer_that_batches_need_not_leave_at_once() -> None:
+    assert sent(_Story(batching=True), leaves_ms=LATE_MS) == ([], 1)
+
+
+def test_send_of_a_producer_that_was_refused_says_nothing() -> None:
+    story = _Story()
+    story.send(7)
+    story.send_frame(7)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=7, fields={"error": "PersistenceError"})
+    assert sent(story, leaves_ms=LATE_MS)[0] == []
+
+
+@pytest.mark.parametrize(("late_ms", "codes"), [(1, []), (LATE_MS, ["held-up"])])
+def test_opening_that_asks_late_is_found(late_ms: float, codes: list[str]) -> None:
+    story = _Story()
+    call = story.invoke("open_producer", 4, args={"topic": "t"})
+    story.after(late_ms).producer_ready(producer_id=4, name="q")
+    story.complete(call, producer_name="q")
+    assert story.judged()[0] == codes
+
+
+def test_opening_may_wait_for_its_broker() -> None:
+    story = _Story()
+    call = story.invoke("open_producer", 4, args={"topic": "t"})
+    asked = story.producer_asks(producer_id=4, name="q")
+    story.after(LATE_MS).down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": "q"})
+    story.complete(call, producer_name="q")
+    assert story.judged()[0] == []
+
+
+def failed(by: ClosedBy) -> tuple[list[str], int]:
+    """An opening waits for its answer when another one is refused and the connection ends, and fails with that."""
+    story = _Story()
+    call = story.opens(4, "t")
+    story.closed(by=by)
+    failing: Completion = story.complete(call, Outcome.FAIL, error=ErrorClass.TRANSPORT)
+    assert failing.error is ErrorClass.TRANSPORT
+    return story.judged()
+
+
+def test_opening_that_fails_with_the_connection_that_the_client_ends_is_found() -> None:
+    assert failed(ClosedBy.CLIENT)[0] == ["failed-with-another"]
+
+
+def test_opening_that_fails_with_a_connection_that_was_lost_is_another_matter() -> None:
+    assert failed(ClosedBy.FAULT)[0] == []
+
+
+def test_handler_that_waits_is_no_turn_of_the_client() -> None:
+    story = _Story()
+    call = story.invoke("open_consumer", 5, args={"topics": ["t"], "subscription": "h", "listener": True})
+    story.subscribed(consumer_id=5, subscription="h")
+    story.complete(call)
+    asked = story.invoke("receive", 5, args={"count": 1})
+    story.message(0, consumer_id=5)
+    story.after(LATE_MS).received(0, 5, called_ns=story.now_ns)
+    story.complete(asked, count=1)
+    assert story.judged()[0] == []
+
+
+def test_single_handle_has_no_other_beside_it() -> None:
+    story = Script()
+    story.producer(PRODUCER)
+    story.send(0)
+    story.after(LATE_MS).send_frame(0)
+    assert trial(trouble_delays_no_other, story.done()).exercised == 0
