@@ -19,6 +19,9 @@ AGREED: list[tuple[str, str, str]] = [
     ("reorders-appends", "ordering/pipelined-sends", clauses.ORDER),
     ("delay-ignored", "delayed/strict-delivery-time", clauses.DUE),
     ("redelivery-count-stays-zero", "nack/nacked-three-times", clauses.COUNTED),
+    ("nack-early", "nack/default-delay", clauses.WINDOW),
+    ("publishes-again-after-resend", "dedup/effectively-once", clauses.DEDUP),
+    ("key-shared-skips-draining", "subscription/key-shared-consumers-join-and-leave", clauses.KEY_ORDER),
 ]
 
 

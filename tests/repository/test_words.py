@@ -21,7 +21,6 @@ STILL = frozenset(
         "Errand",
         "Foresight",
         "_burying",
-        "_harmed",
         "_is_told_by_a_torn_chunk",
         "_kind_told",
         "_sent_anew",

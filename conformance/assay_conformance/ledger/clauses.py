@@ -19,6 +19,7 @@ from assay_conformance.ledger.words import Words, bits
 
 ORDERED_TYPES = ("Exclusive", "Failover")
 SHARED_TYPES = ("Shared", "Key_Shared")
+"""Types of subscription in which single messages are redelivered, and nothing is acknowledged cumulatively."""
 
 GIVEN = (DELIVERY.name, ACK.name)
 """Tables whose rows are of a subscription."""
@@ -87,8 +88,18 @@ CONTRACT = "delivery.no-unexplained-duplicates"
 FLOWS = "delivery.resumes-after-fault"
 WINDOWS = "delivery.statistics-per-fault"
 
-LEAST_DELAY_US = 100_000
+LEAST_DELAY_MS = 100
+LEAST_DELAY_US = LEAST_DELAY_MS * 1_000
 """nack.minimum-delay: what is configured below counts as this."""
+
+WIDEST_PRECISION_MS = 256
+"""How many low bits of the time a client forgets at most when it notes a nack: it may ask so much sooner."""
+
+
+def earliest_ms(delay_ms: int, precision_ms: int | None) -> int:
+    """When a nacked message may be asked for again; `precision_ms` is None where the client's is not known."""
+    return delay_ms - (WIDEST_PRECISION_MS if precision_ms is None else precision_ms)
+
 
 _CLAUSES = (
     Clause("lost", LOST, ("rb", "db"), "whole = 1 and rb & ~db <> 0", lambda w, s: s.whole and w.rb & ~w.db),

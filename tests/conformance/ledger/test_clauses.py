@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.conformance.ledger.wanted import IMPLIED, WANTED
 
-from assay_conformance.ledger.clauses import CLAUSES, Scope
+from assay_conformance.ledger.clauses import CLAUSES, Scope, earliest_ms
 from assay_conformance.ledger.words import Words
 
 
@@ -34,3 +34,10 @@ def test_a_screen_without_any_two_clauses_misses_both() -> None:
 def test_a_clause_that_is_implied_never_flags_alone() -> None:
     words, scope = {"least_nack_us": 10}, {"shared": 1, "nack_delay": 200_000}
     assert flags(words, scope) == ["at_once", "too_early"]
+
+
+@pytest.mark.parametrize(("precision_ms", "earliest"), [(0, 1_000), (256, 744), (None, 744)])
+def test_a_nacked_message_may_come_so_much_sooner_as_its_client_rounds_times_down(
+    precision_ms: int | None, earliest: int
+) -> None:
+    assert earliest_ms(1_000, precision_ms) == earliest

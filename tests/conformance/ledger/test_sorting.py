@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from assay_conformance.history.script import CASE_NUMBER, NAME, PRODUCER, Script
-from assay_conformance.ledger.from_history.sorting import sort
+from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.model.event import Fate, Identity, Meta
 
 TEARS = (Fate.DROPPED, Fate.ALTERED, Fate.INJECTED, Fate.HELD, Fate.DUPLICATED)
@@ -38,7 +38,7 @@ def test_sends_are_torn_by_what_was_done_to_a_send(
 ) -> None:
     script = Script()
     frame(script, fate)
-    found = sort(script.done())
+    found = Sorted(script.done())
     assert (found.torn, found.torn_sends) == (torn, sends)
 
 
@@ -48,7 +48,7 @@ def test_a_send_that_goes_on_with_what_nobody_meant_is_forged(intact: bool, forg
     script = Script()
     script.producer()
     script.send_frame(0, fate=Fate.ALTERED, intact=intact)
-    found = sort(script.done())
+    found = Sorted(script.done())
     assert found.forgeries.concerned(found.invokes, found.local, "t") == ({PRODUCER} if forged else set())
 
 
@@ -56,7 +56,7 @@ def test_a_send_that_goes_on_with_what_nobody_meant_is_forged(intact: bool, forg
 def test_a_send_that_passed_or_ended_with_its_connection_is_whole(fate: Fate) -> None:
     script = Script()
     a_send(script, fate)
-    assert not sort(script.done()).torn_sends
+    assert not Sorted(script.done()).torn_sends
 
 
 def _in_chunks(fate: Fate, receipt: Fate = Fate.PASSED) -> Script:
@@ -74,12 +74,12 @@ def _in_chunks(fate: Fate, receipt: Fate = Fate.PASSED) -> Script:
 
 @pytest.mark.parametrize("fate", TEARS)
 def test_a_message_one_chunk_of_which_was_torn_is_known(fate: Fate) -> None:
-    assert sort(_in_chunks(fate).done()).torn_chunks == {Identity(CASE_NUMBER, PRODUCER, 0)}
+    assert Sorted(_in_chunks(fate).done()).torn_chunks == {Identity(CASE_NUMBER, PRODUCER, 0)}
 
 
 def test_so_is_one_the_receipt_of_a_chunk_of_which_came_twice() -> None:
-    assert sort(_in_chunks(Fate.PASSED, Fate.DUPLICATED).done()).torn_chunks == {Identity(CASE_NUMBER, PRODUCER, 0)}
+    assert Sorted(_in_chunks(Fate.PASSED, Fate.DUPLICATED).done()).torn_chunks == {Identity(CASE_NUMBER, PRODUCER, 0)}
 
 
 def test_chunks_that_passed_are_whole() -> None:
-    assert sort(_in_chunks(Fate.PASSED, Fate.DROPPED).done()).torn_chunks == set()
+    assert Sorted(_in_chunks(Fate.PASSED, Fate.DROPPED).done()).torn_chunks == set()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import NamedTuple
 
 from assay_conformance.ledger.from_history.messages import Messages
 from assay_conformance.ledger.from_history.sorting import Sorted
@@ -36,7 +37,7 @@ def mark(found: Messages, events: Sorted, case: Case, facts: ClientFacts) -> Non
     if not found.chunks:
         return
     watch = _Watch(found, events, _terms(events, case, facts))
-    shown: list[Frame | Received] = [*events.subscribes, *events.chunks_sent, *events.received]
+    shown: list[Frame | Received] = [*events.events.frames("SUBSCRIBE"), *events.chunks_sent, *events.received]
     for event in sorted(shown, key=attrgetter("seq")):
         watch.see(event)
     watch.ended()
@@ -45,8 +46,7 @@ def mark(found: Messages, events: Sorted, case: Case, facts: ClientFacts) -> Non
         message.damaged = message.damaged or not names.isdisjoint(watch.given_up)
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
+class _Terms(NamedTuple):
     """Of the consumers of a topic, what gives up most. `most`: so many incomplete messages, 0 any number;
     `settled`: what is given up for room may be acknowledged; `cumulative`: by its application."""
 
@@ -71,14 +71,12 @@ def _least(one: int, other: int) -> int:
 def _terms(events: Sorted, case: Case, facts: ClientFacts) -> dict[str, _Terms]:
     """By topic without partition."""
     cumulative = {event.handle for event in events.invokes if event.args.get("cumulative")}
-    first = case.topology.topics[0].name
     found: dict[str, _Terms] = {}
-    for opening in events.invokes:
-        if opening.verb == "open_consumer":
-            mine = _terms_of(opening, case, facts, cumulative=opening.handle in cumulative)
-            for full in named_topics(opening.args, first):
-                topic = base_topic(events.topic(str(full)))
-                found[topic] = mine.joined(found[topic]) if topic in found else mine
+    for opening in events.calls("open_consumer"):
+        mine = _terms_of(opening, case, facts, cumulative=opening.handle in cumulative)
+        for full in named_topics(opening.args, case.topology.topics[0].name):
+            topic = base_topic(events.topic(str(full)))
+            found[topic] = mine.joined(found[topic]) if topic in found else mine
     return found
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from assay_conformance.ledger.certificates import of_outcomes
-from assay_conformance.ledger.from_history.sorting import Sorted, is_known
+from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.rows import Attempt, Key, Outcome, Stored, Stream
 from assay_conformance.ledger.tables import NONE, Result
 from assay_conformance.model.case import Case, Who
@@ -108,8 +109,7 @@ def collect(sorted_events: Sorted, case: Case) -> Messages:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Producer:
+class _Producer(NamedTuple):
     owner: Owner
     topic: str
     judged: bool
@@ -117,38 +117,31 @@ class _Producer:
 
 def _producers(events: Sorted, case: Case) -> dict[int, _Producer]:
     """Handle -> its topic, and whether rows can tell of its messages."""
-    bursting = {event.handle for event in events.invokes if event.verb in ("burst", "produce")}
-    topics = {topic.name: topic for topic in case.topology.topics}
-    first = next(iter(topics))
+    bursting = {event.handle for verb in ("burst", "produce") for event in events.calls(verb)}
+    stores_nothing = {topic.name for topic in case.topology.topics if not topic.persistent}
     found = {}
-    for event in events.invokes:
-        if event.verb == "open_producer" and event.handle is not None:
-            topic = events.topic(str(event.args.get("topic", first)))
-            persistent = topic not in topics or topics[topic].persistent
-            owner = ("producer", str(event.handle))
-            found[event.handle] = _Producer(owner, topic, persistent and event.handle not in bursting)
+    for event in events.calls("open_producer"):
+        if event.handle is not None:
+            topic = events.topic(str(event.args.get("topic", case.topology.topics[0].name)))
+            judged = topic not in stores_nothing and event.handle not in bursting
+            found[event.handle] = _Producer(("producer", str(event.handle)), topic, judged)
     return found
 
 
 def _choosing(events: Sorted, case: Case) -> set[int]:
-    found = set()
-    always = "initial_sequence_id" in case.config.producer
-    for event in events.invokes:
-        if event.verb == "send":
-            chooses = "sequence_id" in event.args
-        elif event.verb == "open_producer":
-            chooses = always or "initial_sequence_id" in (event.args.get("config") or {})
-        else:
-            continue
-        if chooses and event.handle is not None:
-            found.add(event.handle)
-    return found
+    numbered = (event.handle for event in events.calls("send") if "sequence_id" in event.args)
+    begun = (
+        event.handle
+        for event in events.calls("open_producer")
+        if "initial_sequence_id" in (case.config.producer | (event.args.get("config") or {}))
+    )
+    return {handle for handle in (*numbered, *begun) if handle is not None}
 
 
 def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int]:
     """Those that had one name at one time."""
     named = events.forgeries.named
-    opened = [event for event in events.invokes if event.verb == "open_producer" and event.handle in producers]
+    opened = [event for event in events.calls("open_producer") if event.handle in producers]
     return {
         handle
         for earlier, later in combinations(opened, 2)
@@ -163,12 +156,12 @@ def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int
 def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
     case_number = NONE if events.began is None else events.began.number
     touched = events.touched
-    for invoke in events.invokes:
-        if invoke.verb != "send" or invoke.handle is None or invoke.number is None:
+    for invoke in events.calls("send"):
+        if invoke.handle is None or invoke.number is None:
             continue
         producer = producers.get(invoke.handle)
         end = events.ends.get(invoke.op)
-        if producer is None or not producer.judged or (end is not None and not is_known(end.outcome)):
+        if producer is None or not producer.judged or (end is not None and end.outcome not in CODES):
             continue
         identity = Identity(case_number, invoke.handle, invoke.number)
         evidence: list[Event] = [invoke] if end is None else [invoke, end]

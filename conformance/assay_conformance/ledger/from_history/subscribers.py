@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from assay_conformance.ledger.certificates import ORDINARY, of_consumer
+from assay_conformance.ledger.clauses import earliest_ms
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
 from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.rows import Ack, Attempt, Consumer, Delivery, Subscription
 from assay_conformance.ledger.tables import NONE, AckKind, Again, Integrity
 from assay_conformance.model.case import Case, Who
-from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
+from assay_conformance.model.event import AgentEnded, Invoke, Outcome, Received
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.topic_names import base_topic, named_topics, partition_name
 
@@ -80,8 +81,8 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
     topics = {topic.name: topic for topic in case.topology.topics}
     first = next(iter(topics))
     content_only = _content_only(events, case, facts)
-    for invoke in events.invokes:
-        if invoke.verb != "open_consumer" or invoke.handle is None:
+    for invoke in events.calls("open_consumer"):
+        if invoke.handle is None:
             continue
         name = str(invoke.args.get("subscription", DEFAULT_SUBSCRIPTION))
         for full in named_topics(invoke.args, first):
@@ -96,7 +97,7 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
                     ONLY_CONTENT if place[1] in content_only else _type(case, facts, invoke),
                     " ".join(str(n) for t, n in messages.topics.items() if base_topic(t) == topic) or str(NONE),
                     int(place[1] not in content_only and _is_whole(events, case, facts, place, invoke)),
-                    nack_delay=micros(setting_number(case, facts, invoke, "nack_delay_ms")),
+                    nack_delay=_nack_delay(case, facts, invoke),
                     ack_timeout=micros(setting_number(case, facts, invoke, "ack_timeout_ms")),
                 )
             opened = Opened(
@@ -120,6 +121,14 @@ def setting_number(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> 
     return int(value) if isinstance(value, int | float) and value else None
 
 
+def _nack_delay(case: Case, facts: ClientFacts, invoke: Invoke) -> int:
+    """In µs, by which a nacked message may come again."""
+    delay_ms, precision_ms = setting_number(case, facts, invoke, "nack_delay_ms"), None
+    if setting(case, facts, invoke, "nack_precision_ms") is not None:
+        precision_ms = setting_number(case, facts, invoke, "nack_precision_ms") or 0
+    return NONE if delay_ms is None else micros(max(0, earliest_ms(delay_ms, precision_ms)))
+
+
 def micros(ms: int | None) -> int:
     """As a row has it: NONE where there is none."""
     return NONE if ms is None else ms * 1_000
@@ -131,8 +140,8 @@ def _type(case: Case, facts: ClientFacts, invoke: Invoke) -> str:
 
 def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
     """Names of subscriptions of which one consumer seeks, leaves for good, sends letters, or does not stay."""
-    opened = {event.handle: event for event in events.invokes if event.verb == "open_consumer"}
-    leaving = {event.handle for event in events.invokes if event.verb in _LEAVING_VERBS}
+    opened = {event.handle: event for event in events.calls("open_consumer")}
+    leaving = {event.handle for verb in _LEAVING_VERBS for event in events.calls(verb)}
     found = set()
     for handle, invoke in opened.items():
         letters = any(setting(case, facts, invoke, key) for key in ("max_redeliver_count", "retry_letters"))
@@ -166,17 +175,13 @@ def _messages_go_away(case: Case, topic: str) -> bool:
 
 def _end(found: Subscribers, events: Sorted) -> None:
     """A consumer ends with its close, its client's, or its agent."""
-    client_of = {e.handle: e.args.get("client") for e in events.invokes if e.verb == "open_consumer"}
-    ends: list[tuple[int, set[int] | None]] = [
-        (event.t_ns, {handle for handle, client in client_of.items() if event.handle in (handle, client)} - {None})  # type: ignore[misc]
-        for event in events.invokes
-        if event.verb == "close"
-    ]
-    ends += [(event.t_ns, None) for event in events.troubles if isinstance(event, AgentEnded)]
-    for t_ns, handles in sorted(ends, key=lambda pair: pair[0]):
+    opening = {event.handle: event for event in events.calls("open_consumer")}
+    ends: list[Invoke | AgentEnded] = [*events.calls("close"), *events.events.of(AgentEnded)]
+    for end in sorted(ends, key=lambda event: event.t_ns):
         for one in found.opened:
-            if one.t_to is None and one.t_from * NS_PER_US < t_ns and (handles is None or one.handle in handles):
-                one.t_to = t_ns // NS_PER_US
+            its = isinstance(end, AgentEnded) or end.closes(opening[one.handle])
+            if one.t_to is None and one.t_from * NS_PER_US < end.t_ns and its:
+                one.t_to = end.t_ns // NS_PER_US
 
 
 def _deliver(
@@ -248,8 +253,8 @@ def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Me
 
 
 def _refuse(found: Subscribers, events: Sorted) -> None:
-    for invoke in events.invokes:
-        if invoke.verb == "nack" and invoke.handle is not None:
+    for invoke in events.calls("nack"):
+        if invoke.handle is not None:
             subs = {found.untold.get((invoke.handle, ordinal)) for ordinal in invoke.args.get("messages", ())}
             found.refusals += [(sub, invoke.t_ns // NS_PER_US) for sub in subs if sub is not None]
 
@@ -307,20 +312,11 @@ def limited(found: Subscribers, case: Case) -> frozenset[int]:
 
 def attention(found: Subscribers, events: Sorted) -> dict[int, list[tuple[int, int]]]:
     """Consumer -> when its application was asking for messages, in µs. Who was never let in is not there."""
-    refused = {
-        event.handle
-        for event in events.completions
-        if event.verb == "open_consumer" and event.outcome is not Outcome.OK
-    }
-    numbers_of = defaultdict(list)
-    for one in found.opened:
-        if one.handle not in refused:
-            numbers_of[one.handle].append(one.number)
-    spans: dict[int, list[tuple[int, int]]] = {number: [] for numbers in numbers_of.values() for number in numbers}
-    for invoke in events.invokes:
-        if invoke.verb == "receive" and invoke.handle is not None:
-            end: Event | None = events.ends.get(invoke.op)
-            until_ns = events.ended_ns if end is None else end.t_ns
-            for number in numbers_of.get(invoke.handle, ()):
-                spans[number].append((invoke.t_ns // NS_PER_US, until_ns // NS_PER_US))
-    return spans
+    ends = (events.ends.get(call.op) for call in events.calls("open_consumer"))
+    refused = {end.handle for end in ends if end is not None and end.outcome is not Outcome.OK}
+    asked: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
+    for invoke in events.calls("receive"):
+        end = events.ends.get(invoke.op)
+        until_ns = events.ended_ns if end is None else end.t_ns
+        asked[invoke.handle].append((invoke.t_ns // NS_PER_US, until_ns // NS_PER_US))
+    return {one.number: asked[one.handle] for one in found.opened if one.handle not in refused}

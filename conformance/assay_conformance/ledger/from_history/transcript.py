@@ -9,7 +9,7 @@ from assay_conformance.ledger.clauses import TALLIES
 from assay_conformance.ledger.collection import Counted, Rows, Second, Small, Sums, sums
 from assay_conformance.ledger.from_history import giving_up, messages, subscribers
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Messages
-from assay_conformance.ledger.from_history.sorting import Sorted, sort
+from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.from_history.subscribers import Subscribers
 from assay_conformance.ledger.info import Acking, LedgerInfo, Order, Origin, acks
 from assay_conformance.ledger.rows import Delivery, Epoch, Stream, Topic, Writer
@@ -63,7 +63,7 @@ def transcribe(
 ) -> Transcript:
     """The rows of one attempt. `info`: the run's, whose fields are kept but for those that the history decides.
     `asked`: the requirements whose occasions are counted."""
-    known = sort(events)
+    known = Sorted(events)
     unix_ms = 0 if known.began is None else known.began.unix_ms
     sent = messages.collect(known, case)
     giving_up.mark(sent, known, case, facts)
@@ -127,7 +127,7 @@ def _info(
 
 def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Order:
     """Of a key only where a batcher sorts by it; none where messages overtake each other on purpose."""
-    opened = [event for event in known.invokes if event.verb == "open_producer"]
+    opened = known.calls("open_producer")
     if known.torn or any(message.copies and message.copies[0][0].meta.deliver_at_ms for message in sent.all):
         return Order.NONE
     settings = [facts.in_force(case.config, "producer", "batching_type", event.args.get("config")) for event in opened]
@@ -136,8 +136,8 @@ def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Ord
 
 def _acking(known: Sorted, case: Case, facts: ClientFacts) -> Acking:
     """Settings are those of the consumers that were opened."""
-    cumulative = {bool(event.args.get("cumulative")) for event in known.invokes if event.verb == "ack"}
-    own = [event.args.get("config") for event in known.invokes if event.verb == "open_consumer"]
+    cumulative = {bool(event.args.get("cumulative")) for event in known.calls("ack")}
+    own = [event.args.get("config") for event in known.calls("open_consumer")]
 
     def in_force(key: str) -> bool | None:
         values = {facts.in_force(case.config, "consumer", key, one) for one in own}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from assay_conformance.judging.worlds import Kind, Sent, Standing, counted
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.info import Origin
 from assay_conformance.ledger.lives import UNBATCHED, Life
@@ -91,7 +92,8 @@ class EffectivelyOnce(Rule):
     def look(self, life: Life) -> None:
         topic = self.small.topics[self.small.streams[life.stream].topic]
         first = [row for row in life.stored if row.chunks == 1]
-        if topic.dedup and life.sent_once and len(first) > 1:
+        once = counted([Sent(life.seq, Standing.POSSIBLE)], [life.seq] * len(first), once=True) if topic.dedup else ()
+        if life.sent_once and any(found.kind is Kind.TWICE for found in once):
             where = ", ".join(id_of(row) for row in sorted(first, key=place))
             sentence = f"{self.message(life)} was sent once; expected it to be stored once; it is stored as {where}"
             self.breach("stored-twice", sentence, life)

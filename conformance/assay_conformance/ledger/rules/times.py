@@ -8,23 +8,17 @@ from collections.abc import Mapping
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.collection import US_PER_S, Counted, Window
 from assay_conformance.ledger.lives import Life
-from assay_conformance.ledger.pace import busiest
+from assay_conformance.ledger.pace import LEAST_PERIODS, RATE_ERROR, excess
 from assay_conformance.ledger.rows import Epoch
 from assay_conformance.ledger.rules.base import Rule, at, took
 from assay_conformance.ledger.tables import NONE, Again
 from assay_conformance.model.verdict import Verdict
-
-LEAST_WINDOWS = 10
-"""Units of time below which a rate is not judged."""
 
 QUEUED_MESSAGES = 1_000
 """What a consumer may have had in its queue, and its application then receives at once."""
 
 READ_AHEAD_MESSAGES = 2_600
 """What a broker may have read of a producer before it stops: 256 KiB of the smallest frames."""
-
-RATE_ERROR = 1.1
-"""A rate is kept within ten percent."""
 
 
 class NotBeforeItsTime(Rule):
@@ -75,18 +69,18 @@ class _RateRule(Rule):
         unit_us = self.evidence.sums.unit_us
         for number, rate in self.rates().items():
             counts = units.get(number, {})
-            if not counts or max(counts) - min(counts) + 1 < LEAST_WINDOWS:
+            if not counts or max(counts) - min(counts) + 1 < LEAST_PERIODS:
                 continue
             times = sorted(counts)
-            per_unit = rate * RATE_ERROR * unit_us / US_PER_S
-            excess, first, last = busiest(times, [counts[time] for time in times], per_unit)
-            allowed = rate * RATE_ERROR + per_unit + self.ahead(number)
-            if excess > allowed:
+            in_one_unit = rate * RATE_ERROR * unit_us / US_PER_S
+            ahead = in_one_unit + self.ahead(number)
+            found = excess(times, [counts[time] for time in times], rate, US_PER_S / unit_us, ahead)
+            if found is not None:
                 self.breach(
                     "too-fast",
-                    f"{self.name(number)} has a rate of {rate} messages a second; expected at most {round(allowed)} "
-                    f"beyond that; from {at(times[first] * unit_us)} to {at((times[last] + 1) * unit_us)} "
-                    f"{round(excess)} more came",
+                    f"{self.name(number)} has a rate of {rate} messages a second; expected at most {found.allowed} "
+                    f"beyond that; from {at(times[found.first] * unit_us)} to "
+                    f"{at((times[found.last] + 1) * unit_us)} {found.more} more came",
                     sub=self.sub(number),
                     about=number,
                 )

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
-from assay_conformance.model.event import Event, Frame, Invoke, Overdue
+from assay_conformance.judging.tolerance import MS, TOLERANCES
+from assay_conformance.model.event import AgentEnded, Closed, Event, Frame, Invoke, Overdue
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession
@@ -20,7 +21,7 @@ class Acknowledging(Limiting):
 
     def __init__(self, view: View) -> None:
         super().__init__(view)
-        self._written_acks: dict[int, WrittenAcks] = {}
+        self._written_acks: dict[tuple[int, bool], WrittenAcks] = {}
 
     @cached_property
     def ack_calls(self) -> list[AckCall]:
@@ -34,12 +35,29 @@ class Acknowledging(Limiting):
         nothing, so that clients need not send any (Java client, NonPersistentAcknowledgmentGroupingTracker)."""
         return frozenset(topic.name for topic in self.view.case.topology.topics if not topic.persistent)
 
-    def written_acks(self, session: ConsumerSession) -> WrittenAcks:
-        """The ACKs that the client wrote on a session."""
-        found = self._written_acks.get(id(session))
+    def written_acks(self, session: ConsumerSession, *, reports: bool = False) -> WrittenAcks:
+        """The ACKs that the client wrote on a session. `reports`: also those that report a damaged message."""
+        found = self._written_acks.get((id(session), reports))
         if found is None:
-            found = self._written_acks[id(session)] = WrittenAcks(self.consumer_sessions, session)
+            found = WrittenAcks(self.consumer_sessions, session, reports=reports)
+            self._written_acks[id(session), reports] = found
         return found
+
+    def is_ack_overdue(self, consumer: Consumer, since_ns: int, seen_ns: int, *, within_ns: int = 0) -> bool:
+        """Whether an ACK that was due a group interval, and `within_ns`, behind `since_ns` came, or was still missing,
+        too late at `seen_ns`; not where the interval is not known. Raises as `Bounds.is_overdue` does."""
+        interval_ms = self.setting(consumer, "ack_group_ms")
+        due_ns = since_ns + within_ns + (interval_ms or 0) * MS
+        bounds, is_known = self.bounds, interval_ms is not None
+        return is_known and bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an ACK")
+
+    def is_ack_missing(self, consumer: Consumer, since_ns: int, end: Event, *, within_ns: int = 0) -> bool:
+        """The same of one that had not come when something ended that was no loss; what the machine did long after it
+        was due says nothing about it."""
+        due_ns = since_ns + within_ns + (self.setting(consumer, "ack_group_ms") or 0) * MS
+        seen_ns = min(end.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
+        goes_on = not isinstance(end, Closed | AgentEnded)
+        return goes_on and self.is_ack_overdue(consumer, since_ns, seen_ns, within_ns=within_ns)
 
     def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
         """What was over first behind an event: the session, or, by the application, its consumer."""

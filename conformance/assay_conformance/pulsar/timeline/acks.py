@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay_conformance.checks.consumption import REFUSED, acked_entries, of_batch, plain_acks
@@ -68,11 +68,12 @@ def session_for(call: Call, at: Event) -> ConsumerSession | None:
 
 
 class WrittenAcks:
-    """The ACKs of one session that its client wrote, and what each settles whole."""
+    """The ACKs of one session that its client wrote, and what each settles whole. `reports`: also those that report a
+    damaged message."""
 
-    def __init__(self, sessions: ConsumerSessions, session: ConsumerSession) -> None:
-        written = (frame for frame in sessions.frames(session, "ACK") if frame.at_client and plain_acks(frame))
-        self.frames = list(written)
+    def __init__(self, sessions: ConsumerSessions, session: ConsumerSession, *, reports: bool = False) -> None:
+        written = (frame for frame in sessions.frames(session, "ACK") if frame.at_client)
+        self.frames = [frame for frame in written if reports or plain_acks(frame)]
         self._named: dict[Entry, list[Frame]] = {}
         self._whole: dict[Entry, list[Frame]] = {}
         self._cumulative: list[tuple[int, Entry, Frame]] = []
@@ -86,9 +87,13 @@ class WrittenAcks:
                 reached = Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)
                 self._cumulative.append((frame.seq, reached, frame))
 
+    def of_entry(self, entry: Entry) -> Sequence[Frame]:
+        """Individual ones that settle an entry, in order."""
+        return self._whole.get(entry, ())
+
     def individual(self, entry: Entry, before: Event) -> Frame | None:
         """The last one ahead of an event that names an entry."""
-        return next((one for one in reversed(self._whole.get(entry, ())) if one.seq < before.seq), None)
+        return next((one for one in reversed(self.of_entry(entry)) if one.seq < before.seq), None)
 
     def covering(self, entry: Entry) -> list[Frame]:
         """Those that name an entry, whole or in part, or it or a later one cumulatively, in order."""

@@ -6,8 +6,8 @@ answer here: of those a `Unit` has its `receipts`. Here are the others, and ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from assay_conformance.checks.base import View
 from assay_conformance.judging.certainty import UnknownError
@@ -23,8 +23,7 @@ class Fit(Enum):
     NONE = "none: it comes a second time, or the send has ended without it"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A SEND_RECEIPT or SEND_ERROR as it was written to the client. `unit`: what it names, None where nothing of that
     sequence id was sent; `oldest`: the oldest unanswered unit at that moment."""
 

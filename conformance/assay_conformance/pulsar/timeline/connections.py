@@ -28,6 +28,7 @@ from typing import Final, NamedTuple
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LOOKUPS, ends_reading, is_busy, is_readable
+from assay_conformance.history.events import Events
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import (
     AgentEnded,
@@ -43,7 +44,6 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
-from assay_conformance.pulsar.timeline.events import Events
 
 
 class Why(Enum):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.tracker import OpenedConsumer as Consumer
+from assay_conformance.history.events import Events
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import AgentEnded, Ended, Event, Frame
-from assay_conformance.pulsar.timeline.events import Events
 
 __all__ = ["Call", "Consumer", "ConsumerSession", "ConsumerSessions", "Entry", "known_consumer", "known_owner"]
 

@@ -9,8 +9,9 @@ from functools import cached_property
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tracker import Call
+from assay_conformance.history.events import Events
 from assay_conformance.judging.patterns import Bounds
-from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped
+from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import (
     Consumer,
@@ -21,7 +22,6 @@ from assay_conformance.pulsar.timeline.consumers import (
 )
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
-from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
     called_ns,
@@ -187,6 +187,10 @@ class Consuming:
     def subscriptions(self) -> list[Subscription]:
         """Every subscription on every topic, in order."""
         return subscriptions(self.view, self.events, self.consumer_sessions, self._deliveries)
+
+    def stored_on(self, topic: str) -> Sequence[Stored]:
+        """What a topic or partition stored, in order."""
+        return self._tracker.stored.get(topic, ())
 
     @cached_property
     def shrinking(self) -> frozenset[object]:

@@ -22,12 +22,12 @@ from typing import NamedTuple, TypeVar
 
 from assay_conformance.checks.consumption import REFUSED, from_client, plain_acks, sent_round
 from assay_conformance.checks.tracker import Call, Tracker
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.acks import session_for
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER
-from assay_conformance.pulsar.timeline.events import Events
 
 W = TypeVar("W")
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from assay_conformance.checks.consumption import from_client, plain_acks, to_client
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Tracker
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame, Position, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSessions, known_consumer, known_owner
-from assay_conformance.pulsar.timeline.events import Events
 
 REDELIVER: Final = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
 CUMULATIVE: Final = "Cumulative"

@@ -36,7 +36,7 @@ def orphan(timeline: Timeline, subscription: Subscription) -> Position | None:
     """The first chunk that lacks its acknowledgment when the first one of its message has it, or is not stored ahead of
     it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
     stored_first, begun = set[str | None](), set[str | None]()
-    for stored in timeline.view.tracker.stored.get(subscription.topic, ()):
+    for stored in timeline.stored_on(subscription.topic):
         position, meta = stored.id.position, stored.described
         is_acked = position in subscription.acked
         if meta is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from assay_conformance.history.events import Events
 from assay_conformance.judging.tolerance import TOLERANCES
 from assay_conformance.model.event import Completion, Event, Handled, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer
-from assay_conformance.pulsar.timeline.events import Events
 
 
 @dataclass(slots=True, eq=False)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.timeline.events import Events
 
 
-@dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(NamedTuple):
     """The CONNECT of a client, None where the history does not show it, and the CONNECTED that was written to it."""
 
     connect: Frame | None

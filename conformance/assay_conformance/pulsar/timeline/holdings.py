@@ -17,7 +17,6 @@ messages are not in the history) and topics that store nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from assay_conformance.checks.lines import Content
@@ -50,8 +49,7 @@ class Contradicted(NamedTuple):
     entries: list[Stored]
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """One producer's sends in call order, and what holds its messages, by topic (or partition). `unclaimed`: what the
     topic holds besides that may be of this producer; `torn`: a fault took a SEND out of its stream; `forged`: one made
     up an answer to a SEND; `reuses_ids`: two messages had one sequence id, or chosen ids that do not rise; `unread`:

@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import from_client, in_force, number_in_force, sent_round
 from assay_conformance.checks.parts import own_name, retry_letter_topic
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import FORGED, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.answers import Answer
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
-from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.producers import Unit
 
 RECONSUME_TIMES: Final = "RECONSUMETIMES"
@@ -43,8 +43,7 @@ class Kind(StrEnum):
     DEAD = "dead letter"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """A letter topic: whose letters of which kind go there. `full` is the full name of the consumer's topic."""
 
     kind: Kind

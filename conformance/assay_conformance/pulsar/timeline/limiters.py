@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.loading import Loads
+from assay_conformance.history.events import Events
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.case import Rate, Topic, Who
 from assay_conformance.model.event import Fired, Frame, MessageId, Stepped, Stored
 from assay_conformance.model.policy import Policies
 from assay_conformance.model.topic_names import base_topic, is_partition
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
-from assay_conformance.pulsar.timeline.events import Events
 
 NS_PER_S = 1_000 * MS
 

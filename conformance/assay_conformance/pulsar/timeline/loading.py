@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.checks.loading import BrokerEnds, Loads
+from assay_conformance.history.events import Events
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired, Stepped
-from assay_conformance.pulsar.timeline.events import Events
 
 
 def reloads(case: Case, events: Events, topic: str) -> list[Stepped | Fired]:

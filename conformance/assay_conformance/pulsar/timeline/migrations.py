@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession
-from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.producers import ProducerSession
 
 Session = ProducerSession | ConsumerSession
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(NamedTuple):
     """A TOPIC_MIGRATED, the producer or consumer that it is addressed to, on its connection, and the addresses of the
     cluster that it names."""
 

@@ -8,8 +8,7 @@ topics that are none of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from assay_conformance.model.event import (
     AgentEnded,
@@ -28,7 +27,6 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import known_owner
-from assay_conformance.pulsar.timeline.requests import ANSWERS
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 if TYPE_CHECKING:
@@ -60,8 +58,7 @@ _LASTING: Final = frozenset({"cut", "refuse", "hold", "resegment", *TAGS})
 """What is in the way for as long as it lasts; what other faults do is over with the frames that they touch."""
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(NamedTuple):
     """Whose a frame is: the handle where that is known, else the topic (a local name) where it names one."""
 
     handle: int | None = None
@@ -74,8 +71,7 @@ class About:
         return self.topic is None or self.topic in topics
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(NamedTuple):
     """`is_error`: a broker's answer that refuses something."""
 
     event: Event
@@ -150,14 +146,13 @@ class Obstacles:
     def _unanswered(self, since_ns: int, until: Event, handle: int, topics: frozenset[str]) -> Iterator[Obstacle]:
         """Requests and handshakes that went on when the call ended, or ended just before."""
         timeline, read_by_ns = self._timeline, _read_by_ns(until)
-        answers = _first_answers(timeline.events.frames(*ANSWERS))
         for request in timeline.events.frames(*REQUESTS):
             closed = timeline.closed(request.conn)
             if request.dir is Direction.TO_CLIENT or not request.from_sender:
                 continue
             if request.seq > until.seq or (closed is not None and closed.t_ns < since_ns):
                 continue
-            answer = answers.get((request.conn, request.request_id))
+            answer = timeline.answers_to_requests.to(request)
             if (answer is None or answer.seq > until.seq or answer.t_ns > read_by_ns) and self.about(request).concerns(
                 handle, topics
             ):
@@ -183,11 +178,3 @@ def _read_by_ns(end: Event) -> int:
 def _turns_away(frame: Frame) -> bool:
     """Whether a frame towards the client takes something from it."""
     return frame.command in ("ERROR", "SEND_ERROR", *_ORDERS) or bool(frame.fields.get("error"))
-
-
-def _first_answers(frames: Iterable[Frame]) -> dict[tuple[int, int | None], Frame]:
-    found: dict[tuple[int, int | None], Frame] = {}
-    for frame in frames:
-        if frame.to_receiver:
-            found.setdefault((frame.conn, frame.request_id), frame)
-    return found

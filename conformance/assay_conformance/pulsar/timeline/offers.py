@@ -65,15 +65,16 @@ def offers(timeline: Timeline, frames: Iterable[Frame]) -> list[Offer]:
     return _Handover(timeline).through(chosen) if chosen else []
 
 
-def not_delivered(timeline: Timeline, offer: Offer, what: str) -> Iterator[Breach]:
-    """A breach for each receive that misses it; `what` a message of its kind is, in a few words."""
+def not_delivered(timeline: Timeline, offer: Offer, what: str, *causes: Event) -> Iterator[Breach]:
+    """A breach for each receive that misses it; `what` a message of its kind is, in a few words, and what had happened
+    to it by `causes`."""
     for end in offer.missed:
         if timeline.bounds.is_missing("answer", offer.frame.t_ns, end.t_ns, what="a message"):
             yield breach(
                 "not-delivered",
                 f"{offer.entry}, {what}, arrived at consumer {end.handle} at {ms(offer.frame.t_ns)}; expected it to be "
                 f"received; a receive ended without it at {ms(end.t_ns)}",
-                *(offer.frame, end),
+                *(*causes, offer.frame, end),
             )
 
 

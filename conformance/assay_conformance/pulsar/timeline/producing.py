@@ -12,7 +12,7 @@ from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.obstacles import Obstacles
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
-from assay_conformance.pulsar.timeline.requests import ANSWERS
+from assay_conformance.pulsar.timeline.requests import ANSWERS, Answers
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 from assay_conformance.pulsar.timeline.served import ServedProducer, served_producers
@@ -27,25 +27,13 @@ class Producing(Consuming):
         return served_producers(self._tracker, self.events)
 
     @cached_property
-    def _answers_to_requests(self) -> dict[tuple[int, int | None], list[Frame]]:
-        found: dict[tuple[int, int | None], list[Frame]] = {}
-        for frame in self.events.frames("PRODUCER_SUCCESS", "SUCCESS", "ERROR"):
-            if frame.to_receiver:
-                found.setdefault((frame.conn, frame.request_id), []).append(frame)
-        return found
+    def answers_to_requests(self) -> Answers:
+        """What was written to clients in answer to any request with an id."""
+        return Answers(self.events.frames(*ANSWERS))
 
     @cached_property
-    def _all_answers(self) -> dict[tuple[int, int | None], list[Frame]]:
-        found: dict[tuple[int, int | None], list[Frame]] = {}
-        for frame in self.events.frames(*ANSWERS):
-            if frame.to_receiver:
-                found.setdefault((frame.conn, frame.request_id), []).append(frame)
-        return found
-
-    def all_answers_to(self, request: Frame) -> list[Frame]:
-        """All that was written to the client in answer to any request with an id."""
-        answers = self._all_answers.get((request.conn, request.request_id), ())
-        return [answer for answer in answers if answer.seq > request.seq]
+    def _answers_to_registrations(self) -> Answers:
+        return Answers(self.events.frames("PRODUCER_SUCCESS", "SUCCESS", "ERROR"))
 
     @cached_property
     def obstacles(self) -> Obstacles:
@@ -54,16 +42,18 @@ class Producing(Consuming):
 
     def answers_to(self, request: Frame) -> list[Frame]:
         """All that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""
-        answers = self._answers_to_requests.get((request.conn, request.request_id), ())
-        return [answer for answer in answers if answer.seq > request.seq]
+        return self._answers_to_registrations.all_to(request)
 
     @cached_property
     def opened_producers(self) -> dict[int, Completion]:
         """Handle -> the first good end of the call that opened it."""
-        ends = (end for end in self.events.completions("open_producer") if end.outcome is Outcome.OK)
+        return self.opened("open_producer")
+
+    def opened(self, verb: str) -> dict[int, Completion]:
+        """Handle -> the first good end of the operation that opened it; in order."""
         found: dict[int, Completion] = {}
-        for end in ends:
-            if end.handle is not None:
+        for end in self.events.completions(verb):
+            if end.outcome is Outcome.OK and end.handle is not None:
                 found.setdefault(end.handle, end)
         return found
 
@@ -85,11 +75,6 @@ class Producing(Consuming):
     def chooses_ids(self, producer: Producer) -> bool:
         """Whether the application chooses its sequence ids."""
         return producer.handle in self._tracker.foresight.explicit
-
-    @property
-    def burst(self) -> frozenset[int]:
-        """Handles of producers with messages that the history only counts."""
-        return frozenset(self._tracker.lines.burst)
 
     def topic_of(self, handle: int) -> Topic | None:
         """The topology's topic that a producer was opened on."""

@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay_conformance.checks.tracker import ConsumerSession, Entry
+from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Position
 
 FIRST: Position = (-1, -1)
 NONE = 2**64 - 1
 """-1 as an unsigned number, which is how the protocol writes it."""
+
+
+def ids_may_start_over(case: Case) -> bool:
+    """Whether a step of the broker may make the ids of a topic start over."""
+    return any(step.who is Who.BROKER and step.verb in ("set_policy", "delete", "migrate") for step in case.steps)
 
 
 def is_reader(session: ConsumerSession) -> bool:

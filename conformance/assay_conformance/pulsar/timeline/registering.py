@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, known_owner
@@ -17,8 +17,7 @@ def whose(session: ProducerSession | ConsumerSession | None, at: Event) -> Produ
     return None if session is None else known_owner(session, at)
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(NamedTuple):
     """A PRODUCER or SUBSCRIBE, and the session that it asks for."""
 
     session: ProducerSession | ConsumerSession

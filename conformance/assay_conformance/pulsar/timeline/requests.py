@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A command with a request id that a client wrote. `answer`: the first that was written to it, None where none
     was."""
 
@@ -24,8 +23,7 @@ class Request:
         return None if self.answer is None else self.answer.fields.get("error")
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """A PRODUCER: the session that it asks for, what was answered first, and the ERROR that refuses it, if one does."""
 
     session: ProducerSession
@@ -64,9 +62,8 @@ ANSWERS = (
 )
 
 
-def requests(events: Events, *commands: str) -> list[Request]:
+def requests(events: Events, answers: Answers, *commands: str) -> list[Request]:
     """All that clients wrote of these commands, in order."""
-    answers = Answers(events.frames(*ANSWERS))
     return [Request(frame, answers.to(frame)) for frame in events.frames(*commands) if frame.from_sender]
 
 
@@ -87,5 +84,9 @@ class Answers:
 
     def to(self, request: Frame) -> Frame | None:
         """The first one behind a request."""
+        return next(iter(self.all_to(request)), None)
+
+    def all_to(self, request: Frame) -> list[Frame]:
+        """All behind a request."""
         found = self._found.get((request.conn, request.request_id), ())
-        return next((answer for answer in found if answer.seq > request.seq), None)
+        return [answer for answer in found if answer.seq > request.seq]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_conformance.checks.tracker import Tracker
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import FORGED_OR_DOUBLED, Closed, Event, Frame
-from assay_conformance.pulsar.timeline.events import Events
 
 SHARED: Final = "Shared"
 

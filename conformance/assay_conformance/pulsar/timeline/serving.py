@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.checks.base import View
+from assay_conformance.history.events import Events
+from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Position
 from assay_conformance.model.fault import Cut, CutHow
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Deliveries, Delivery
-from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.subscriptions import (
     DEFAULT_KIND,
-    SHARED_TYPES,
     Acked,
     Asked,
     Member,

@@ -21,9 +21,6 @@ from assay_conformance.pulsar.timeline.deliveries import Delivery
 DEFAULT_KIND: Final = "Exclusive"
 """The type of a subscription whose SUBSCRIBE names none."""
 
-SHARED_TYPES: Final = frozenset({"Shared", "Key_Shared"})
-"""Types of subscription in which nothing is acknowledged cumulatively."""
-
 SETTLED_NS: Final = 200 * MS
 """How long an ACK may be under way in a broker that has it already."""
 

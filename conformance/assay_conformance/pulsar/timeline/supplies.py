@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
-from assay_conformance.pulsar.timeline.events import Events
 from assay_conformance.pulsar.timeline.limiters import counted
 from assay_conformance.pulsar.timeline.permits import charged
 

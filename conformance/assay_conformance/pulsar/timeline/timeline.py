@@ -12,6 +12,7 @@ from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import (
+    AgentEnded,
     Closed,
     Completion,
     ErrorClass,
@@ -184,7 +185,7 @@ class Timeline(Producing, Acknowledging):
         """What clients wrote of these commands, with the answers."""
         found = self._requests.get(commands)
         if found is None:
-            found = self._requests[commands] = requests(self.events, *commands)
+            found = self._requests[commands] = requests(self.events, self.answers_to_requests, *commands)
         return found
 
     @cached_property
@@ -384,14 +385,6 @@ class Timeline(Producing, Acknowledging):
         """Every unit of these producers as it leaves for the first time, with what is in flight then."""
         return leaving(self._tracker, self.answers, handles)
 
-    def opened(self, verb: str) -> dict[int, Completion]:
-        """Handle -> the first good end of the operation that opened it; in order."""
-        found: dict[int, Completion] = {}
-        for end in self.events.completions(verb):
-            if end.outcome is Outcome.OK and end.handle is not None:
-                found.setdefault(end.handle, end)
-        return found
-
     def opening(self, producer: Producer | None) -> Invoke | None:
         """The call that opened a producer."""
         return self._tracker.lines.openings.get(-1 if producer is None or producer.handle is None else producer.handle)
@@ -415,9 +408,16 @@ class Timeline(Producing, Acknowledging):
                 if identity is not None:
                     yield identity, event
 
-    def closing(self, handle: int) -> Parting | None:
-        """What ends a producer: the call that closes it or its client, or the death of its process."""
-        return self.closings.get(handle)
+    def closing(self, handle: int | None) -> Parting | None:
+        """What ends a producer or consumer: the call that closes it or its client, or the death of its process."""
+        consumer = self.consumer(handle)
+        return self.closings.get(-1 if handle is None else handle) if consumer is None else consumer.closing
+
+    def over(self, opening: Invoke) -> Event | None:
+        """What ended the producer or consumer that a call opened: its closing, or else the end of its process."""
+        ends = (self.closing(opening.handle), *self.events.of(AgentEnded))
+        later = (end for end in ends if end is not None and end.seq > opening.seq)
+        return min(later, key=lambda end: end.seq, default=None)
 
     @property
     def closings(self) -> Mapping[int, Parting]:
@@ -425,12 +425,10 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.lines.closings
 
     def close_of(self, handle: int | None) -> Completion | None:
-        """How the call that closed a producer, or its client, ended."""
-        return None if handle is None else self.end_of_close(self.closing(handle))
-
-    def end_of_close(self, closing: Parting | None) -> Completion | None:
-        """How a call ended that closes something: well, with an error of which it is certain, or for want of a
-        connection. One that is called without a connection may fail for that, and the application has closed it."""
+        """How the call that closed a producer or consumer, or its client, ended: well, with an error of which it is
+        certain, or for want of a connection. One that is called without a connection may fail for that, and the
+        application has closed it."""
+        closing = self.closing(handle)
         end = self.end_of(closing.op) if isinstance(closing, Invoke) else None
         is_closed = end is not None and (end.outcome in _CERTAIN or end.error is ErrorClass.TRANSPORT)
         return end if is_closed else None

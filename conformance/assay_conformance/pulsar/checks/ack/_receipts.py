@@ -7,7 +7,6 @@ batch may be kept until the others of its entry are acknowledged, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force, of_batch
@@ -17,8 +16,7 @@ from assay_conformance.pulsar.checks.connection._versions import RECEIPTS_SINCE
 from assay_conformance.pulsar.timeline import Call, ConsumerSession, Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """An ACK that asks for an answer, and what became of it by a moment: the answer, or the end of its session."""
 
     frame: Frame

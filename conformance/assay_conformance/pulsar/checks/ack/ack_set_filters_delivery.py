@@ -1,5 +1,3 @@
-"""ack.ack-set-filters-delivery"""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,13 +1,12 @@
-"""ack.applies-to-named-messages"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from assay_conformance.checks.consumption import bits_of, indexes_of, listed, plain_acks
-from assay_conformance.model.event import Closed, ClosedBy, Event, Fate, Frame, MessageId, Position, Stepped
+from assay_conformance.ledger.clauses import SHARED_TYPES
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fate, Frame, MessageId, Position
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import (
     Delivery,
@@ -18,16 +17,11 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
-    each,
     ms,
     name_of,
 )
 from assay_conformance.pulsar.timeline.dispatching import supply_left
-from assay_conformance.pulsar.timeline.loading import ends_of_brokers
-from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS, SHARED_TYPES
-
-_LOADS: Final = ("unload", "move", "migrate")
-"""Steps after which a topic is loaded again."""
+from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
 
 SERVED_NS: Final = 2 * SETTLED_NS
 """How long a consumer with permits must have been there for what it is owed to have reached it."""
@@ -66,34 +60,6 @@ class _Kept:
     odd: bool = False
 
 
-class _Seen(NamedTuple):
-    """Here a broker that errs would have shown it."""
-
-    event: Frame
-
-
-class _Read(NamedTuple):
-    """An entry that was sent again, and what ACKs had left of it."""
-
-    subscription: Subscription
-    member: Member
-    frame: Frame
-    left: int
-    last: Frame
-
-
-class _Taken(NamedTuple):
-    """An entry that an ACK covers which settles nothing, and that never came to a consumer that it was owed to."""
-
-    subscription: Subscription
-    position: Position
-    ack: Frame
-    heir: Member
-
-
-Subject = _Seen | _Read | _Taken
-
-
 @check("ack.applies-to-named-messages")
 def applies_to_named_messages(timeline: Timeline) -> Says:
     """ack.applies-to-named-messages: an ACK acknowledges the messages that it names, and no others: a redelivered entry
@@ -103,20 +69,11 @@ def applies_to_named_messages(timeline: Timeline) -> Says:
     broker still knows after it loaded a topic, and which consumer gets a redelivery, are judged by other requirements.
     A non-durable subscription is a new one whenever its consumer attaches again.
     """
-    loads = _loads(timeline)
+    # With these a broker's knowledge ends. A CLOSE_CONSUMER that says so may be lost with its connection.
+    closed = [one for one in timeline.events.of(Closed) if one.by is ClosedBy.BROKER]
     for subscription in timeline.steady_subscriptions:
         if subscription.deliveries:
-            yield from each(_Course(timeline, subscription).subjects(loads), _is_as_named, timeline)
-
-
-def _loads(timeline: Timeline) -> list[Event]:
-    """What ends every broker's knowledge. Not every consumer hears of it: a CLOSE_CONSUMER may be lost with its
-    connection."""
-    case = timeline.view.case
-    closed = (one for one in timeline.events.of(Closed) if one.by is ClosedBy.BROKER)
-    steps = ((one, case.step(one.step)) for one in timeline.events.of(Stepped))
-    loading = (one for one, step in steps if step is not None and step.verb in _LOADS)
-    return [*closed, *loading, *ends_of_brokers(case, timeline.events)]
+            yield from _Course(timeline, subscription).says([*closed, *timeline.reloads(subscription.topic)])
 
 
 class _Course:
@@ -127,8 +84,7 @@ class _Course:
         self._by_index = timeline.view.case.topology.settings.batch_index_acks
         self._kept = _Kept()
 
-    def subjects(self, loads: list[Event]) -> Iterator[Subject]:
-        """All of it that is judged."""
+    def says(self, loads: list[Event]) -> Says:
         subscription, over = self._subscription, self._subscription.over
         steps: list[tuple[int, Event, Member | None, Delivery | None]] = [
             *((delivery.frame.seq, delivery.frame, member, delivery) for member, delivery in subscription.served),
@@ -194,28 +150,36 @@ class _Course:
             else:
                 named.left, named.last = 0, ack
 
-    def _is_sent(self, member: Member, frame: Frame, position: Position) -> Iterator[Subject]:
+    def _is_sent(self, member: Member, frame: Frame, position: Position) -> Says:
         kept, whole = self._kept, (1 << frame.messages) - 1
         known = kept.named.setdefault(position, _Named(whole, whole, member))
         known.holder = member
         if kept.void.pop(position, None) is not None:
-            yield _Seen(frame)
+            yield Exercised(frame)
         if known.last is not None and frame.t_ns - known.last.t_ns >= SETTLED_NS:
-            yield _Read(self._subscription, member, frame, known.left, known.last)
+            yield from self._has_what_was_left(member, frame, known.left, known.last)
 
-    def _joins(self, member: Member) -> Iterator[Subject]:
+    def _joins(self, member: Member) -> Says:
+        """Here a broker that reads ACKs otherwise would send again what they settled."""
         if not self._subscription.durable:
             self._kept = _Kept()
         named = self._kept.named.values()
-        yield from (_Seen(member.joined) for one in named if one.telling is not None and not one.left)
+        yield from (Exercised(member.joined) for one in named if one.telling is not None and not one.left)
 
-    def _untaken(self) -> Iterator[Subject]:
+    def _untaken(self) -> Says:
+        """An entry that an ACK covers which settles nothing still comes to a consumer that it is owed to."""
         for position, ack in self._kept.void.items() if not self._kept.odd else ():
             named = self._kept.named.get(position)
             members = self._subscription.members if named is not None and named.left else ()
             heir = next((one for one in members if named is not None and self._is_owed(one, named, ack)), None)
             if heir is not None:
-                yield _Taken(self._subscription, position, ack, heir)
+                yield breach(
+                    "taken",
+                    f"{self._subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which acknowledges nothing on "
+                    f"this type of subscription; expected entry {name_of(position)}, which it covers, to be sent to "
+                    f"{heir}; it never was, with {supply_left(self._timeline, heir).permits} permits left",
+                    *(ack, heir.joined),
+                )
                 return
 
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
@@ -226,36 +190,19 @@ class _Course:
         gone_ns = self._timeline.bounds.until(member.session.ended)
         return gone_ns - max(member.joined.t_ns, left.t_ns) > SERVED_NS
 
-
-def _is_as_named(timeline: Timeline, subject: Subject) -> Says:
-    if isinstance(subject, _Seen):
-        yield Exercised(subject.event)
-    elif isinstance(subject, _Read):
-        yield from _has_what_was_left(subject)
-    else:
-        subscription, position, ack, heir = subject
+    def _has_what_was_left(self, member: Member, frame: Frame, left: int, last: Frame) -> Says:
+        """`last`: the last ACK of its messages."""
+        size, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
+        open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
+        if open_ == left:
+            yield Exercised(frame)
+            return
+        over, missing = open_ & ~left, left & ~open_
         yield breach(
-            "taken",
-            f"{subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which acknowledges nothing on this type of "
-            f"subscription; expected entry {name_of(position)}, which it covers, to be sent to {heir}; it never was, "
-            f"with {supply_left(timeline, heir).permits} permits left",
-            *(ack, heir.joined),
+            "settled-again" if not left else "member-again" if over else "member-lost",
+            f"{self._subscription}: entry {name_of(frame.ids[0].position)} was sent to {member} at {ms(frame.t_ns)} "
+            f"with messages {listed(indexes_of(open_))} of {size}; expected those that the ACK at {ms(last.t_ns)} and "
+            f"earlier ones left unacknowledged: {listed(indexes_of(left)) if left else 'none'}"
+            + (f"; {listed(indexes_of(missing))} can never be redelivered" if missing and not over else ""),
+            *(last, frame),
         )
-
-
-def _has_what_was_left(read: _Read) -> Says:
-    subscription, member, frame, left, last = read
-    size, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
-    open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
-    if open_ == left:
-        yield Exercised(frame)
-        return
-    over, missing = open_ & ~left, left & ~open_
-    yield breach(
-        "settled-again" if not left else "member-again" if over else "member-lost",
-        f"{subscription}: entry {name_of(frame.ids[0].position)} was sent to {member} at {ms(frame.t_ns)} with "
-        f"messages {listed(indexes_of(open_))} of {size}; expected those that the ACK at {ms(last.t_ns)} and earlier "
-        f"ones left unacknowledged: {listed(indexes_of(left)) if left else 'none'}"
-        + (f"; {listed(indexes_of(missing))} can never be redelivered" if missing and not over else ""),
-        *(last, frame),
-    )

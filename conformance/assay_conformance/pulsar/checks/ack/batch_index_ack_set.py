@@ -1,5 +1,3 @@
-"""ack.batch-index-ack-set"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,7 +7,19 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import bit_of, buries, from_client, is_open, listed
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
-from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Call,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
 
 
@@ -62,21 +72,7 @@ class _Ack(NamedTuple):
     owed: dict[int, Call]
 
 
-class _Left(NamedTuple):
-    """A call that no ACK had followed when the client ended its session."""
-
-    bits: _Bits
-    call: Call
-    end: Frame
-
-
-def _subjects(timeline: Timeline) -> Iterator[_Ack | _Left]:
-    for consumer in batched_consumers(timeline, index_ack=True):
-        if not buries(timeline.view, consumer):
-            yield from _subjects_of(timeline, consumer)
-
-
-def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Left]:
+def _course(timeline: Timeline, consumer: Consumer) -> Says:
     batches: dict[Entry, _Bits] = {}
     seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
@@ -93,14 +89,14 @@ def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Lef
             if moment.call.entry in batches:
                 batches[moment.call.entry].is_called(moment.call)
         elif isinstance(moment, Wrote):
-            yield from _acks(batches, moment, seeks)
+            yield from each(_acks(batches, moment, seeks), _clears_what_was_acked, timeline)
         elif isinstance(moment, Over) and isinstance(moment.event, Frame) and from_client(moment.event):
             for bits in batches.values():
                 calls = (*bits.called.items(), *bits.reached.items())
                 owed = (call for index, call in calls if index not in bits.sent)
                 first = next(owed, None) if moment.ends(bits.entry) else None
                 if first is not None and bits.frame.seq > moment.session.request.seq:
-                    yield _Left(bits, first, moment.event)
+                    yield from each([first], _is_forgotten, timeline, bits, moment.event)
 
 
 def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
@@ -139,27 +135,28 @@ def _is_compacted(frame: Frame, index: int) -> bool:
     return index < len(frame.members) and bool(frame.members[index].compacted_out)
 
 
-@check("ack.batch-index-ack-set", of=_subjects)
-def batch_index_ack_set(timeline: Timeline, subject: _Ack | _Left) -> Says:
+@check("ack.batch-index-ack-set")
+def batch_index_ack_set(timeline: Timeline) -> Says:
     """ack.batch-index-ack-set: the ack_set of an ACK clears the bits of messages that were acknowledged by then, and no
     others.
 
     An acknowledgment that the client has held for longer than a group interval must be in it.
     """
-    bits, consumer = subject.bits, subject.bits.consumer
-    interval_ms = timeline.setting(consumer, "ack_group_ms")
-    if isinstance(subject, _Left):
-        if interval_ms is not None:
-            yield from _is_forgotten(timeline, subject, interval_ms * MS)
-        return
-    _, frame, has_set, cleared, owed = subject
+    for consumer in batched_consumers(timeline, index_ack=True):
+        if not buries(timeline.view, consumer):
+            yield from _course(timeline, consumer)
+
+
+def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
+    bits, frame, has_set, cleared, owed = ack
+    interval_ms = timeline.setting(bits.consumer, "ack_group_ms")
     interval_ns = (interval_ms or 0) * MS
     late = {
         index: call
         for index, call in owed.items()
         if timeline.bounds.is_past("ack-flush", call.called_ns + interval_ns, frame.t_ns)
     }
-    sent = f"consumer {consumer.handle} sent an ACK at {ms(frame.t_ns)}"
+    sent = f"consumer {bits.consumer.handle} sent an ACK at {ms(frame.t_ns)}"
     if cleared - bits.asked:
         yield breach(
             "open-message-acked",
@@ -184,10 +181,9 @@ def batch_index_ack_set(timeline: Timeline, subject: _Ack | _Left) -> Says:
         yield Exercised(frame)
 
 
-def _is_forgotten(timeline: Timeline, left: _Left, interval_ns: int) -> Says:
-    bits, call, end = left
-    due_ns = call.called_ns + interval_ns
-    if timeline.bounds.is_overdue("ack-flush", call.called_ns, end.t_ns, due_ns=due_ns, what="an ACK"):
+def _is_forgotten(timeline: Timeline, bits: _Bits, end: Frame, call: Call) -> Says:
+    """No ACK had followed this call when the client ended its session."""
+    if timeline.is_ack_overdue(bits.consumer, call.called_ns, end.t_ns):
         yield breach(
             "never-acked",
             f"consumer {bits.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge message "

@@ -1,5 +1,3 @@
-"""ack.call-waits-for-response"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

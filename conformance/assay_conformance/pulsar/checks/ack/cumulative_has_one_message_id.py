@@ -1,5 +1,3 @@
-"""ack.cumulative-has-one-message-id"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame

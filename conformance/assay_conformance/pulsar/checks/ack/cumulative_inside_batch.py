@@ -1,10 +1,6 @@
-"""ack.cumulative-inside-batch"""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import GROUPS, from_client, holds_acks, of_batch
 from assay_conformance.model.event import Frame, Outcome
@@ -20,6 +16,7 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    each,
     ms,
 )
 from assay_conformance.pulsar.timeline.courses import Asked, Over, Sent, Wrote
@@ -42,35 +39,11 @@ class _Reach:
     sent: dict[Entry, Frame] = field(default_factory=dict)
 
 
-class _Owed(NamedTuple):
-    """A call that stopped inside a batch, and the ACK of the entry before, or the end of the session without it."""
-
-    call: Call
-    then: Frame
-
-
-class _Inside(NamedTuple):
-    """A cumulative ACK of a batch that the application had only got into by this call."""
-
-    call: Call
-    ack: Frame
-
-
-class _Again(NamedTuple):
-    """A cumulative ACK that had been sent before."""
-
-    entry: Entry
-    first: Frame
-    ack: Frame
-
-
-Subject = _Owed | _Inside | _Again
-
-
 class _Course:
     """Of one consumer. `sizes`, `settled` and `reached` are of whatever delivery, on whatever session."""
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
+        self._timeline = timeline
         self._holds = holds_acks(timeline.view, consumer)
         self._moments = timeline.course(consumer)
         self._sessions: dict[int, _Reach] = {}
@@ -78,7 +51,7 @@ class _Course:
         self._sizes: dict[Entry, int] = {}
         self._settled: dict[Entry, set[int]] = {}
 
-    def subjects(self) -> Iterator[Subject]:
+    def says(self) -> Says:
         for moment in self._moments:
             if isinstance(moment, Sent) and moment.event.to_receiver:
                 size = (None if moment.event.meta is None else moment.event.meta.batch) or 1
@@ -91,7 +64,7 @@ class _Course:
             elif isinstance(moment, Over):
                 state = self._sessions.pop(id(moment.session), None)
                 if state is not None and isinstance(moment.event, Frame) and from_client(moment.event):
-                    yield from (_Owed(call, moment.event) for call in state.owed.values())
+                    yield from each(state.owed.values(), _leaves_in_time, self._timeline, moment.event)
 
     def _of(self, moment: Sent | Asked | Wrote) -> _Reach:
         return self._sessions.setdefault(id(moment.session), _Reach())
@@ -128,59 +101,49 @@ class _Course:
         self._reached[call.entry.topic] = furthest if reached is None else max(reached, furthest)
         return reached
 
-    def _acks(self, state: _Reach, entry: Entry, ack: Frame) -> Iterator[Subject]:
-        for stopped in [stopped for stopped in state.owed if _before(stopped) <= entry]:
-            yield _Owed(state.owed.pop(stopped), ack)
+    def _acks(self, state: _Reach, entry: Entry, ack: Frame) -> Says:
+        due = [state.owed.pop(stopped) for stopped in [*state.owed] if _before(stopped) <= entry]
+        yield from each(due, _leaves_in_time, self._timeline, ack)
         first, inside = state.sent.get(entry), state.inside.get(entry)
         state.sent[entry] = ack
         if any(entry <= whole for whole in state.whole):
             return
         covered = any(entry <= _before(stopped) for stopped in state.inside)
         if inside is not None and not covered and not self._is_settled(entry):
-            yield _Inside(inside, ack)
+            yield breach(
+                "whole-entry-acked",
+                f"consumer {inside.consumer.handle} was asked to acknowledge up to message "
+                f"{inside.message.message_id.batch_index} of batch {inside.entry} and sent a cumulative ACK of all of "
+                f"it at {ms(ack.t_ns)}: the later messages can never be redelivered",
+                *(inside.invoke, ack),
+            )
         elif first is not None and self._holds:
-            yield _Again(entry, first, ack)
+            yield breach(
+                "sent-again",
+                f"the client sent a cumulative ACK of {entry} at {ms(first.t_ns)} and again at {ms(ack.t_ns)}, "
+                "expected one: the application had only acknowledged more messages of the batch after it",
+                *(first, ack),
+            )
 
 
 def _before(entry: Entry) -> Entry:
     return entry._replace(entry=entry.entry - 1)
 
 
-def _subjects(timeline: Timeline) -> Iterator[Subject]:
-    asked = any(ack.call.cumulative for ack in timeline.ack_calls)
-    if asked or any(ack.ack_type == CUMULATIVE for ack in timeline.events.frames("ACK")):
-        for consumer in batched_consumers(timeline, index_ack=False):
-            yield from _Course(timeline, consumer).subjects()
-
-
-@check("ack.cumulative-inside-batch", of=_subjects)
-def cumulative_inside_batch(timeline: Timeline, subject: Subject) -> Says:
+@check("ack.cumulative-inside-batch")
+def cumulative_inside_batch(timeline: Timeline) -> Says:
     """ack.cumulative-inside-batch: a cumulative ACK names an entry only when the application has acknowledged up to its
     last message. For a position inside a batch the client sends one ACK of the previous entry, unless that was
     acknowledged otherwise."""
-    if isinstance(subject, _Owed):
-        yield from _leaves_in_time(timeline, subject)
-    elif isinstance(subject, _Inside):
-        call, ack = subject
-        yield breach(
-            "whole-entry-acked",
-            f"consumer {call.consumer.handle} was asked to acknowledge up to message "
-            f"{call.message.message_id.batch_index} of batch {call.entry} and sent a cumulative ACK of all of it at "
-            f"{ms(ack.t_ns)}: the later messages can never be redelivered",
-            *(call.invoke, ack),
-        )
-    else:
-        entry, first, ack = subject
-        yield breach(
-            "sent-again",
-            f"the client sent a cumulative ACK of {entry} at {ms(first.t_ns)} and again at {ms(ack.t_ns)}, expected "
-            "one: the application had only acknowledged more messages of the batch after it",
-            *(first, ack),
-        )
+    asked = any(ack.call.cumulative for ack in timeline.ack_calls)
+    if asked or any(ack.ack_type == CUMULATIVE for ack in timeline.events.frames("ACK")):
+        for consumer in batched_consumers(timeline, index_ack=False):
+            yield from _Course(timeline, consumer).says()
 
 
-def _leaves_in_time(timeline: Timeline, owed: _Owed) -> Says:
-    (call, then), end = owed, owed.call.operation.completion
+def _leaves_in_time(timeline: Timeline, then: Frame, call: Call) -> Says:
+    """A call that stopped inside a batch; `then`: the ACK of the entry before, or the end of the session without it."""
+    end = call.operation.completion
     interval_ms = timeline.setting(call.consumer, "ack_group_ms")
     if interval_ms is None and not timeline.can(GROUPS):
         interval_ms = 0

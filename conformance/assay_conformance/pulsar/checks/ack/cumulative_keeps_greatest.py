@@ -1,5 +1,3 @@
-"""ack.cumulative-keeps-greatest"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,19 @@ from assay_conformance.checks.consumption import (
     of_batch,
 )
 from assay_conformance.model.event import Event, Frame, Outcome
-from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Call,
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
 from assay_conformance.pulsar.timeline.courses import Asked, Over, Wrote
 
 
@@ -56,21 +66,7 @@ class _Ack(NamedTuple):
     merges: bool
 
 
-class _Left(NamedTuple):
-    """The greatest call of a session, which had not been sent when the client ended it."""
-
-    call: Call
-    end: Frame
-
-
-def _subjects(timeline: Timeline) -> Iterator[_Ack | _Left]:
-    cumulative = {ack.handle for ack in timeline.ack_calls if ack.call.cumulative}
-    for consumer in timeline.consumers:
-        if consumer.handle in cumulative:
-            yield from _subjects_of(timeline, consumer)
-
-
-def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Left]:
+def _course(timeline: Timeline, consumer: Consumer) -> Says:
     """`reached`: by calls on sessions that are over, or on none; a client need not send what does not go beyond."""
     sessions: dict[int, _Session] = {}
     reached: dict[str, Entry] = {}
@@ -84,14 +80,14 @@ def _subjects_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Ack | _Lef
             elif holds and not refused:
                 sessions.setdefault(id(moment.session), _Session()).asks(moment.call)
         elif isinstance(moment, Wrote) and moment.is_cumulative and moment.event.ids:
-            yield from _acks(sessions.get(id(moment.session)), moment)
+            yield from each(_acks(sessions.get(id(moment.session)), moment), _is_greatest, timeline)
         elif isinstance(moment, Over):
             state = sessions.pop(id(moment.session), _Session())
             if state.greatest is not None:
                 before = reached.get(moment.session.topic)
                 _reach(reached, state.greatest.entry)
                 if before is None or state.greatest.entry > before:
-                    yield from _left(state, state.greatest, moment.event)
+                    yield from _left(timeline, state, state.greatest, moment.event)
 
 
 def _reach(reached: dict[str, Entry], entry: Entry) -> None:
@@ -111,23 +107,27 @@ def _acks(state: _Session | None, wrote: Wrote) -> Iterator[_Ack]:
             del state.waiting[: state.waiting.index(record) + 1]
 
 
-def _left(state: _Session, greatest: Call, end: Event) -> Iterator[_Left]:
+def _left(timeline: Timeline, state: _Session, greatest: Call, end: Event) -> Says:
     sent = state.last is not None and state.last[1].entry >= greatest.entry
     if not state.unclear and not sent and isinstance(end, Frame) and from_client(end):
-        yield _Left(greatest, end)
+        yield from each([greatest], _is_forgotten, timeline, end)
 
 
-@check("ack.cumulative-keeps-greatest", of=_subjects)
-def cumulative_keeps_greatest(timeline: Timeline, subject: _Ack | _Left) -> Says:
+@check("ack.cumulative-keeps-greatest")
+def cumulative_keeps_greatest(timeline: Timeline) -> Says:
     """ack.cumulative-keeps-greatest: a cumulative ACK carries the greatest position acknowledged so far, and a flush
     sends one.
 
     A call that the client rejected (on a shared subscription, say) does not count.
     """
-    if isinstance(subject, _Left):
-        yield from _is_forgotten(timeline, subject)
-        return
-    frame, entry, greatest, record, last, merges = subject
+    cumulative = {ack.handle for ack in timeline.ack_calls if ack.call.cumulative}
+    for consumer in timeline.consumers:
+        if consumer.handle in cumulative:
+            yield from _course(timeline, consumer)
+
+
+def _is_greatest(timeline: Timeline, ack: _Ack) -> Says:
+    frame, entry, greatest, record, last, merges = ack
     if record is None:
         yield breach(
             "smaller-sent",
@@ -156,13 +156,11 @@ def _is_second(timeline: Timeline, record: Call, last: tuple[Frame, Call], frame
     return interval_ms >= LEAST_INTERVAL_MS and together and frame.t_ns - first.t_ns <= interval_ms * MS / 4
 
 
-def _is_forgotten(timeline: Timeline, left: _Left) -> Says:
-    (call, end), taken = left, left.call.operation.completion
-    interval_ms = timeline.setting(call.consumer, "ack_group_ms")
-    if taken is None or taken.seq > end.seq or interval_ms is None:
-        return
-    due_ns = taken.t_ns + interval_ms * MS
-    if timeline.bounds.is_overdue("ack-flush", taken.t_ns, end.t_ns, due_ns=due_ns, what="an ACK"):
+def _is_forgotten(timeline: Timeline, end: Event, call: Call) -> Says:
+    """The greatest call of a session, which had not been sent when the client ended it."""
+    taken = call.operation.completion
+    was_taken = taken is not None and taken.seq < end.seq
+    if was_taken and taken is not None and timeline.is_ack_overdue(call.consumer, taken.t_ns, end.t_ns):
         yield breach(
             "greatest-never-sent",
             f"consumer {call.consumer.handle} was asked at {ms(taken.t_ns)} to acknowledge up to {call.entry} and "

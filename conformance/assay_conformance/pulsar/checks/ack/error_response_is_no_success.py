@@ -1,5 +1,3 @@
-"""ack.error-response-is-no-success"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.ack._receipts import Ended, asked_for, ended

@@ -1,5 +1,3 @@
-"""ack.flush-sends-one-command"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

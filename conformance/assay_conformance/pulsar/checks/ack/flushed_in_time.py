@@ -1,5 +1,3 @@
-"""ack.flushed-in-time"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

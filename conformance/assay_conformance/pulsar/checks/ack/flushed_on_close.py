@@ -1,5 +1,3 @@
-"""ack.flushed-on-close"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""ack.full-group-flushed-at-once"""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

@@ -1,11 +1,7 @@
-"""ack.grouped-ack-filters-redelivery"""
-
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import acked_entries, from_client, holds_acks, of_batch
 from assay_conformance.model.event import Event, Frame, Received
@@ -19,6 +15,7 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    each,
     ms,
 )
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
@@ -40,34 +37,6 @@ class _Held:
     certain: bool = False
 
 
-class _Dropped(NamedTuple):
-    """By this event it is certain that a message which came again had to be dropped."""
-
-    event: Event
-
-
-class _HandedOver(NamedTuple):
-    """It was handed over instead."""
-
-    call: Call
-    again: Frame
-    handed: Received
-
-
-class _Starved(NamedTuple):
-    """A session with a message that had to be dropped (`again`), and of which every permit was used when it ended."""
-
-    session: ConsumerSession
-    again: Frame
-    last: Frame
-    granted: int
-    dispatched: int
-    end: Frame
-
-
-Subject = _Dropped | _HandedOver | _Starved
-
-
 class _Course:
     """Of the messages of one consumer. `reached`: topic -> the furthest cumulative ack: what it covers stays covered
     when its ACK has left. `copies`: how often an entry came that was not handed over yet. `used`: messages that each
@@ -83,8 +52,7 @@ class _Course:
         seeks = timeline.events.invokes("seek")
         self._seeks = [call.seq for call in seeks if call.handle == consumer.handle]
 
-    def subjects(self) -> Iterator[Subject]:
-        """All of it that is judged."""
+    def says(self) -> Says:
         for moment in self._timeline.course(self._consumer):
             if isinstance(moment, Asked):
                 if not moment.is_nack and moment.session is not None and not of_batch(moment.call.message.message_id):
@@ -112,7 +80,7 @@ class _Course:
         if reached is None or reached.entry < call.entry:
             self._reached[call.entry.topic] = call
 
-    def _comes(self, sent: Sent) -> Iterator[Subject]:
+    def _comes(self, sent: Sent) -> Says:
         frame, meta = sent.event, sent.event.meta
         plain = meta is not None and not meta.batch and meta.chunk_id is None and frame.intact is not False
         held = self._covering(sent.entry) if plain else None
@@ -132,7 +100,7 @@ class _Course:
         held = self._held.get(entry)
         return held if held is not None and held.taken else None
 
-    def _is_handed(self, moment: Handed) -> Iterator[Subject]:
+    def _is_handed(self, moment: Handed) -> Says:
         held = self._held.get(moment.entry)
         if held is None or held.again is None or held.stale > 0:
             self._copies[moment.entry] = max(0, self._copies[moment.entry] - 1)
@@ -141,13 +109,13 @@ class _Course:
             return
         held.handed = held.handed or moment.event
         if held.certain:
-            yield self._handed_over(held, held.again, moment.event)
+            yield from self._handed_over(held, held.again, moment.event)
 
-    def _handed_over(self, held: _Held, again: Frame, handed: Received) -> _HandedOver:
+    def _handed_over(self, held: _Held, again: Frame, handed: Received) -> Says:
         self._held.pop(held.call.entry, None)
-        return _HandedOver(held.call, again, handed)
+        yield from each([handed], _is_handed_over, self._timeline, held.call, again)
 
-    def _is_acked(self, wrote: Wrote) -> Iterator[Subject]:
+    def _is_acked(self, wrote: Wrote) -> Says:
         """A message was covered for certain when the ACK left a good while after it had come again."""
         for entry in acked_entries(wrote.session, wrote.event):
             held = self._held.get(entry)
@@ -159,15 +127,15 @@ class _Course:
             else:
                 del self._held[entry]
 
-    def _is_certain(self, session: ConsumerSession, held: _Held, again: Frame, event: Event) -> Iterator[Subject]:
+    def _is_certain(self, session: ConsumerSession, held: _Held, again: Frame, event: Event) -> Says:
         held.certain = True
-        yield _Dropped(event)
+        yield Exercised(event)
         if held.handed is None:
             self._used[id(session)] += 1
         else:
-            yield self._handed_over(held, again, held.handed)
+            yield from self._handed_over(held, again, held.handed)
 
-    def _ends(self, over: Over) -> Iterator[Subject]:
+    def _ends(self, over: Over) -> Says:
         session, end = over.session, over.event
         dropped = [held.again for held in self._held.values() if held.certain and held.again is not None]
         used = self._used.pop(id(session), 0)
@@ -177,7 +145,7 @@ class _Course:
         if isinstance(end, Frame) and end.command in ("SEEK", "UNSUBSCRIBE"):
             self._reached.pop(session.topic, None)
 
-    def _starved(self, session: ConsumerSession, again: Frame, used: int, end: Frame) -> Iterator[Subject]:
+    def _starved(self, session: ConsumerSession, again: Frame, used: int, end: Frame) -> Says:
         """A permit that never comes back shows when none is left: everything granted was used, and nothing more is
         asked for."""
         sessions = self._timeline.consumer_sessions
@@ -191,39 +159,38 @@ class _Course:
             entry = self._timeline.entry_of(message) if since < message.seq < end.seq else None
             used += entry is not None and entry.topic == session.topic
         if came and 0 < granted <= dispatched <= used and queue_of(self._timeline.view, session):
-            yield _Starved(session, again, came[-1], granted, dispatched, end)
+            permits = f"{granted} permits; {dispatched} messages used them up"
+            yield from each([came[-1]], _is_starved, self._timeline, session, permits, again, end)
 
 
-def _subjects(timeline: Timeline) -> Iterator[Subject]:
-    for consumer in timeline.consumers:
-        if any(call.invoke.verb == "ack" for call in timeline.calls(consumer)):
-            yield from _Course(timeline, consumer).subjects()
+def _is_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Received) -> Says:
+    timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
+    yield breach(
+        "handed-over-again",
+        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {call.entry}; "
+        f"{again.ids[0].name} came again at {ms(again.t_ns)} and was handed over at {ms(handed.t_ns)}, expected it "
+        "to be dropped",
+        *(call.invoke, again, handed),
+    )
 
 
-@check("ack.grouped-ack-filters-redelivery", of=_subjects)
-def grouped_ack_filters_redelivery(timeline: Timeline, subject: Subject) -> Says:
+def _is_starved(
+    timeline: Timeline, session: ConsumerSession, permits: str, again: Frame, end: Frame, last: Frame
+) -> Says:
+    handle = -1 if session.consumer is None else session.consumer.handle
+    if timeline.bounds.is_overdue("answer", last.t_ns, end.t_ns, what="a permit"):
+        yield breach(
+            "permit-not-returned",
+            f"consumer {handle} had granted {permits} by {ms(last.t_ns)}, one of which it had to drop; expected its "
+            f"permit to be granted again; it granted none until {ms(end.t_ns)}, with its queue empty",
+            *(again, end),
+        )
+
+
+@check("ack.grouped-ack-filters-redelivery")
+def grouped_ack_filters_redelivery(timeline: Timeline) -> Says:
     """ack.grouped-ack-filters-redelivery: a message that is redelivered while its acknowledgment is pending is dropped,
     and its permit returned."""
-    if isinstance(subject, _Dropped):
-        yield Exercised(subject.event)
-    elif isinstance(subject, _HandedOver):
-        call, again, handed = subject
-        timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
-        yield breach(
-            "handed-over-again",
-            f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {call.entry}; "
-            f"{again.ids[0].name} came again at {ms(again.t_ns)} and was handed over at {ms(handed.t_ns)}, expected it "
-            "to be dropped",
-            *(call.invoke, again, handed),
-        )
-    else:
-        session, again, last, granted, dispatched, end = subject
-        handle = -1 if session.consumer is None else session.consumer.handle
-        if timeline.bounds.is_overdue("answer", last.t_ns, end.t_ns, what="a permit"):
-            yield breach(
-                "permit-not-returned",
-                f"consumer {handle} had granted {granted} permits; {dispatched} messages used them up by "
-                f"{ms(last.t_ns)}, one of which it had to drop; expected its permit to be granted again; it granted "
-                f"none until {ms(end.t_ns)}, with its queue empty",
-                *(again, end),
-            )
+    for consumer in timeline.consumers:
+        if any(call.invoke.verb == "ack" for call in timeline.calls(consumer)):
+            yield from _Course(timeline, consumer).says()

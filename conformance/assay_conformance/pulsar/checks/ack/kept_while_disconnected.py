@@ -1,5 +1,3 @@
-"""ack.kept-while-disconnected"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

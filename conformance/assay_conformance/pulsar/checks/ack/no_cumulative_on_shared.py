@@ -1,10 +1,9 @@
-"""ack.no-cumulative-on-shared"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.timeline import (
     CUMULATIVE,
@@ -33,7 +32,7 @@ def _asked(timeline: Timeline) -> Iterator[_Asked]:
         for call in timeline.calls(consumer):
             if call.cumulative and call.invoke.verb == "ack":
                 session = timeline.session_at(consumer, call.entry.topic, call.invoke)
-                if session is not None and session.request.fields.get("subType") in ("Shared", "Key_Shared"):
+                if session is not None and session.request.fields.get("subType") in SHARED_TYPES:
                     found[call.invoke.op, id(session)] = _Asked(call, session)
     return iter(found.values())
 

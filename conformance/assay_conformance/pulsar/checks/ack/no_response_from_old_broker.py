@@ -1,5 +1,3 @@
-"""ack.no-response-from-old-broker"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

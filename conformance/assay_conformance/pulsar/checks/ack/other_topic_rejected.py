@@ -1,5 +1,3 @@
-"""ack.other-topic-rejected"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

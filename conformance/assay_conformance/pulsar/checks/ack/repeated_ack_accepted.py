@@ -1,5 +1,3 @@
-"""ack.repeated-ack-accepted"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,11 +1,8 @@
-"""ack.survives-unload"""
-
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Position, Stepped
 from assay_conformance.model.fault import Direction
@@ -70,29 +67,6 @@ class _Kept:
         self.young.clear()
 
 
-class _Again(NamedTuple):
-    """An entry that was certain to be acknowledged when its broker ended, and was sent once more."""
-
-    subscription: Subscription
-    delivery: Delivery
-    member: Member
-    interrupted: Event
-
-
-class _Back(NamedTuple):
-    """A consumer that came to a broker which knows of acknowledgments."""
-
-    member: Member
-
-
-class _Owed(NamedTuple):
-    """The first entry that should have come again, and had not."""
-
-    subscription: Subscription
-    delivery: Delivery
-    end: Event
-
-
 @check("ack.survives-unload")
 def survives_unload(timeline: Timeline) -> Says:
     """ack.survives-unload: after a broker has loaded a topic again, messages that were certainly acknowledged are not
@@ -109,7 +83,7 @@ def survives_unload(timeline: Timeline) -> Says:
     ends = _ends(timeline)
     for subscription in timeline.steady_subscriptions if ends else ():
         if subscription.durable:
-            yield from each(_course(timeline, subscription, ends), _is_known, timeline)
+            yield from _course(timeline, subscription, ends)
 
 
 def _ends(timeline: Timeline) -> list[Event]:
@@ -124,7 +98,7 @@ def _ends(timeline: Timeline) -> list[Event]:
 Step = tuple[int, Delivery | Member | Event | Acked]
 
 
-def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> Iterator[_Again | _Back | _Owed]:
+def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> Says:
     kept = _Kept()
     served = {id(delivery): member for member, delivery in subscription.served}
     over = subscription.over
@@ -140,16 +114,16 @@ def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -
             kept.owed.pop(step.delivery.position, None)
         elif isinstance(step, Member):
             if kept.interrupted is not None and kept.certain:
-                yield _Back(step)
+                yield Exercised(step.joined)
         elif isinstance(step, Delivery):
             kept.owed.pop(step.position, None)
             if kept.interrupted is not None and step.position in kept.certain:
                 kept.certain.discard(step.position)
-                yield _Again(subscription, step, served[id(step)], kept.interrupted)
+                yield from each([(step, served[id(step)])], _comes_again, timeline, subscription, kept.interrupted)
         else:
             _ends_there(timeline, subscription, kept, step)
     if over is None:
-        yield from _first_owed(timeline, subscription, kept)
+        yield from _never_comes(timeline, subscription, kept)
 
 
 def _ends_there(timeline: Timeline, subscription: Subscription, kept: _Kept, end: Event) -> None:
@@ -182,15 +156,16 @@ def _written_ns(timeline: Timeline, kept: _Kept, end: Event) -> int:
     return max(last_ns - period_ns, end.t_ns - flush_ns)
 
 
-def _first_owed(timeline: Timeline, subscription: Subscription, kept: _Kept) -> Iterator[_Owed]:
-    """Whatever an ACK has named since, a few messages of a batch for one, is not owed any more."""
+def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) -> Says:
+    """The first entry that is owed. Whatever an ACK has named since, a few messages of a batch for one, is not owed any
+    more."""
     unacked = subscription.unacked(timeline.ended) if kept.owed else {}
     owed = {position: out for position, out in kept.owed.items() if position in unacked}
     if owed and not _holds_back(timeline, subscription):
         position, (delivery, end) = min(owed.items(), key=lambda one: one[0])
         stuck = orphan(timeline, subscription) if subscription.kind == "Shared" else None
         if stuck is None or stuck >= position:
-            yield _Owed(subscription, delivery, end)
+            yield from _is_owed(timeline, subscription, delivery, end)
 
 
 def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
@@ -202,29 +177,26 @@ def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
     return any(getattr(policies, name) for name in _HOLDING_BACK)
 
 
-def _is_known(timeline: Timeline, subject: _Again | _Back | _Owed) -> Says:
-    if isinstance(subject, _Back):
-        yield Exercised(subject.member.joined)
-    elif isinstance(subject, _Again):
-        subscription, delivery, member, interrupted = subject
-        acked = subscription.acked[delivery.position]
-        timeline.bounds.check_quiet(
-            "answer", acked.ack.t_ns, interrupted.t_ns, what="when a broker had written what was acknowledged"
-        )
-        yield breach(
-            "acked-again",
-            f"{subscription}: entry {name_of(delivery.position)} was certainly acknowledged when its broker ended at "
-            f"{ms(interrupted.t_ns)}; expected no redelivery; it was sent to {member} again at "
-            f"{ms(delivery.frame.t_ns)}",
-            *(acked.delivery.frame, interrupted, delivery.frame),
-        )
-    else:
-        yield from _comes_again(timeline, subject)
+def _comes_again(
+    timeline: Timeline, subscription: Subscription, interrupted: Event, again: tuple[Delivery, Member]
+) -> Says:
+    """An entry that was certain to be acknowledged when its broker ended."""
+    delivery, member = again
+    acked = subscription.acked[delivery.position]
+    timeline.bounds.check_quiet(
+        "answer", acked.ack.t_ns, interrupted.t_ns, what="when a broker had written what was acknowledged"
+    )
+    yield breach(
+        "acked-again",
+        f"{subscription}: entry {name_of(delivery.position)} was certainly acknowledged when its broker ended at "
+        f"{ms(interrupted.t_ns)}; expected no redelivery; it was sent to {member} again at "
+        f"{ms(delivery.frame.t_ns)}",
+        *(acked.delivery.frame, interrupted, delivery.frame),
+    )
 
 
-def _comes_again(timeline: Timeline, owed: _Owed) -> Says:
+def _is_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery, end: Event) -> Says:
     """To a consumer that came since, and went on having permits for what it was owed."""
-    subscription, delivery, end = owed
     served_ns = SERVED_NS
     if subscription.kind == "Failover":
         served_ns += timeline.view.case.topology.settings.failover_delay_ms * MS

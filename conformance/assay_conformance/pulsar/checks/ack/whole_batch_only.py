@@ -1,5 +1,3 @@
-"""ack.whole-batch-only"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -124,9 +122,8 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
     """
     batch, then, settled, is_partial = one
     consumer, entry, call = batch.consumer, batch.entry, batch.completing
-    interval_ms = timeline.setting(consumer, "ack_group_ms")
     if then.command != "ACK":
-        yield from _is_forgotten(timeline, batch, then, interval_ms)
+        yield from _is_forgotten(timeline, batch, then)
     elif is_partial:
         yield breach(
             "ack-set-sent",
@@ -142,22 +139,20 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
             "redelivered",
             *(batch.frame, then),
         )
-    elif call is not None and _was_held_back(batch, call, interval_ms):
+    elif call is not None and _was_held_back(timeline, batch, call):
         yield Exercised(then)
 
 
-def _was_held_back(batch: _Batch, call: Call, interval_ms: int | None) -> bool:
+def _was_held_back(timeline: Timeline, batch: _Batch, call: Call) -> bool:
     """Half settled for so long that a client which sends too early would have."""
+    interval_ms = timeline.setting(batch.consumer, "ack_group_ms")
     return batch.partial_ns is not None and call.invoke.t_ns - batch.partial_ns >= (interval_ms or 0) * MS
 
 
-def _is_forgotten(timeline: Timeline, batch: _Batch, end: Frame, interval_ms: int | None) -> Says:
+def _is_forgotten(timeline: Timeline, batch: _Batch, end: Frame) -> Says:
     call = batch.completing
     taken = None if call is None else call.operation.completion
-    if call is None or taken is None or interval_ms is None:
-        return
-    due_ns = taken.t_ns + interval_ms * MS
-    if timeline.bounds.is_overdue("ack-flush", taken.t_ns, end.t_ns, due_ns=due_ns, what="an ACK"):
+    if call is not None and taken is not None and timeline.is_ack_overdue(batch.consumer, taken.t_ns, end.t_ns):
         yield breach(
             "never-acked",
             f"consumer {batch.consumer.handle} was asked by {ms(taken.t_ns)} to acknowledge all {batch.size} messages "

@@ -1,5 +1,3 @@
-"""ack.zero-group-time-is-immediate"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

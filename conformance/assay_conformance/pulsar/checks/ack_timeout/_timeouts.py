@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
@@ -13,8 +12,7 @@ from assay_conformance.pulsar.timeline.courses import Handed, Moment, Over, Sent
 DEFAULT_TICK_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """When, after a message was handed over, it may and must be asked for; without the tolerances."""
 
     least_ns: int

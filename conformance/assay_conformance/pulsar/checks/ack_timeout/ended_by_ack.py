@@ -1,5 +1,3 @@
-"""ack-timeout.ended-by-ack"""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -135,8 +133,7 @@ def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
         f"the application acknowledged {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
         f"the client requested redelivery of {entry} at {ms(event.t_ns)}; expected its time-out to end with the "
         "acknowledgment",
-        call.invoke,
-        event,
+        *(call.invoke, event),
     )
 
 

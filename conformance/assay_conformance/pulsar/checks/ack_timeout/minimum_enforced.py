@@ -1,5 +1,3 @@
-"""ack-timeout.minimum-enforced"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, Outcome
@@ -22,6 +20,5 @@ def minimum_enforced(timeline: Timeline, opened: Completion) -> Says:
             "taken",
             f"consumer {consumer.handle} opened at {ms(opened.t_ns)} with an acknowledgment time-out of {asked_ms} "
             f"ms; the client's minimum is {least_ms} ms; expected the open call to fail",
-            consumer.invoke,
-            opened,
+            *(consumer.invoke, opened),
         )

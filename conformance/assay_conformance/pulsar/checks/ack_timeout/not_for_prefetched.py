@@ -1,5 +1,3 @@
-"""ack-timeout.not-for-prefetched"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -43,8 +41,7 @@ def not_for_prefetched(timeline: Timeline, waited: Waited) -> Says:
         "prefetched-asked-for",
         f"consumer {consumer.handle} got {entry} at {ms(frame.t_ns)} and requested its redelivery "
         f"{elapsed(event.t_ns, frame.t_ns)} later; expected no time-out while it waits in the receiver queue",
-        frame,
-        event,
+        *(frame, event),
     )
 
 

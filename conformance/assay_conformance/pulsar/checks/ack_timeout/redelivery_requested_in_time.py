@@ -1,5 +1,3 @@
-"""ack-timeout.redelivery-requested-in-time"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.ack_timeout._held import Ended, Held

@@ -1,12 +1,10 @@
-"""ack-timeout.request-fits-subscription-type"""
-
 from __future__ import annotations
 
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.pulsar.checks.ack_timeout._held import Ended, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Redelivery
 
-_ALONE = frozenset({"Exclusive", "Failover"})
 """Types whose broker brings everything again, whatever a request names."""
 
 
@@ -21,7 +19,7 @@ def request_fits_subscription_type(timeline: Timeline, end: Ended) -> Says:
     if not isinstance(by, Redelivery) or not over:
         return
     kind = str(by.session.request.fields.get("subType"))
-    if (kind in _ALONE) is not bool(by.named):
+    if (kind in ORDERED_TYPES) is not bool(by.named):
         yield Exercised(by.event)
         return
     asked, expected = "for everything", "the ids of what timed out"
@@ -32,6 +30,5 @@ def request_fits_subscription_type(timeline: Timeline, end: Ended) -> Says:
         f"consumer {end.consumer.handle}, of subscription type {kind}, delivered {over[0].entry} at "
         f"{ms(over[0].event.t_ns)} and requested redelivery {asked} at {ms(by.event.t_ns)}, when its time-out had "
         f"passed; expected {expected}",
-        over[0].event,
-        by.event,
+        *(over[0].event, by.event),
     )

@@ -1,5 +1,3 @@
-"""batch-receive.takes-what-is-there"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import (

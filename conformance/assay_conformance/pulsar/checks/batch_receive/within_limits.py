@@ -1,5 +1,3 @@
-"""batch-receive.within-limits"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import Batch, Exercised, Says, Timeline, batches, breach, check, ms

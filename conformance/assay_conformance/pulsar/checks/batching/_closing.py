@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from assay_conformance.pulsar.timeline import Send, Timeline
 
@@ -17,8 +17,7 @@ def called_ns(send: Send | None) -> int | None:
     return None if send is None or send.completion is None else send.completion.called_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """When the application asked for the open batch of a producer to leave, and how long that may have waited for its
     turn."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.checks.batching._limits import Limits, is_clear, limits_of, units_read_at_once
@@ -18,8 +18,7 @@ FEWEST_MESSAGES = 10
 """Of fewer, a message more or less in a batch says more than the settings do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """What a producer's messages cost on the wire and in time."""
 
     handle: int

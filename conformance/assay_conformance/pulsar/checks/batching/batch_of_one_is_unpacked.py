@@ -1,5 +1,3 @@
-"""batching.batch-of-one-is-unpacked"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

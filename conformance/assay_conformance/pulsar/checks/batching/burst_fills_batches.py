@@ -1,5 +1,3 @@
-"""batching.burst-fills-batches"""
-
 from __future__ import annotations
 
 import math

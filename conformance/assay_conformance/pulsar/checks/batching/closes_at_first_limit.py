@@ -1,5 +1,3 @@
-"""batching.closes-at-first-limit"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

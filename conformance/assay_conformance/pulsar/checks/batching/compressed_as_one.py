@@ -1,5 +1,3 @@
-"""batching.compressed-as-one"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
@@ -22,7 +20,7 @@ def _compressed(timeline: Timeline) -> Iterator[_Compressed]:
         if meta is not None and meta.compression != "NONE":
             if handle not in asked:
                 asked[handle] = {send.invoke.payload for send in timeline.sends_of(handle)}
-            yield _Compressed(unit, None if handle in timeline.burst else asked[handle])
+            yield _Compressed(unit, None if handle in timeline.bursts else asked[handle])
 
 
 @check("batching.compressed-as-one", of=_compressed)

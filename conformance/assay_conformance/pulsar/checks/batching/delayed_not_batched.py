@@ -1,5 +1,3 @@
-"""batching.delayed-not-batched"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

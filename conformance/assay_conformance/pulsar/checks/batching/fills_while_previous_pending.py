@@ -1,5 +1,3 @@
-"""batching.fills-while-previous-pending"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""batching.flush-closes-batch"""
-
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -1,5 +1,3 @@
-"""batching.key-based-one-key-per-batch"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.batching._keyed import keyed_entries, keys_inside, quoted

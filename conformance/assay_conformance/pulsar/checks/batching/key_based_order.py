@@ -1,5 +1,3 @@
-"""batching.key-based-order"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""batching.larger-batches-save-bytes"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.batching._costs import BYTES_OVER, Cost, compared

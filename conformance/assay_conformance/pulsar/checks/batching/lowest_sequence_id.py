@@ -1,5 +1,3 @@
-"""batching.lowest-sequence-id"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.batching._entry_ids import ids_inside, numbered_batches

@@ -1,5 +1,3 @@
-"""batching.oversize-batch-fails-alone"""
-
 from __future__ import annotations
 
 from bisect import bisect

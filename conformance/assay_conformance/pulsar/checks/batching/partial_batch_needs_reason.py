@@ -1,10 +1,7 @@
-"""batching.partial-batch-needs-reason"""
-
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
@@ -41,8 +38,7 @@ LEAST_BATCHES = 10
 """Of fewer, a single one proves nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(NamedTuple):
     """How many messages, and bytes, sends have taken and not given back at any time."""
 
     called_ns: list[int]

@@ -1,5 +1,3 @@
-"""batching.small-queue-does-not-stall"""
-
 from __future__ import annotations
 
 from bisect import bisect_right

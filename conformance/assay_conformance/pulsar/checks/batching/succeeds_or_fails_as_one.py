@@ -1,5 +1,3 @@
-"""batching.succeeds-or-fails-as-one"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.lines import is_duplicate

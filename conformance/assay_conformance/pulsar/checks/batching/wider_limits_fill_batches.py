@@ -1,5 +1,3 @@
-"""batching.wider-limits-fill-batches"""
-
 from __future__ import annotations
 
 import math

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.model.event import Event, Frame, Meta
@@ -21,9 +21,8 @@ from assay_conformance.pulsar.timeline import (
     Entry,
     Offer,
     Timeline,
-    breach,
     known_owner,
-    ms,
+    not_delivered,
     offers,
 )
 
@@ -36,8 +35,7 @@ Place = tuple[int, Entry]
 """Consumer handle, and the entry of a whole message: that of its last chunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """An intact chunk that reached a consumer, and what it did to its message.
 
     `before`: the chunks of its message that were held when it arrived; `others`: other messages held then; `most`: the
@@ -146,13 +144,7 @@ def _is_chunk(frame: Frame) -> bool:
 
 def whole_not_delivered(timeline: Timeline, offer: Offer, past: str = "", *causes: Event) -> Iterator[Breach]:
     """A breach for each receive that misses a whole message; `past` is what had happened to it before."""
-    for end in offer.missed:
-        overflowed = timeline.once(Arrivals).overflowed(offer.session, end)
-        if not overflowed and timeline.bounds.is_overdue("answer", offer.frame.t_ns, end.t_ns, what="a message"):
-            yield breach(
-                "not-delivered",
-                f"the last chunk of a whole message arrived at consumer {end.handle} as {offer.entry} at "
-                f"{ms(offer.frame.t_ns)}{past}; expected the message to be received; a receive ended without it at "
-                f"{ms(end.t_ns)}",
-                *(*causes, offer.frame, end),
-            )
+    arrivals = timeline.once(Arrivals)
+    kept = [end for end in offer.missed if not arrivals.overflowed(offer.session, end)]
+    what = f"the last chunk of a whole message{past}"
+    yield from not_delivered(timeline, replace(offer, missed=kept), what, *causes)

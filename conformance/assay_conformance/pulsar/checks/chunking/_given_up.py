@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from assay_conformance.checks.consumption import acked_entries, buries, from_client, plain_acks
-from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
+from assay_conformance.checks.consumption import buries
+from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.timeline import (
-    CUMULATIVE,
     MS,
-    TOLERANCES,
     AckCall,
     Consumer,
-    ConsumerSession,
     Entry,
     Exercised,
     Says,
@@ -41,46 +38,11 @@ class GivenUp:
     until: Event | None = None
 
 
-@dataclass(slots=True)
-class SessionAcks:
-    """What one session acknowledged: the broker drops the entry, with a `validation_error` or without."""
-
-    individual: dict[Entry, list[Frame]] = field(default_factory=dict)
-    cumulative: list[tuple[Frame, Entry]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, timeline: Timeline, session: ConsumerSession) -> SessionAcks:
-        found = cls()
-        for frame in timeline.consumer_sessions.frames(session, "ACK"):
-            if not from_client(frame):
-                continue
-            if frame.ack_type == CUMULATIVE:
-                named = (Entry(session.topic, id.ledger, id.entry) for id in frame.ids)
-                found.cumulative += [(frame, entry) for entry in named]
-            else:
-                for entry in acked_entries(session, frame):
-                    found.individual.setdefault(entry, []).append(frame)
-        return found
-
-    def has(self, entry: Entry, before: Event) -> bool:
-        """Whether it had acknowledged an entry."""
-        reached = (frame for frame, up_to in self.cumulative if entry <= up_to)
-        return any(frame.seq < before.seq for frame in (*self.individual.get(entry, ()), *reached))
-
-    def first_plain(self, entry: Entry, after: Event) -> Frame | None:
-        """The first one behind an event that names an entry and reports no damage, or a later one cumulatively."""
-        plain = (frame for frame in self.individual.get(entry, ()) if plain_acks(frame))
-        reaching = (frame for frame, up_to in self.cumulative if entry <= up_to)
-        later = (frame for frame in (*plain, *reaching) if frame.seq > after.seq)
-        return min(later, key=lambda frame: frame.seq, default=None)
-
-
 class Chunks:
     """What is known of acknowledgments of chunks."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._acks: dict[int, SessionAcks] = {}
         self._joined: dict[Entry, list[Chunk]] = {}
         for chunk in timeline.once(Arrivals).all:
             if chunk.fate in (ChunkFate.COMPLETE, ChunkFate.UNSURE):
@@ -88,13 +50,6 @@ class Chunks:
         self._asked: dict[int, list[AckCall]] = {}
         for call in timeline.ack_calls if timeline.once(Arrivals).all else ():
             self._asked.setdefault(call.handle, []).append(call)
-
-    def acks(self, session: ConsumerSession) -> SessionAcks:
-        """Those of a session."""
-        number = session.request.seq
-        if number not in self._acks:
-            self._acks[number] = SessionAcks.of(self._timeline, session)
-        return self._acks[number]
 
     def asked(self, consumer: Consumer, *entries: Entry, by: Event, since: int = -1) -> Iterator[AckCall]:
         """Acks of the application of a message with one of these chunks, or cumulative ones, from event `since` on."""
@@ -137,8 +92,8 @@ def is_given_up(timeline: Timeline, given_up: GivenUp) -> Says:
 
 def _left(timeline: Timeline, given_up: GivenUp, over: Event, stop: int) -> Says:
     because, chunks = given_up.because, timeline.once(Chunks)
-    consumer, acks = because.consumer, chunks.acks(because.session)
-    named = [(ack, entry) for entry in given_up.entries for ack in acks.individual.get(entry, ())]
+    consumer, acks = because.consumer, timeline.written_acks(because.session, reports=True)
+    named = [(ack, entry) for entry in given_up.entries for ack in acks.of_entry(entry)]
     for ack, entry in sorted(named, key=lambda one: one[0].seq):
         excused = chunks.may_be_acked(consumer, entry, ack) or chunks.may_have_expired(because, ack)
         if because.frame.seq < ack.seq < stop and not excused:
@@ -154,17 +109,12 @@ def _left(timeline: Timeline, given_up: GivenUp, over: Event, stop: int) -> Says
 
 
 def _acked(timeline: Timeline, given_up: GivenUp, over: Event, stop: int) -> Says:
-    because, since_ns = given_up.because, given_up.because.frame.t_ns
-    consumer, acks = because.consumer, timeline.once(Chunks).acks(because.session)
-    unacked = next((entry for entry in given_up.entries if not acks.has(entry, over)), None)
-    flush_ms = timeline.setting(consumer, "ack_group_ms")
+    because, consumer = given_up.because, given_up.because.consumer
+    acks = timeline.written_acks(because.session, reports=True)
+    unacked = next((entry for entry in given_up.entries if not acks.is_settled(entry, over)), None)
     if unacked is None:
         yield Exercised(because.frame)
-    if unacked is None or flush_ms is None or stop < over.seq or isinstance(over, Closed | AgentEnded):
-        return
-    due_ns = since_ns + flush_ms * MS
-    seen_ns = min(over.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
-    if timeline.bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an acknowledgment"):
+    elif stop >= over.seq and timeline.is_ack_missing(consumer, because.frame.t_ns, over):
         yield breach(
             given_up.code,
             f"consumer {consumer.handle}: {given_up.why}; expected chunk {unacked} to be acknowledged, so that it "

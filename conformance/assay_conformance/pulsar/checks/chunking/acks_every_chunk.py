@@ -1,16 +1,12 @@
-"""chunking.acks-every-chunk"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import AgentEnded, Closed, Completion
+from assay_conformance.model.event import Completion
 from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Place
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.timeline import (
-    MS,
-    TOLERANCES,
     AckCall,
     ConsumerSession,
     Entry,
@@ -56,13 +52,7 @@ def acks_every_chunk(timeline: Timeline, acked: _Acked) -> Says:
     left = next((entry for entry in chunks if not written.is_settled(entry, over)), None)
     if left is None:
         yield Exercised(over)
-        return
-    flush_ms = timeline.setting(consumer, "ack_group_ms")
-    if flush_ms is None or isinstance(over, Closed | AgentEnded):
-        return
-    due_ns = called_ns + flush_ms * MS
-    seen_ns = min(over.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
-    if timeline.bounds.is_overdue("ack-flush", called_ns, seen_ns, due_ns=due_ns, what="an acknowledgment"):
+    elif timeline.is_ack_missing(consumer, called_ns, over):
         yield breach(
             "chunk-not-acked",
             f"the application acknowledged {ack.entry}, a message of {len(chunks)} chunks, at consumer "

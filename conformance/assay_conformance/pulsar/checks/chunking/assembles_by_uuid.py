@@ -1,5 +1,3 @@
-"""chunking.assembles-by-uuid"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place

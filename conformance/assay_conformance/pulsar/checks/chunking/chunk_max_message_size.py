@@ -1,5 +1,3 @@
-"""chunking.chunk-max-message-size"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

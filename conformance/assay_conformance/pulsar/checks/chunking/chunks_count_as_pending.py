@@ -1,5 +1,3 @@
-"""chunking.chunks-count-as-pending"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""chunking.chunks-fit-max-message-size"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, ErrorClass, Frame

@@ -1,5 +1,3 @@
-"""chunking.delivers-whole-only"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame, Received

@@ -1,5 +1,3 @@
-"""chunking.disabled-rejects-oversize"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

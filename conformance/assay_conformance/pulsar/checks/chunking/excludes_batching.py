@@ -1,5 +1,3 @@
-"""chunking.excludes-batching"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome

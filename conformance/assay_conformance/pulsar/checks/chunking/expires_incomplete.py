@@ -1,15 +1,13 @@
-"""chunking.expires-incomplete"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.model.event import AgentEnded, Closed, Frame
+from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.chunking._arrivals import EARLY_NS, Arrivals, Chunk
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks
-from assay_conformance.pulsar.timeline import MS, TOLERANCES, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import MS, Entry, Exercised, Says, Timeline, breach, check, ms
 
 
 @dataclass(slots=True)
@@ -47,7 +45,7 @@ def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
     which allows for a timer that runs once in an expiry time. The buffer may be full, so that its oldest message is
     acknowledged."""
     session, consumer, first = incomplete.first.session, incomplete.first.consumer, incomplete.first.frame
-    expiry_ns, acks = incomplete.expiry_ns, timeline.once(Chunks).acks(session)
+    expiry_ns, acks = incomplete.expiry_ns, timeline.written_acks(session, reports=True)
     over = next((end for end in timeline.consumer_sessions.ends(session) if end.seq > first.seq), None)
     if over is None:
         return
@@ -59,19 +57,15 @@ def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
             f"expected it to be kept for {ms(expiry_ns)} from {ms(first.t_ns)} on, when its first chunk came",
             *(first, ack),
         )
-    flush_ms, entries = timeline.setting(consumer, "ack_group_ms"), [entry for _, entry in incomplete.chunks]
-    if stop < over.seq or flush_ms is None or timeline.once(Arrivals).overflowed(session, over):
+    is_known = timeline.setting(consumer, "ack_group_ms") is not None
+    if stop < over.seq or not is_known or timeline.once(Arrivals).overflowed(session, over):
         return
     # What a cumulative acknowledgment covers that was lost comes again, and its client may know it for settled.
-    left = (entry for entry in entries if not timeline.calls_about(consumer, entry))
-    unacked = next((entry for entry in left if not acks.has(entry, over)), None)
+    left = (entry for _, entry in incomplete.chunks if not timeline.calls_about(consumer, entry))
+    unacked = next((entry for entry in left if not acks.is_settled(entry, over)), None)
     if unacked is None:
         yield Exercised(first)
-    if unacked is None or isinstance(over, Closed | AgentEnded):
-        return
-    due_ns = first.t_ns + 2 * expiry_ns + flush_ms * MS
-    seen_ns = min(over.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
-    if timeline.bounds.is_overdue("ack-flush", first.t_ns, seen_ns, due_ns=due_ns, what="an acknowledgment"):
+    elif timeline.is_ack_missing(consumer, first.t_ns, over, within_ns=2 * expiry_ns):
         yield breach(
             "not-expired",
             f"consumer {consumer.handle} got the first chunk of a message at {ms(first.t_ns)} and never the last, with "
@@ -85,7 +79,7 @@ def _early(timeline: Timeline, incomplete: _Incomplete, stop: int) -> Iterator[t
     """Acknowledgments of its chunks before its time, that nothing else explains."""
     first, chunks = incomplete.first, timeline.once(Chunks)
     for came, entry in incomplete.chunks:
-        for ack in chunks.acks(first.session).individual.get(entry, ()):
+        for ack in timeline.written_acks(first.session, reports=True).of_entry(entry):
             is_early = ack.t_ns - first.frame.t_ns < incomplete.expiry_ns - EARLY_NS
             if not came < ack.seq < stop or not is_early or timeline.once(Arrivals).overflowed(first.session, ack):
                 continue

@@ -1,5 +1,3 @@
-"""chunking.incomplete-messages-bounded"""
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -1,5 +1,3 @@
-"""chunking.message-id-spans-chunks"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

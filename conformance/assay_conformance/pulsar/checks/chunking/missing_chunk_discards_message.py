@@ -1,5 +1,3 @@
-"""chunking.missing-chunk-discards-message"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""chunking.releases-queue-and-memory"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

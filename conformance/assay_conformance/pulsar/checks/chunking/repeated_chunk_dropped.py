@@ -1,5 +1,3 @@
-"""chunking.repeated-chunk-dropped"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -117,7 +115,7 @@ def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
     if over is None:
         return
     stop = over.seq if repeat.until is None else min(over.seq, repeat.until.seq)
-    ack = timeline.once(Chunks).acks(chunk.session).first_plain(chunk.entry, frame)
+    ack = timeline.written_acks(chunk.session).first(chunk.entry, frame)
     if ack is not None and ack.seq < stop:
         if not repeat.other and _is_premature(timeline, repeat, ack):
             yield breach(
@@ -127,15 +125,13 @@ def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
                 *(frame, ack),
             )
         return
-    flush_ms = timeline.setting(chunk.consumer, "ack_group_ms")
-    if not repeat.other or stop < over.seq or flush_ms is None or isinstance(over, Closed | AgentEnded):
+    if not repeat.other or stop < over.seq or isinstance(over, Closed | AgentEnded):
         return
     # If its message was lost because of the repeat, the loss is reported instead.
     joined = repeats.joined.get(repeat.whole.place) if repeat.whole is not None else None
     if joined is None or not any(got.seq < over.seq for got in _delivered(timeline, joined)):
         return
-    due_ns = frame.t_ns + flush_ms * MS
-    if timeline.bounds.is_overdue("ack-flush", frame.t_ns, over.t_ns, due_ns=due_ns, what="an acknowledgment"):
+    if timeline.is_ack_overdue(chunk.consumer, frame.t_ns, over.t_ns):
         yield breach(
             "repeat-not-acked",
             f"consumer {handle} got a chunk again as {chunk.entry} at {ms(frame.t_ns)}, sent twice by its producer; "

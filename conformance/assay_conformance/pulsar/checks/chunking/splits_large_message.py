@@ -1,5 +1,3 @@
-"""chunking.splits-large-message"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

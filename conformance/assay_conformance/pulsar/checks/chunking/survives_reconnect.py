@@ -1,5 +1,3 @@
-"""chunking.survives-reconnect"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Outcome, Received, Stored

@@ -1,5 +1,3 @@
-"""chunking.uuid-identifies-message"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame

@@ -1,5 +1,3 @@
-"""compression.absurd-size-not-trusted"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

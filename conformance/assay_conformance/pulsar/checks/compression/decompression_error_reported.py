@@ -1,5 +1,3 @@
-"""compression.decompression-error-reported"""
-
 from __future__ import annotations
 
 from functools import partial

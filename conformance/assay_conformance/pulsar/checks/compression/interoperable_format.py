@@ -1,5 +1,3 @@
-"""compression.interoperable-format"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

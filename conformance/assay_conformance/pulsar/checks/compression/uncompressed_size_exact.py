@@ -1,5 +1,3 @@
-"""compression.uncompressed-size-exact"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -34,8 +33,7 @@ class Asked(NamedTuple):
     """The broker has put the producer into a queue, where it may wait without a limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """An open_producer or open_consumer that met a setback, how it ended, and what it asked for in between."""
 
     invoke: Invoke

@@ -1,5 +1,3 @@
-"""connection.answers-auth-challenge"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

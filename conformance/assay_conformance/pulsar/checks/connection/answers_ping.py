@@ -1,5 +1,3 @@
-"""connection.answers-ping"""
-
 from __future__ import annotations
 
 from collections import defaultdict, deque

@@ -1,5 +1,3 @@
-"""connection.asks-supplier-each-time"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

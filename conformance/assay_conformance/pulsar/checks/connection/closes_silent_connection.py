@@ -1,5 +1,3 @@
-"""connection.closes-silent-connection"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""connection.closes-timed-out-registration"""
-
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,5 +1,3 @@
-"""connection.follows-redirects"""
-
 from __future__ import annotations
 
 from collections import defaultdict

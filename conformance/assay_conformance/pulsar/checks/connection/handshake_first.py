@@ -1,5 +1,3 @@
-"""connection.handshake-first"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""connection.ignores-unknown-ids"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

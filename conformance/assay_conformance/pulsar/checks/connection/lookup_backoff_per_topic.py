@@ -1,5 +1,3 @@
-"""connection.lookup-backoff-per-topic"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

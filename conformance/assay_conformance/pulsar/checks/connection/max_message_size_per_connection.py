@@ -1,5 +1,3 @@
-"""connection.max-message-size-per-connection"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame

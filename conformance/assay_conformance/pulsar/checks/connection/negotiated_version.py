@@ -1,5 +1,3 @@
-"""connection.negotiated-version"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""connection.no-checksum-to-old-broker"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame

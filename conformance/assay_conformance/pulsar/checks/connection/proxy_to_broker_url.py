@@ -1,5 +1,3 @@
-"""connection.proxy-to-broker-url"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

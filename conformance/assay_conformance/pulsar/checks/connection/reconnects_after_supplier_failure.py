@@ -1,5 +1,3 @@
-"""connection.reconnects-after-supplier-failure"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

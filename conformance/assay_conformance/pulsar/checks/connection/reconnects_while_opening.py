@@ -1,5 +1,3 @@
-"""connection.reconnects-while-opening"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Closed, Frame

@@ -1,5 +1,3 @@
-"""connection.request-ids-unique"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""connection.retries-lookups"""
-
 from __future__ import annotations
 
 from collections import Counter

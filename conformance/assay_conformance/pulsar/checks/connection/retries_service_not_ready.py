@@ -1,5 +1,3 @@
-"""connection.retries-service-not-ready"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame

@@ -1,5 +1,3 @@
-"""dead-letter.copy-is-complete"""
-
 from assay_conformance.pulsar.checks.dead_letter._whole_copy import is_whole_copy
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 from assay_conformance.pulsar.timeline.letters import Kind, Letter

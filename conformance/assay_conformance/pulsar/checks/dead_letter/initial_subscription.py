@@ -1,5 +1,3 @@
-"""dead-letter.initial-subscription"""
-
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.letters import Kind

@@ -1,5 +1,3 @@
-"""dead-letter.large-message-chunked"""
-
 from __future__ import annotations
 
 from bisect import bisect_right

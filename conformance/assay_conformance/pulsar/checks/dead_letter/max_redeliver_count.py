@@ -1,5 +1,3 @@
-"""dead-letter.max-redeliver-count"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""dead-letter.not-batched"""
-
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.letters import Kind, Letter
 

@@ -1,5 +1,3 @@
-"""dead-letter.original-acked-after-receipt"""
-
 from assay_conformance.model.event import Fate
 from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
 from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Frame, Stored
@@ -30,8 +31,7 @@ class Copied(Enum):
     LOADED = "what is stored was stored before the topic was loaded again"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What was stored last under a name: its ids, the event that shows it, and the load of the topic it belongs to."""
 
     lowest: int

@@ -1,5 +1,3 @@
-"""dedup.accepts-retry-of-failed-write"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

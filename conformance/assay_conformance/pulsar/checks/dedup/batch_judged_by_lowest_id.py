@@ -1,5 +1,3 @@
-"""dedup.batch-judged-by-lowest-id"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.dedup._copies import Copied, duplicates_of

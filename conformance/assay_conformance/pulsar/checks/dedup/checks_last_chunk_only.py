@@ -1,5 +1,3 @@
-"""dedup.checks-last-chunk-only"""
-
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""dedup.duplicate-not-stored"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.dedup._copies import Copied, duplicates_of

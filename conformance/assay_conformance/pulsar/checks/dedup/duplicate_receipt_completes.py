@@ -1,5 +1,3 @@
-"""dedup.duplicate-receipt-completes"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""dedup.effectively-once"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,16 +1,14 @@
-"""dedup.forgets-inactive-producers"""
-
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Closed, Event, Fate, Frame, Stored
+from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated
 from assay_conformance.pulsar.checks.dedup._names import checked_later, highest_id
-from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, ServedProducer, Timeline, breach, check, ms
 
 SWEPT_NS = 2_000 * MS
 """How late a busy broker may be with its periodic clean-up."""
@@ -30,74 +28,48 @@ class _Return(NamedTuple):
         return _last_id(self.answer)
 
 
-class _Walk:
-    """Through what was stored, and the producers that came and went."""
+def _returns(timeline: Timeline) -> Iterator[_Return]:
+    """A broker that loads a topic counts from then on: names from before the load are not judged."""
+    topics, loads = deduplicated(timeline.view), timeline.loads
+    used, left, there = dict[Name, Stored](), dict[Name, Event](), Counter[Name]()
+    for moment, one in _moments(timeline) if topics else ():
+        if isinstance(moment, Stored):
+            if base_topic(moment.topic) in topics and not checked_later(moment.meta):
+                name = (moment.topic, moment.meta.producer_name)
+                used[name] = moment
+                left.pop(name, None)
+        elif one is not None and moment is not one.successes[0]:
+            name = (one.topic, one.name)
+            there[name] -= 1
+            left.update({name: moment} if name in used else {})
+        elif one is not None and isinstance(moment, Frame):
+            name = (one.topic, one.name)
+            stored, gone = used.get(name), left.get(name)
+            if stored is not None and not there[name] and loads(one.topic, stored) == loads(one.topic, moment):
+                if gone is not None:
+                    yield _Return(name, stored, gone, moment)
+                if _last_id(moment) < highest_id(stored):
+                    # Forgotten, rightly or not: later answers do not name it either.
+                    del used[name]
+            there[name] += 1
 
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self._used: dict[Name, Stored] = {}
-        self._left: dict[Name, Event] = {}
-        """Of those, since when they have no producer."""
-        self._requests: dict[tuple[int, int | None], Frame] = {}
-        self._registered: dict[tuple[int, int], Name] = {}
-        self._producers_of: Counter[Name] = Counter()
 
-    def returns(self) -> Iterator[_Return]:
-        """A broker that loads a topic counts from then on: names from before the load are not judged."""
-        events, topics = self._timeline.events, deduplicated(self._timeline.view)
-        frames = events.frames("PRODUCER", "PRODUCER_SUCCESS", "CLOSE_PRODUCER") if topics else ()
-        others = (*events.of(Stored), *events.of(Closed)) if frames else ()
-        for moment in sorted([*frames, *others], key=lambda one: one.seq):
-            if isinstance(moment, Closed):
-                for place in [place for place in self._registered if place[0] == moment.conn]:
-                    self._leaves(place, moment)
-            elif isinstance(moment, Stored):
-                if base_topic(moment.topic) in topics and not checked_later(moment.meta):
-                    name = (moment.topic, moment.meta.producer_name)
-                    self._used[name] = moment
-                    self._left.pop(name, None)
-            elif isinstance(moment, Frame):
-                yield from self._frame(moment)
-
-    def _frame(self, frame: Frame) -> Iterator[_Return]:
-        asked = (frame.conn, frame.request_id)
-        if frame.command == "PRODUCER":
-            if frame.to_receiver and frame.fate is not Fate.DUPLICATED:
-                self._requests[asked] = frame
-        elif frame.command == "CLOSE_PRODUCER":
-            if frame.at_broker:
-                self._leaves((frame.conn, frame.producer_id or 0), frame)
-        elif (request := self._requests.pop(asked, None)) is not None:
-            place = (request.conn, request.producer_id or 0)
-            if frame.from_sender and frame.fate is not Fate.INJECTED and place not in self._registered:
-                yield from self._admitted(place, self._timeline.local_topic(request), frame)
-
-    def _admitted(self, place: tuple[int, int], topic: str, answer: Frame) -> Iterator[_Return]:
-        name = (topic, str(answer.fields.get("producer_name")))
-        stored, left = self._used.get(name), self._left.get(name)
-        loads = self._timeline.loads
-        if stored is not None and not self._producers_of[name] and loads(topic, stored) == loads(topic, answer):
-            if left is not None:
-                yield _Return(name, stored, left, answer)
-            if _last_id(answer) < highest_id(stored):
-                # Forgotten, rightly or not: later answers do not name it either.
-                del self._used[name]
-        self._registered[place] = name
-        self._producers_of[name] += 1
-
-    def _leaves(self, place: tuple[int, int], event: Event) -> None:
-        name = self._registered.pop(place, None)
-        if name is not None:
-            self._producers_of[name] -= 1
-            if name in self._used:
-                self._left[name] = event
+def _moments(timeline: Timeline) -> list[tuple[Event, ServedProducer | None]]:
+    """What was stored, and the producers that came and went, in order."""
+    found: list[tuple[Event, ServedProducer | None]] = [(stored, None) for stored in timeline.events.of(Stored)]
+    for one in timeline.served_producers:
+        for success in one.successes[:1]:
+            ends = [end for end in (*one.closes, one.lost) if end is not None and end.seq > success.seq]
+            gone = min(ends, key=lambda end: end.seq, default=None)
+            found += [(success, one), *([(gone, one)] if gone is not None else [])]
+    return sorted(found, key=lambda one: one[0].seq)
 
 
 def _last_id(answer: Frame) -> int:
     return int(answer.fields.get("last_sequence_id", NO_SEQUENCE_ID))
 
 
-@check("dedup.forgets-inactive-producers", of=lambda timeline: list(_Walk(timeline).returns()))
+@check("dedup.forgets-inactive-producers", of=_returns)
 def forgets_inactive_producers(timeline: Timeline, back: _Return) -> Says:
     """dedup.forgets-inactive-producers: producer names that had no producer for so long that a broker forgets them.
 

@@ -1,5 +1,3 @@
-"""dedup.markers-are-exempt"""
-
 from __future__ import annotations
 
 from collections import Counter

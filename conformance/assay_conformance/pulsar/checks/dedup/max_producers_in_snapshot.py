@@ -1,5 +1,3 @@
-"""dedup.max-producers-in-snapshot"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""dedup.old-and-new-ids-in-separate-batches"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

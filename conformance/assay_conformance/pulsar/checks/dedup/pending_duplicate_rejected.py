@@ -1,5 +1,3 @@
-"""dedup.pending-duplicate-rejected"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

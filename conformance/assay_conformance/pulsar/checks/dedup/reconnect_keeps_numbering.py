@@ -1,5 +1,3 @@
-"""dedup.reconnect-keeps-numbering"""
-
 from __future__ import annotations
 
 from bisect import bisect_right

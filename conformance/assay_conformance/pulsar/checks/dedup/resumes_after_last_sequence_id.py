@@ -1,5 +1,3 @@
-"""dedup.resumes-after-last-sequence-id"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

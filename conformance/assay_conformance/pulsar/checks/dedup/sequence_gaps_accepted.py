@@ -1,5 +1,3 @@
-"""dedup.sequence-gaps-accepted"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""dedup.survives-unload"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.dedup._copies import Copied, Copies, Record, duplicates_of

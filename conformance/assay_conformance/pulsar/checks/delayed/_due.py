@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Began, Position, Stored
 from assay_conformance.model.policy import DelayedDelivery
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Delivery, Member, Subscription, Supply, Timeline
 
-WAITING_KINDS = ("Shared", "Key_Shared")
 TRACKED_MS = 1_000
 """delayedDeliveryTickTimeMillis by default: the resolution of delivery times, whatever tick a policy sets."""
 
@@ -66,6 +66,6 @@ def sent_delayed(timeline: Timeline, *, waiting: bool) -> Iterator[SentDelayed]:
     for subscription in timeline.steady_subscriptions if due else ():
         for member, delivery in subscription.served:
             its = due.get((subscription.topic, delivery.position))
-            if its is not None and (subscription.kind_at(delivery.frame) in WAITING_KINDS) is waiting:
+            if its is not None and (subscription.kind_at(delivery.frame) in SHARED_TYPES) is waiting:
                 supply = timeline.broker_account(member.session).supplies[delivery.frame.seq]
                 yield SentDelayed(its, subscription, member, delivery, supply)

@@ -1,5 +1,3 @@
-"""delayed.ignored-on-exclusive-and-failover"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.delayed._due import SentDelayed, sent_delayed
@@ -39,6 +37,5 @@ def _judge(timeline: Timeline, sent: SentDelayed) -> Says:
             f"{subscription}: entry {due.name} was stored at {ms(stored.t_ns)} with a delivery time of "
             f"{ms(due.at_ns)}; expected it to be sent at once on this type of subscription; it was sent to {member} at "
             f"{ms(frame.t_ns)}",
-            stored,
-            frame,
+            *(stored, frame),
         )

@@ -1,5 +1,3 @@
-"""delayed.not-before-deliver-at-time"""
-
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
@@ -38,8 +36,7 @@ def _is_early(timeline: Timeline, sent: SentDelayed) -> Says:
             "early",
             f"{sent.subscription}: entry {due.name} has a delivery time of {ms(due.at_ns)}; expected it no earlier "
             f"than {ms(due.earliest_ns)}; it was sent to {sent.member} at {ms(frame.t_ns)}",
-            due.stored,
-            frame,
+            *(due.stored, frame),
         )
     elif due.stored.t_ns < due.earliest_ns:
         yield Exercised(frame)
@@ -96,6 +93,5 @@ def _is_out_of_turn(timeline: Timeline, passed: _Passed) -> Says:
         "out-of-turn",
         f"{subscription}: entry {due.name}, due at {ms(due.at_ns)}, was sent at {ms(delivery.frame.t_ns)}; expected it "
         f"before {other.name}, due at {ms(other.at_ns)}, which was sent at {ms(before.frame.t_ns)}",
-        before.frame,
-        delivery.frame,
+        *(before.frame, delivery.frame),
     )

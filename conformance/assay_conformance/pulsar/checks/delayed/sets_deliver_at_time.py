@@ -1,5 +1,3 @@
-"""delayed.sets-deliver-at-time"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -41,6 +39,5 @@ def sets_deliver_at_time(timeline: Timeline, subject: tuple[Unit, Send]) -> Says
             "no-time" if sent_ms is None else "other-time",
             f"message {call.number} of producer {call.handle} was sent at {ms(frame.t_ns)} with deliver_at_time "
             f"{sent_ms or 'not set'}; expected {expected} (Unix milliseconds)",
-            call,
-            frame,
+            *(call, frame),
         )

@@ -1,11 +1,10 @@
-"""delayed.survives-restart"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Fired, Stepped
-from assay_conformance.pulsar.checks.delayed._due import WAITING_KINDS, Due, delayed, sent_delayed
+from assay_conformance.pulsar.checks.delayed._due import Due, delayed, sent_delayed
 from assay_conformance.pulsar.timeline import Exercised, Member, Says, Subscription, Timeline, breach, check, each, ms
 
 
@@ -22,7 +21,7 @@ def survives_restart(timeline: Timeline) -> Says:
 def _waiting(timeline: Timeline) -> Iterator[Subscription]:
     moved = {(one.topic, one.name) for one in timeline.subscriptions if one.over is not None}
     for subscription in timeline.steady_subscriptions:
-        waits = subscription.kind in WAITING_KINDS and subscription.durable
+        waits = subscription.kind in SHARED_TYPES and subscription.durable
         is_moved = (subscription.topic, subscription.name) in moved
         if waits and not is_moved and timeline.view.is_dispatched_at_once(subscription.topic):
             yield subscription
@@ -41,8 +40,7 @@ def _is_lost(timeline: Timeline, due_by_place: dict[object, Due], subscription: 
                 f"{subscription}: entry {due.name} was stored at {ms(due.stored.t_ns)} with a delivery time of "
                 f"{ms(due.at_ns)}, and the topic was loaded again at {ms(reload.t_ns)}; expected the entry at {taker}; "
                 "it was never sent",
-                due.stored,
-                taker.joined,
+                *(due.stored, taker.joined),
             )
             return
 

@@ -1,5 +1,3 @@
-"""delivery.failed-send-is-not-stored"""
-
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses

@@ -1,5 +1,3 @@
-"""delivery.no-phantom-messages"""
-
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses

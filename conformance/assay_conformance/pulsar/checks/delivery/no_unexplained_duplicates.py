@@ -1,5 +1,3 @@
-"""delivery.no-unexplained-duplicates"""
-
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses

@@ -1,5 +1,3 @@
-"""delivery.reaches-waiting-receive"""
-
 from __future__ import annotations
 
 from collections import deque
@@ -85,6 +83,5 @@ def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
         f"consumer {consumer.handle} had a receive waiting from {ms(call.t_ns)} to {ms(end.t_ns)}, which got "
         f"{end.count or 0} messages of {call.args.get('count', 1)}; expected entry {frame.ids[0]} of topic "
         f"{delivery.session.topic}, which had arrived at {ms(frame.t_ns)}; it was not handed over",
-        frame,
-        end,
+        *(frame, end),
     )

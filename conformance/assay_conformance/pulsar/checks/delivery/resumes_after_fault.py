@@ -1,5 +1,3 @@
-"""delivery.resumes-after-fault"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import in_force, is_torn

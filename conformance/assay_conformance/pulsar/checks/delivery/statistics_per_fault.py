@@ -1,5 +1,3 @@
-"""delivery.statistics-per-fault"""
-
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses

@@ -1,5 +1,3 @@
-"""delivery.successful-send-is-stored"""
-
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses

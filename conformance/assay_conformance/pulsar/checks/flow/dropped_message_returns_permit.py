@@ -1,5 +1,3 @@
-"""flow.dropped-message-returns-permit"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion

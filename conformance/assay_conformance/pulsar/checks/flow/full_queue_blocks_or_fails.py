@@ -1,5 +1,3 @@
-"""flow.full-queue-blocks-or-fails"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

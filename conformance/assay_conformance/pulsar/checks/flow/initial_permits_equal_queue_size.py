@@ -1,5 +1,3 @@
-"""flow.initial-permits-equal-queue-size"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, check, ms

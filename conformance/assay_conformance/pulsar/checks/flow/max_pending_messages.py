@@ -1,5 +1,3 @@
-"""flow.max-pending-messages"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,12 +1,11 @@
-"""flow.max-unacked-messages"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from assay_conformance.model.event import Ended, Event, Frame, Stored
+from assay_conformance.ledger.clauses import SHARED_TYPES
+from assay_conformance.model.event import Ended, Event, Frame
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.flow._unacked import Holdings, Step, held_at_most, last_moved, steps, was_sought
 from assay_conformance.pulsar.timeline import (
@@ -26,8 +25,6 @@ from assay_conformance.pulsar.timeline import (
 READ_BATCH_ENTRIES: Final = 100
 """dispatcherMaxReadBatchSize: one read takes no more."""
 
-KINDS: Final = ("Shared", "Key_Shared")
-
 
 class _Limited(NamedTuple):
     """A subscription with a limit of unacknowledged messages, of each consumer or together; 0 where there is none."""
@@ -46,7 +43,11 @@ def _limited(timeline: Timeline) -> Iterator[_Limited]:
     }
     for subscription in timeline.subscriptions if any(map(any, limits.values())) else ():
         limit = limits.get(base_topic(subscription.topic), (0, 0))
-        if any(limit) and subscription.kind in KINDS and base_topic(subscription.topic) not in timeline.shrinking:
+        if (
+            any(limit)
+            and subscription.kind in SHARED_TYPES
+            and base_topic(subscription.topic) not in timeline.shrinking
+        ):
             yield _Limited(subscription, *limit)
 
 
@@ -149,8 +150,7 @@ def _goes_on(timeline: Timeline, limited: _Limited, member: Member) -> Says:
         or not _has_room(timeline, limited, member, end)
     ):
         return
-    entries = (one for one in timeline.events.of(Stored) if one.topic == subscription.topic)
-    open_ = [one for one in entries if one.meta.deliver_at_ms is None]
+    open_ = [one for one in timeline.stored_on(subscription.topic) if one.meta.deliver_at_ms is None]
     due = [one for one in open_ if timeline.bounds.is_past("answer", one.t_ns, end.t_ns)]
     sent, permits = {one.position for one in subscription.deliveries}, timeline.broker_account(member.session).at(end)
     earliest = member.session.request.fields.get("initialPosition") == "Earliest"

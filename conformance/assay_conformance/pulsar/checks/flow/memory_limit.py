@@ -1,5 +1,3 @@
-"""flow.memory-limit"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""flow.no-permit-for-ack-set-filtered"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.flow._grants import later_grants

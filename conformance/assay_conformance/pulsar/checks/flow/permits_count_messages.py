@@ -1,8 +1,6 @@
-"""flow.permits-count-messages"""
-
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.ordering._handed_over import ORDERED
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
     Balance,
@@ -32,7 +30,7 @@ def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says
         if not frame.at_broker:
             continue
         if frame.command == REDELIVER:
-            beside = max(left, 0) if session.request.fields.get("subType") in ORDERED else 0
+            beside = max(left, 0) if session.request.fields.get("subType") in ORDERED_TYPES else 0
             continue
         balance = balance.after(frame)
         if frame.command == "FLOW":

@@ -1,5 +1,3 @@
-"""flow.permits-renewed-at-half-queue"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

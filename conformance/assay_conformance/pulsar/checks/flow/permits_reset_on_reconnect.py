@@ -1,5 +1,3 @@
-"""flow.permits-reset-on-reconnect"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.flow._grants import until_ns

@@ -1,5 +1,3 @@
-"""flow.permits-within-queue"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.flow._grants import later_grants

@@ -1,5 +1,3 @@
-"""flow.zero-queue-permit-per-receive"""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""flow.zero-queue-renews-after-reconnect"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, Event

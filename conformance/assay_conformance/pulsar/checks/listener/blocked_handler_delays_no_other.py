@@ -1,5 +1,3 @@
-"""listener.blocked-handler-delays-no-other"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""listener.calls-inside-succeed"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""listener.close-waits-for-no-handler"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""listener.none-after-close"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

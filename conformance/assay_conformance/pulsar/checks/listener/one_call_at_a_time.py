@@ -1,5 +1,3 @@
-"""listener.one-call-at-a-time"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""listener.survives-exception"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""listener.within-threads"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

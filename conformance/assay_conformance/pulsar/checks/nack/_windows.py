@@ -6,22 +6,18 @@ the time (`nack_precision_ms`): both are constants of its agent.toml, and where 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import in_force, number_in_force
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, OpenedConsumer
+from assay_conformance.ledger.clauses import LEAST_DELAY_MS, earliest_ms
 
-WIDEST_PRECISION_MS = 256
 WIDEST_TICK_FRACTION = 1 / 3
 
-LEAST_DELAY_MS = 100
-"""Clients raise shorter delays to this."""
 
-
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """When, after the call, a REDELIVER may and must leave; without the tolerances."""
 
     earliest_ns: int
@@ -60,7 +56,5 @@ def _window(view: View, consumer: OpenedConsumer, delay_ms: int) -> Window:
     precision_ms = number_in_force(view, consumer, "nack_precision_ms")
     fraction = in_force(view, consumer, "nack_tick_fraction")
     tick_ms = max(delay_ms, LEAST_DELAY_MS) * float(WIDEST_TICK_FRACTION if fraction is None else fraction)
-    early_ms = WIDEST_PRECISION_MS if precision_ms is None else precision_ms
-    return Window(
-        earliest_ns=(delay_ms - early_ms) * MS, latest_ns=max(delay_ms, LEAST_DELAY_MS) * MS + round(tick_ms * MS)
-    )
+    latest_ns = max(delay_ms, LEAST_DELAY_MS) * MS + round(tick_ms * MS)
+    return Window(earliest_ms(delay_ms, precision_ms) * MS, latest_ns)

@@ -1,5 +1,3 @@
-"""nack.acked-not-redelivered"""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -128,7 +126,5 @@ def _handed(entries: _Entries, handed: Handed) -> Says:
             f"the ACK of {entry} reached the broker at {ms(one.arrived.t_ns)}, "
             f"{elapsed(one.arrived.t_ns, entries.nacked[entry].event.t_ns)} after it was nacked; expected no "
             f"redelivery; consumer {event.handle} received it again at {ms(event.t_ns)}",
-            one.arrived,
-            one.dispatch,
-            event,
+            *(one.arrived, one.dispatch, event),
         )

@@ -1,5 +1,3 @@
-"""nack.backoff-grows"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import elapsed

@@ -1,10 +1,8 @@
-"""nack.dropped-on-close"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import elapsed, from_client
+from assay_conformance.ledger.clauses import earliest_ms
 from assay_conformance.model.event import Invoke
-from assay_conformance.pulsar.checks.nack._windows import WIDEST_PRECISION_MS
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Consumer, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Called
 
@@ -19,7 +17,7 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
     before = [one for one in timeline.course(consumer) if isinstance(one, Called) and one.event.seq < closing.seq]
     calls = [one.call for one in before if one.is_nack and one.session is not None]
     early_ns = closing.t_ns + 2 * TOLERANCES["answer"].slack_ns
-    if not calls or early_ns >= calls[-1].called_ns + (delay_ms - WIDEST_PRECISION_MS) * MS:
+    if not calls or early_ns >= calls[-1].called_ns + earliest_ms(delay_ms, None) * MS:
         return
     sessions = [timeline.session_at(consumer, topic, closing) for topic in {one.topic for one in consumer.sessions}]
     if not any(one is not None and one.admitted is not None and one.admitted.seq < closing.seq for one in sessions):
@@ -31,7 +29,6 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
             "close-waited",
             f"consumer {consumer.handle} was asked to close at {ms(closing.t_ns)}, with nacked messages not due yet; "
             f"expected CLOSE_CONSUMER at once; it left {elapsed(close.t_ns, closing.t_ns)} later",
-            closing,
-            close,
+            *(closing, close),
         )
         yield from timeline.bounds.response("answer", closing, close, late)

@@ -1,5 +1,3 @@
-"""nack.ends-ack-timeout"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import of_batch
@@ -48,9 +46,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
                             f"the application nacked {entry} on consumer {consumer.handle} at {ms(call.invoke.t_ns)}, "
                             f"and the client requested its redelivery at {ms(moment.event.t_ns)}, {words}; expected "
                             "one request, after the delay",
-                            call.invoke,
-                            request,
-                            moment.event,
+                            *(call.invoke, request, moment.event),
                         )
 
 

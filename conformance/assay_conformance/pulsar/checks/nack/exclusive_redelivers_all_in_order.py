@@ -1,5 +1,3 @@
-"""nack.exclusive-redelivers-all-in-order"""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -7,6 +5,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import is_open, of_earlier_epoch
 from assay_conformance.checks.settled import Settled
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over, Receive, Sent
@@ -77,7 +76,7 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
 
 
 def _asks_for_all(heard: Heard) -> bool:
-    alone = heard.session.request.fields.get("subType") in ("Exclusive", "Failover")
+    alone = heard.session.request.fields.get("subType") in ORDERED_TYPES
     return heard.is_request and alone and not is_reader(heard.session)
 
 
@@ -94,8 +93,7 @@ def _handed(again: _Again, handed: Handed) -> Says:
             "out-of-order",
             f"consumer {handed.event.handle} requested redelivery of everything at {ms(again.request.t_ns)} and "
             f"delivered {handed.entry} at {ms(handed.event.t_ns)}; expected {first} before it",
-            again.frames[first],
-            handed.event,
+            *(again.frames[first], handed.event),
         )
     )
 
@@ -111,9 +109,7 @@ def _starved(timeline: Timeline, consumer: Consumer, end: Event, again: _Again) 
             f"consumer {consumer.handle} requested redelivery of everything at {ms(again.request.t_ns)} and got "
             f"{first} at {ms(frame.t_ns)}; expected it to be delivered; it was not by {ms(end.t_ns)}, when a receive "
             "ended without it",
-            again.request,
-            frame,
-            end,
+            *(again.request, frame, end),
         )
 
 

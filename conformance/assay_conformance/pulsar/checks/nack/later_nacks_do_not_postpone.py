@@ -1,5 +1,3 @@
-"""nack.later-nacks-do-not-postpone"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -63,6 +61,5 @@ def later_nacks_do_not_postpone(timeline: Timeline, waited: _Waited) -> Says:
         f"the application nacked {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
         f"{len(others)} others after it; expected a request for its redelivery within "
         f"{elapsed(due_ns, call.called_ns)} of its nack; there was none by {ms(event.t_ns)}",
-        call.invoke,
-        event,
+        *(call.invoke, event),
     )

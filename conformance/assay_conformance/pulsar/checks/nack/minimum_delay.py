@@ -1,11 +1,10 @@
-"""nack.minimum-delay"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import elapsed
 from assay_conformance.checks.tracker import Call
+from assay_conformance.ledger.clauses import LEAST_DELAY_MS
 from assay_conformance.pulsar.checks.nack._timers import timed
-from assay_conformance.pulsar.checks.nack._windows import LEAST_DELAY_MS, least_window_of
+from assay_conformance.pulsar.checks.nack._windows import least_window_of
 from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Exercised, Says, Timeline, breach, check
 from assay_conformance.pulsar.timeline.courses import Asked, Redelivery
 
@@ -37,8 +36,7 @@ def minimum_delay(timeline: Timeline, consumer: Consumer) -> Says:
                     f"consumer {consumer.handle} requested redelivery of {call.entry} "
                     f"{elapsed(event.t_ns, call.invoke.t_ns)} after the application had nacked it; expected at least "
                     f"{window.earliest_ns // MS} ms",
-                    call.invoke,
-                    event,
+                    *(call.invoke, event),
                 )
             for call in found:
                 # A request for everything was meant for those that were due: the others' own may still come.

@@ -1,10 +1,9 @@
-"""nack.redelivery-count"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
@@ -19,8 +18,6 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
-
-_COUNTING = ("Shared", "Key_Shared")
 
 
 @dataclass(slots=True)
@@ -70,7 +67,7 @@ def _steps(
     found: list[tuple[Frame, Member, Delivery | list[Position] | None]] = []
     for member in subscription.members:
         found.append((member.joined, member, None))
-        if member.session.request.fields.get("subType", _COUNTING[0]) in _COUNTING:
+        if member.session.request.fields.get("subType", "Shared") in SHARED_TYPES:
             found += ((one.frame, member, one) for one in member.deliveries)
             found += ((frame, member, named) for frame, named in _requests(timeline, subscription, member))
     return sorted(found, key=lambda step: step[0].seq)
@@ -104,6 +101,5 @@ def _sent(
             "miscounted",
             f"{subscription}: entry {position[0]}:{position[1]} was sent to {member} at {ms(frame.t_ns)} with "
             f"redelivery_count {count}, expected {most if least == most else f'{least} to {most}'}",
-            None if before is None else before.frame,
-            frame,
+            *(None if before is None else before.frame, frame),
         )

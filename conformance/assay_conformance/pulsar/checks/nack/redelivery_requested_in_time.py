@@ -1,5 +1,3 @@
-"""nack.redelivery-requested-in-time"""
-
 from __future__ import annotations
 
 from bisect import bisect_right, insort

@@ -1,5 +1,3 @@
-"""nack.requests-all-chunks"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -76,6 +74,5 @@ def requests_all_chunks(timeline: Timeline, asked_for: tuple[_Nacked, Frame, Eve
             f"requested its redelivery at {ms(request.t_ns)}; expected the ids of all chunks; it names "
             f"{nacked.call.entry} and not {', '.join(map(str, nacked.missing))}, so that the message cannot be "
             "assembled",
-            nacked.call.invoke,
-            request,
+            *(nacked.call.invoke, request),
         )

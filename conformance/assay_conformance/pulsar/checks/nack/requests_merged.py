@@ -1,10 +1,9 @@
-"""nack.requests-merged"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import buries, of_batch
+from assay_conformance.ledger.clauses import LEAST_DELAY_MS
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
-from assay_conformance.pulsar.checks.nack._windows import LEAST_DELAY_MS, WIDEST_TICK_FRACTION
+from assay_conformance.pulsar.checks.nack._windows import WIDEST_TICK_FRACTION
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, session_for
 from assay_conformance.pulsar.timeline.courses import Over, Redelivery
 

@@ -1,5 +1,3 @@
-"""nack.requests-whole-batch"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -123,8 +121,7 @@ def requests_whole_batch(timeline: Timeline, judgement: tuple[_Nacked, Event]) -
             "batch-index-sent",
             f"consumer {handle} requested redelivery of message {_indexed(event, entry)} of batch {entry} at "
             f"{ms(event.t_ns)}; expected a request for the whole entry, without a batch index",
-            call.invoke,
-            event,
+            *(call.invoke, event),
         )
     elif isinstance(event, Completion) and dispatch is not None:
         timeline.bounds.check_fair("answer", dispatch.t_ns, event.t_ns, what="whether the whole entry came back")
@@ -132,9 +129,7 @@ def requests_whole_batch(timeline: Timeline, judgement: tuple[_Nacked, Event]) -
             "part-of-entry",
             f"consumer {handle} got entry {entry} again at {ms(dispatch.t_ns)} and delivered its messages "
             f"{listed(nacked.back)}; expected {listed(nacked.missing)} as well",
-            call.invoke,
-            dispatch,
-            event,
+            *(call.invoke, dispatch, event),
         )
     else:
         yield Exercised(event)

@@ -1,5 +1,3 @@
-"""nack.short-delay-not-behind-long"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.nack._backoff import Growing, backoffs
@@ -23,7 +21,5 @@ def short_delay_not_behind_long(timeline: Timeline, growing: Growing) -> Says:
         f"the application nacked {longer.entry} on consumer {call.consumer.handle} at {ms(longer.invoke.t_ns)}, and "
         f"{call.entry} at {ms(call.invoke.t_ns)}, which is due sooner; expected a request for its redelivery within "
         f"{growing.window.latest_ns / MS:.0f} ms; there was none by {ms(event.t_ns)}",
-        longer.invoke,
-        call.invoke,
-        event,
+        *(longer.invoke, call.invoke, event),
     )

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from assay_conformance.model.event import Frame, MessageId, Received
 from assay_conformance.pulsar.timeline import REDELIVER, Consumer, ConsumerSession, Timeline, known_owner
 
-ORDERED = ("Exclusive", "Failover")
-
 
 class Reading(NamedTuple):
     """What a consumer received from one topic or partition, in order, and its sessions there."""

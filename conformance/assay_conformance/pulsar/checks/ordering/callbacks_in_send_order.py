@@ -1,5 +1,3 @@
-"""ordering.callbacks-in-send-order"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,13 +1,11 @@
-"""ordering.delivers-in-message-id-order"""
-
 from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import pairwise
 
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.event import FORGED, Position, Received
 from assay_conformance.pulsar.checks.ordering._handed_over import (
-    ORDERED,
     Reading,
     came,
     describe,
@@ -18,10 +16,7 @@ from assay_conformance.pulsar.checks.ordering._handed_over import (
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
-@check(
-    "ordering.delivers-in-message-id-order",
-    of=lambda timeline: readings(timeline, *ORDERED),
-)
+@check("ordering.delivers-in-message-id-order", of=lambda timeline: readings(timeline, *ORDERED_TYPES))
 def delivers_in_message_id_order(timeline: Timeline, reading: Reading) -> Says:
     """ordering.delivers-in-message-id-order: ids increase from message to message of a partition, and inside an entry
     by batch index.
@@ -42,8 +37,7 @@ def delivers_in_message_id_order(timeline: Timeline, reading: Reading) -> Says:
                 f"consumer {consumer.handle} ({consumer.subscription}) received {describe(event.message_id)} of "
                 f"{reading.topic} at {ms(event.t_ns)}, after {describe(before.message_id)} at {ms(before.t_ns)}; "
                 "expected increasing ids, since there was no redelivery, seek or reconnect",
-                before,
-                event,
+                *(before, event),
             )
 
 

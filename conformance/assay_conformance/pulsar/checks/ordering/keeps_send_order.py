@@ -1,5 +1,3 @@
-"""ordering.keeps-send-order"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -7,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from assay_conformance.judging.worlds import Kind, Standing
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.case import Rate
 from assay_conformance.model.event import Frame, Outcome, Position
 from assay_conformance.pulsar.checks._holdings import is_possible, stored_behind
@@ -15,7 +14,6 @@ from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
 
 CODES: Final = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
 
-_ORDERED: Final = ("Exclusive", "Failover")
 _UNLIMITED: Final = Rate()
 # As in `model.event`: members of enums are slow to find, and every send is asked.
 _OK: Final = Outcome.OK
@@ -27,7 +25,7 @@ def keeps_send_order(timeline: Timeline) -> Says:
     """ordering.keeps-send-order: messages of a producer are stored in the order of its sends, and dispatched in that
     order on each session of an ordered subscription. A second copy of a resend may come late; the first may not."""
     sessions = timeline.consumer_sessions.all
-    ordered = (one for one in sessions if one.request.fields.get("subType") in _ORDERED)
+    ordered = (one for one in sessions if one.request.fields.get("subType") in ORDERED_TYPES)
     yield from each(ordered, _is_dispatched_in_order, timeline)
     yield from each(ordered_holdings(timeline), _is_stored_in_order, timeline)
 

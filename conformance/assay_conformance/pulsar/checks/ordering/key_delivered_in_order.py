@@ -1,5 +1,3 @@
-"""ordering.key-delivered-in-order"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -94,6 +92,5 @@ def _received(key: Key, progress: _OfKey, event: Received, started_over: int) ->
             f"consumer {event.handle} received {describe(event.message_id)} of key {key!r} at {ms(event.t_ns)}, after "
             f"{describe(before.message_id)} of that key at {ms(before.t_ns)}; expected increasing ids, since no entry "
             "of the key had been sent again",
-            before,
-            event,
+            *(before, event),
         )

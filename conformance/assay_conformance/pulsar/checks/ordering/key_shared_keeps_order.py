@@ -1,5 +1,3 @@
-"""ordering.key-shared-keeps-order"""
-
 from __future__ import annotations
 
 from collections import deque
@@ -89,8 +87,7 @@ def _holder_changes(sent: _Sent, known: _Dispatched, member: Member) -> Exercise
         f"{sent.subscription}: entry {frame.ids[0].name} of key {sent.key!r} went to {member} at {ms(frame.t_ns)}; "
         f"expected it to wait, since entry {out.ids[0].name} of that key, sent at {ms(out.t_ns)}, was unacknowledged "
         f"at {before}",
-        out,
-        frame,
+        *(out, frame),
     )
 
 
@@ -114,6 +111,5 @@ def _overtakes(sent: _Sent, earlier: Delivery, later: Delivery, why: str) -> Bre
         "key-out-of-order",
         f"{sent.subscription}: of key {sent.key!r} entry {later.frame.ids[0].name} was sent at {ms(later.frame.t_ns)}; "
         f"expected entry {earlier.frame.ids[0].name} before it, {why}",
-        earlier.frame,
-        later.frame,
+        *(earlier.frame, later.frame),
     )

@@ -1,5 +1,3 @@
-"""ordering.message-ids-increase"""
-
 from __future__ import annotations
 
 import itertools
@@ -60,9 +58,7 @@ def _receipt(receipt: _Receipt) -> Says:
             f"the SEND with sequence id {send.sequence_id} at {ms(send.t_ns)} got a receipt with {frame.ids[0].name} "
             f"of topic {entry.topic} at {ms(frame.t_ns)}; expected the id of the entry with its message; another "
             "message is stored there",
-            send,
-            frame,
-            entry,
+            *(send, frame, entry),
         )
 
 
@@ -72,8 +68,7 @@ def _falls(before: Frame, receipt: Frame) -> Breach:
         f"producer {receipt.producer_id} of connection {receipt.conn} got a receipt with {receipt.ids[0].name} at "
         f"{ms(receipt.t_ns)}; expected a later id than {before.ids[0].name}, which its receipt at {ms(before.t_ns)} "
         "has",
-        before,
-        receipt,
+        *(before, receipt),
     )
 
 

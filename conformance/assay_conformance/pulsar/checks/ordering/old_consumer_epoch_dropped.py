@@ -106,9 +106,7 @@ def _handed(timeline: Timeline, epoch: _Epoch, session: ConsumerSession, settled
             f"consumer {event.handle} requested redelivery of everything at {ms(request.t_ns)}, with epoch "
             f"{request.fields['consumer_epoch']}; {entry} came at {ms(stale.t_ns)} with an earlier epoch; expected it "
             f"to be dropped; it was received at {ms(event.t_ns)}, before it had come again",
-            request,
-            stale,
-            event,
+            *(request, stale, event),
         )
 
 

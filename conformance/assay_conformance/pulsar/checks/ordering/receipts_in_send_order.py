@@ -1,5 +1,3 @@
-"""ordering.receipts-in-send-order"""
-
 from __future__ import annotations
 
 from collections import deque
@@ -42,8 +40,7 @@ def _answered(arrived: _Arrived, answer: Frame) -> Says:
             f"the broker answered sequence id {answer.sequence_id} on connection {answer.conn} at {ms(answer.t_ns)}; "
             f"expected its answer before that to sequence id {before.sequence_id}, whose SEND arrived later and was "
             f"answered at {ms(before.t_ns)}",
-            before,
-            answer,
+            *(before, answer),
         )
     else:
         arrived.furthest, arrived.furthest_receipt = place, answer

@@ -1,5 +1,3 @@
-"""ordering.sequence-ids-increase-by-one"""
-
 from __future__ import annotations
 
 import itertools
@@ -85,8 +83,7 @@ def _compared(earlier: Unit, later: Unit, spare: int) -> Exercised | Breach:
         "id-reused" if step < 1 else "id-skipped",
         f"{later.line}: a message left at {ms(later.first.t_ns)} with sequence id {later.sequence_id}; expected "
         f"{expected} {last}",
-        earlier.first,
-        later.first,
+        *(earlier.first, later.first),
     )
 
 
@@ -95,8 +92,7 @@ def _differs(code: str, earlier: Unit, later: Unit, expected: str) -> Breach:
         code,
         f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
         f"{later.sequence_id}; expected {expected}, since message {earlier.numbers[-1]} has {last_id(earlier)}",
-        earlier.first,
-        later.first,
+        *(earlier.first, later.first),
     )
 
 

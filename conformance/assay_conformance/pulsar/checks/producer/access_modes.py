@@ -1,5 +1,3 @@
-"""producer.access-modes"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""producer.assigned-names-unique"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

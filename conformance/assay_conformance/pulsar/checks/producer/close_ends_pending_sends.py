@@ -1,5 +1,3 @@
-"""producer.close-ends-pending-sends"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

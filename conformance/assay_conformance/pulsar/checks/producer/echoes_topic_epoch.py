@@ -1,5 +1,3 @@
-"""producer.echoes-topic-epoch"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""producer.fenced-is-final"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import ErrorClass

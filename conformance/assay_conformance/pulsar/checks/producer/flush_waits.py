@@ -1,5 +1,3 @@
-"""producer.flush-waits"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

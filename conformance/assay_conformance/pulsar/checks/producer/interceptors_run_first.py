@@ -1,5 +1,3 @@
-"""producer.interceptors-run-first"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""producer.keeps-assigned-name"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms

@@ -1,5 +1,3 @@
-"""producer.name-unique-on-topic"""
-
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -1,5 +1,3 @@
-"""producer.waits-for-exclusive-access"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ Judged are messages sent alone: the error of a batch may name its last id, that 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.pulsar.timeline import (
@@ -31,8 +31,7 @@ from assay_conformance.pulsar.timeline import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedSend:
+class RefusedSend(NamedTuple):
     """A send that had not ended when a SEND_ERROR came for it. `again`: the first SEND of it behind that."""
 
     error: Frame

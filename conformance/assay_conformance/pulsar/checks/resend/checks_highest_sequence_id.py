@@ -1,5 +1,3 @@
-"""resend.checks-highest-sequence-id"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Fate, Fired, Frame, Outcome

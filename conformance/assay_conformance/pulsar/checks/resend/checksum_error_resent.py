@@ -1,5 +1,3 @@
-"""resend.checksum-error-resent"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, is_sent_again, refused_sends

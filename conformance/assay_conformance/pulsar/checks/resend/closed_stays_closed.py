@@ -1,5 +1,3 @@
-"""resend.closed-stays-closed"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""resend.identical-bytes"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.lines import differs_in_publish_time_alone

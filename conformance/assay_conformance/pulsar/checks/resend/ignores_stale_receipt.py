@@ -1,5 +1,3 @@
-"""resend.ignores-stale-receipt"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, Outcome

@@ -1,5 +1,3 @@
-"""resend.keeps-queue-order"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Outcome

@@ -1,5 +1,3 @@
-"""resend.not-allowed-fails-one"""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

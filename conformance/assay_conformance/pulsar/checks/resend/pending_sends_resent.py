@@ -1,5 +1,3 @@
-"""resend.pending-sends-resent"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

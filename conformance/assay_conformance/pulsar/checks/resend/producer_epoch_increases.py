@@ -1,5 +1,3 @@
-"""resend.producer-epoch-increases"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Fired, Frame

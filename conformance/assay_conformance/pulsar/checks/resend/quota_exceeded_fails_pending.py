@@ -1,5 +1,3 @@
-"""resend.quota-exceeded-fails-pending"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame, Outcome

@@ -1,5 +1,3 @@
-"""resend.receipt-ahead-closes-connection"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Outcome

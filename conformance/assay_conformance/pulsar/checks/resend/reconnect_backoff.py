@@ -1,5 +1,3 @@
-"""resend.reconnect-backoff"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

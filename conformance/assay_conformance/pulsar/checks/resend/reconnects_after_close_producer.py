@@ -1,5 +1,3 @@
-"""resend.reconnects-after-close-producer"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

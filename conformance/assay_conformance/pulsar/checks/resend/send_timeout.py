@@ -1,10 +1,8 @@
-"""resend.send-timeout"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Completion, ErrorClass, Event, Fate, Frame
@@ -38,15 +36,14 @@ def send_timeout(timeline: Timeline) -> Says:
     never before the oldest is due. A batch's clock starts with its first message (Java) or when it closes (C++, Go),
     which the batching delay bounds. A blocking send starts its clock when the queue lets it in, which no witness sees.
     """
-    for handle, opened in timeline.opened("open_producer").items():
+    for handle, opened in timeline.opened_producers.items():
         timeout_ms = timeline.view.producer_setting(handle, "send_timeout_ms")
         if timeout_ms != 0 and not timeline.view.producer_setting(handle, "block_if_queue_full"):
             timeout_ns = int(timeout_ms or DEFAULT_SEND_TIMEOUT_MS) * MS
             yield from _Timed(timeline, handle, opened, timeout_ns).judged()
 
 
-@dataclass(frozen=True, slots=True)
-class _Send:
+class _Send(NamedTuple):
     """A send that is due. `called_ns`: the latest that the client can have been called; `expired_ns`: when the last
     older one had expired, which may have taken it along."""
 
@@ -65,8 +62,7 @@ class _Send:
         return self.send.invoke.t_ns if called_ns is None else called_ns
 
 
-@dataclass(frozen=True, slots=True)
-class _Timed:
+class _Timed(NamedTuple):
     """The sends of one producer, and their time-out."""
 
     timeline: Timeline
@@ -124,8 +120,7 @@ class _Timed:
                 "though-receipted",
                 f"producer {self.handle}: message {due.send.invoke.number} timed out at {ms(ended_ns(end))}; its "
                 f"receipt had come at {ms(receipt.t_ns)}, and a success was expected",
-                receipt,
-                end,
+                *(receipt, end),
             )
 
     def _sound_receipt(self, send: Send) -> Frame | None:

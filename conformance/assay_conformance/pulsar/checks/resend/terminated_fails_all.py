@@ -1,5 +1,3 @@
-"""resend.terminated-fails-all"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""resend.waits-for-producer-success"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, Frame

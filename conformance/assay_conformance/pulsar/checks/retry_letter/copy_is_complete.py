@@ -1,5 +1,3 @@
-"""retry-letter.copy-is-complete"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""retry-letter.original-acked-after-receipt"""
-
 from collections.abc import Iterator
 
 from assay_conformance.pulsar.checks.dead_letter._errands import Cause

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Timeline, UnknownError
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A request of a call: the last one for `what` (a topic, or a message). `answer`: what was written to the client
     before the call ended; `good`: it is no error; `lost`: the connection ended before an answer came."""
 
@@ -49,15 +48,7 @@ def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
             yield _asked(timeline, topic, (good or its[-1]).request, end, good=good is not None)
 
 
-def _seeking(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
-    yield from _of_consumer(timeline, call, end, "SEEK")
-
-
-def _asking_for_more(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
-    yield from _of_consumer(timeline, call, end, "GET_LAST_MESSAGE_ID")
-
-
-def _of_consumer(timeline: Timeline, call: Invoke, end: Completion, command: str) -> Iterator[Asked]:
+def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
     """The last request for each topic, or the last that was answered well."""
     consumer, found = timeline.consumer(end.handle), dict[str, Asked]()
     for request in timeline.requests(command):
@@ -85,7 +76,7 @@ def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Aske
             if end.handle is not None and end.handle in (line and line.handle, consumer and consumer.handle):
                 topic = session.topic if session is not None else attached.topic if attached is not None else ""
                 one = _asked(timeline, topic, frame, end)
-                yield replace(one, lost=one.lost or _sent_away(timeline, frame, end))
+                yield one._replace(lost=one.lost or _sent_away(timeline, frame, end))
 
 
 def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | None:
@@ -113,15 +104,15 @@ def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Aske
 _ASKED: Final[dict[str, Callable[[Timeline, Invoke, Completion], Iterator[Asked]]]] = {
     "open_producer": _opening_producer,
     "open_consumer": _opening_consumer,
-    "seek": _seeking,
-    "has_message_available": _asking_for_more,
+    "seek": partial(_of_consumer, "SEEK"),
+    "has_message_available": partial(_of_consumer, "GET_LAST_MESSAGE_ID"),
     "close": _closing,
     "send": _sending,
 }
 
 
 def _asked(timeline: Timeline, what: str, request: Frame, end: Completion, *, good: bool | None = None) -> Asked:
-    answer = next((one for one in timeline.all_answers_to(request) if one.seq < end.seq), None)
+    answer = next((one for one in timeline.answers_to_requests.all_to(request) if one.seq < end.seq), None)
     closed = timeline.closed(request.conn)
     lost = closed if closed is not None and _is_gone(closed, end) else None
     if good is None:

@@ -1,5 +1,3 @@
-"""robustness.any-segmentation"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

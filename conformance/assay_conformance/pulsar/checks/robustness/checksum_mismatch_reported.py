@@ -1,5 +1,3 @@
-"""robustness.checksum-mismatch-reported"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks._discarding import Discarding, are_discarded

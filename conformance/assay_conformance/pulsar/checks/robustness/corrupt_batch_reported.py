@@ -1,5 +1,3 @@
-"""robustness.corrupt-batch-reported"""
-
 from __future__ import annotations
 
 from collections import Counter, defaultdict

@@ -1,5 +1,3 @@
-"""robustness.corrupt-metadata-discarded"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable

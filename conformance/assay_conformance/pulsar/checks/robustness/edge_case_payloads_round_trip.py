@@ -1,5 +1,3 @@
-"""robustness.edge-case-payloads-round-trip"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""robustness.failure-needs-cause"""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -51,8 +49,7 @@ def failure_needs_cause(timeline: Timeline, end: Completion) -> Says:
         "failed-without-cause",
         f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, failed at {ms(end.t_ns)} with {end.error} "
         f"({end.text or 'no text'}); expected success: every request was answered well, and nothing was lost",
-        call,
-        end,
+        *(call, end),
     )
 
 

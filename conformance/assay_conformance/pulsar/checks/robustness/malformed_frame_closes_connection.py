@@ -1,5 +1,3 @@
-"""robustness.malformed-frame-closes-connection"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""robustness.send-without-producer-not-stored"""
-
 from __future__ import annotations
 
 from collections import Counter, defaultdict

@@ -1,5 +1,3 @@
-"""robustness.success-needs-answer"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -55,9 +53,7 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     yield breach(
         "without-answer" if answer is None else "against-error",
         f"{what}; expected a good answer to its {one.frame.command}{where} of {ms(one.frame.t_ns)} before that; {came}",
-        one.frame,
-        answer,
-        end,
+        *(one.frame, answer, end),
     )
 
 

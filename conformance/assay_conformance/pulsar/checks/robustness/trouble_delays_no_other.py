@@ -1,5 +1,3 @@
-"""robustness.trouble-delays-no-other"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

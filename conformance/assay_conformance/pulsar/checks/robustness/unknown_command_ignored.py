@@ -1,5 +1,3 @@
-"""robustness.unknown-command-ignored"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.robustness._ignored import are_ignored, put_in

@@ -16,7 +16,7 @@ def first_messages(timeline: Timeline, judged: Callable[[PartitionedProducer], b
     for handle, messages in timeline.routed_by_producer.items():
         keyless = [send.invoke.number for send in timeline.sends_of(handle) if send.invoke.args.get("key") is None]
         first = next((one for one in messages if keyless and one.number == keyless[0]), None)
-        if first is not None and judged(first.producer) and handle not in timeline.burst:
+        if first is not None and judged(first.producer) and handle not in timeline.bursts:
             found.setdefault(first.producer.topic, []).append(first)
     return found.values()
 

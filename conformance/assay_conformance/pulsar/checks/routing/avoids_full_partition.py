@@ -1,5 +1,3 @@
-"""routing.avoids-full-partition"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

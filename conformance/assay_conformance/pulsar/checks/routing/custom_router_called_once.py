@@ -1,5 +1,3 @@
-"""routing.custom-router-called-once"""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

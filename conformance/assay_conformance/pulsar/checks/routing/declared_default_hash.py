@@ -1,5 +1,3 @@
-"""routing.declared-default-hash"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.routing._firsts import beside_first

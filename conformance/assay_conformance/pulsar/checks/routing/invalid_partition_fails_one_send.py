@@ -1,5 +1,3 @@
-"""routing.invalid-partition-fails-one-send"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

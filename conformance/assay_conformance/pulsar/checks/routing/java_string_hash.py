@@ -1,5 +1,3 @@
-"""routing.java-string-hash"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.routing._hashes import goes_by, keyed_under

@@ -1,5 +1,3 @@
-"""routing.key-chooses-partition"""
-
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence

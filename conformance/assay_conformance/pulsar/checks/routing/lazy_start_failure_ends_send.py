@@ -1,5 +1,3 @@
-"""routing.lazy-start-failure-ends-send"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""routing.lazy-start-opens-on-use"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.routing._lazy import LazyProducer, lazy_producers

@@ -1,5 +1,3 @@
-"""routing.partition-switch-frequency-minimum"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, ErrorClass, Outcome

@@ -1,5 +1,3 @@
-"""routing.partitions-are-independent"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,10 +1,8 @@
-"""routing.round-robin-batching-window"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from assay_conformance.pulsar.checks.routing._turns import in_call_order
 from assay_conformance.pulsar.timeline import (
@@ -40,8 +38,7 @@ def round_robin_batching_window(timeline: Timeline) -> Says:
     yield from each(between, _not_too_short, timeline)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stay:
+class _Stay(NamedTuple):
     """Messages in a row to one partition, by the order of their calls."""
 
     messages: list[Routed]

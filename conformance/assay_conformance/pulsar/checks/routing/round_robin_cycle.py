@@ -1,5 +1,3 @@
-"""routing.round-robin-cycle"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""routing.round-robin-random-start"""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

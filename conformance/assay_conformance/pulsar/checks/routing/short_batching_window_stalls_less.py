@@ -1,5 +1,3 @@
-"""routing.short-batching-window-stalls-less"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""routing.single-partition-is-random"""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -1,5 +1,3 @@
-"""routing.single-partition-stays"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""schema.asks-for-written-version"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""schema.incompatible-is-final"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks._final_errors import Final, is_final

@@ -1,5 +1,3 @@
-"""schema.other-type-refused"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""schema.stated-in-registrations"""
-
 from __future__ import annotations
 
 from typing import Final
@@ -34,8 +32,7 @@ def stated_in_registrations(timeline: Timeline, one: Registered) -> Says:
         yield breach(
             "not-stated",
             f"{text}; expected that schema in its {frame.command} at {ms(frame.t_ns)}; {came}",
-            opening,
-            frame,
+            *(opening, frame),
         )
 
 

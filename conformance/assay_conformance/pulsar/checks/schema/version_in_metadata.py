@@ -1,5 +1,3 @@
-"""schema.version-in-metadata"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

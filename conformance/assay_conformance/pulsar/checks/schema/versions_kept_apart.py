@@ -1,5 +1,3 @@
-"""schema.versions-kept-apart"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import FORGED
@@ -25,8 +23,7 @@ def versions_kept_apart(timeline: Timeline, asked: Request) -> Says:
         yield breach(
             "lost",
             f"{text}, which the broker had assigned to a producer; expected its schema; the broker answered {error}",
-            asked.frame,
-            answer,
+            *(asked.frame, answer),
         )
     elif version_in(answer) != version:
         came = version_in(answer) or "none"
@@ -35,6 +32,5 @@ def versions_kept_apart(timeline: Timeline, asked: Request) -> Says:
         yield breach(
             "other-schema",
             f"{text}; expected the schema for which it was assigned; the answer has another one",
-            asked.frame,
-            answer,
+            *(asked.frame, answer),
         )

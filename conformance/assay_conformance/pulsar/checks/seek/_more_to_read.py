@@ -93,7 +93,7 @@ def _torn(timeline: Timeline, consumer: Consumer) -> float:
 def judged(timeline: Timeline, answer: Answer) -> Says:
     """Whether it is right, now that it is known what the topic holds."""
     consumer, at, end, placed, asked = answer
-    entries = [entry for entry in timeline.events.of(Stored) if entry.topic == consumer.topics[0]]
+    entries = timeline.stored_on(consumer.topics[0])
     stored = [entry for entry in entries if entry.late or entry.seq < asked]
     # What was not seen when it was stored is there since some moment before.
     grew = len(entries) > len(stored) or any(entry.late for entry in entries)

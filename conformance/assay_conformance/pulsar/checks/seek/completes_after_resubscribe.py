@@ -1,5 +1,3 @@
-"""seek.completes-after-resubscribe"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.parts import takes_several
@@ -28,9 +26,7 @@ def completes_after_resubscribe(timeline: Timeline, sought: Sought) -> Says:
             f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, and the broker closed it at "
             f"{ms(closed.t_ns)}; expected the call to end after it has subscribed again; it ended before, at "
             f"{ms(end.t_ns)}",
-            closed,
-            answered,
-            end,
+            *(closed, answered, end),
         )
     elif not takes_several(timeline.view, sought.consumer):
         yield from _not_ended(timeline, sought)
@@ -54,7 +50,5 @@ def _not_ended(timeline: Timeline, sought: Sought) -> Says:
                     f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, and at {ms(since_ns)} the "
                     "broker had answered and the consumer had subscribed again; expected the call to end; it had not "
                     f"by {ms(over.t_ns)}",
-                    sought.invoke,
-                    answered,
-                    ready,
+                    *(sought.invoke, answered, ready),
                 )

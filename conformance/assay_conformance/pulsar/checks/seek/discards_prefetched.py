@@ -1,5 +1,3 @@
-"""seek.discards-prefetched"""
-
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -141,7 +139,5 @@ def _acked_behind(sought: Sought, command: Frame, entry: Entry, ack: Frame) -> B
         "acked-behind-seek",
         f"the application acknowledged {entry} at consumer {sought.consumer.handle} before it sought "
         f"{target_of(sought.invoke)}; expected no ACK after the SEEK of {ms(command.t_ns)}; it left at {ms(ack.t_ns)}",
-        sought.invoke,
-        command,
-        ack,
+        *(sought.invoke, command, ack),
     )

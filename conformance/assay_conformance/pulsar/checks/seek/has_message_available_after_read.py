@@ -1,5 +1,3 @@
-"""seek.has-message-available-after-read"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Received

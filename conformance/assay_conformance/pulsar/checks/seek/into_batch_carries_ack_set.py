@@ -1,9 +1,7 @@
-"""seek.into-batch-carries-ack-set"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import bit_of
-from assay_conformance.model.event import MessageId, Stored
+from assay_conformance.model.event import MessageId
 from assay_conformance.pulsar.checks.seek._seeking import Sought, seeks, target_of
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
@@ -17,7 +15,7 @@ def into_batch_carries_ack_set(timeline: Timeline, sought: Sought) -> Says:
         return
     id = MessageId(*named)
     # Not every client gives the size of the batch in its message ids.
-    stored = (one for one in timeline.events.of(Stored) if one.topic == sought.topic and one.seq < command.seq)
+    stored = (one for one in timeline.stored_on(sought.topic) if one.seq < command.seq)
     size = next((one.meta.messages for one in stored if one.id.position == id.position), id.batch_size)
     if id.batch_index < 0 or size < 2:
         return
@@ -29,6 +27,5 @@ def into_batch_carries_ack_set(timeline: Timeline, sought: Sought) -> Says:
             f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, in a batch of {size}; expected an "
             f"ack_set with the bits from {id.batch_index} on; its SEEK at {ms(command.t_ns)} has "
             + ("none" if not words else f"the ack_set {list(words)}"),
-            sought.invoke,
-            command,
+            *(sought.invoke, command),
         )

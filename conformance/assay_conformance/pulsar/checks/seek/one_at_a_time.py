@@ -1,5 +1,3 @@
-"""seek.one-at-a-time"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -55,8 +53,7 @@ def one_at_a_time(timeline: Timeline, second: _Second) -> Says:
         "taken-beside-another",
         f"consumer {end.handle} was to seek at {ms(first.t_ns)}, and to seek elsewhere before that had ended; expected "
         f"the second call to fail, or its SEEK to wait for the first one's answer; it succeeded at {ms(end.t_ns)}",
-        first,
-        end,
+        *(first, end),
     )
 
 

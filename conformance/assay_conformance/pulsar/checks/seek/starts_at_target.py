@@ -1,5 +1,3 @@
-"""seek.starts-at-target"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -75,9 +73,7 @@ def _first_received(timeline: Timeline, sought: Sought, event: Received) -> Says
             "wrong-start",
             f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, which ended at "
             f"{ms(sought.ended_ns)}; expected {expected} as the first message after it; it received {got}",
-            sought.invoke,
-            sought.command,
-            event,
+            *(sought.invoke, sought.command, event),
         )
 
 
@@ -94,9 +90,7 @@ def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arri
             "nothing-delivered",
             f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, and {expected.entry} arrived after "
             f"it at {ms(came.t_ns)}; expected a receive to return it; one ended without a message at {ms(end.t_ns)}",
-            sought.invoke,
-            came,
-            end,
+            *(sought.invoke, came, end),
         )
 
 
@@ -105,7 +99,7 @@ def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
 
     None also with chunks, which come as their last one, and with messages that may be delivered later than others.
     """
-    stored = [one for one in timeline.events.of(Stored) if one.topic == sought.topic and one.seq < at.seq]
+    stored = [one for one in timeline.stored_on(sought.topic) if one.seq < at.seq]
     time_ms, id = sought.invoke.args.get("publish_time_ms"), sought.invoke.args.get("message_id")
     if any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored):
         return None

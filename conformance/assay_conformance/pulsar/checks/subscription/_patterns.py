@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from assay_conformance.checks.consumption import from_client, is_torn
-from assay_conformance.model.event import AgentEnded, Completion, Ended, Event, Frame, Invoke, Outcome
+from assay_conformance.model.event import Completion, Ended, Event, Frame, Invoke, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, ms
 
@@ -53,15 +53,10 @@ class Follower:
 
 def followers(timeline: Timeline) -> Iterator[Follower]:
     """All of them that were opened well."""
-    events = timeline.events
-    for end in events.completions("open_consumer"):
+    for end in timeline.events.completions("open_consumer"):
         consumer = timeline.consumer(end.handle)
-        if consumer is None or end.outcome is not Outcome.OK or not consumer.invoke.args.get("pattern"):
-            continue
-        handles = (consumer.handle, consumer.invoke.args.get("client"))
-        closes: list[Event] = [call for call in events.invokes("close") if call.handle in handles]
-        closes = [one for one in (*closes, *events.of(AgentEnded)) if one.seq > end.seq]
-        yield Follower(consumer, end, min(closes, key=lambda one: one.seq, default=None))
+        if consumer is not None and end.outcome is Outcome.OK and consumer.invoke.args.get("pattern"):
+            yield Follower(consumer, end, timeline.over(consumer.invoke))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +111,5 @@ def followed(timeline: Timeline, due: Due) -> Says:
             f"topic {due.topic} matches {follower.pattern}, the pattern of consumer {follower.consumer.handle}, and "
             f"existed at {ms(due.event.t_ns)}; expected the consumer to subscribe to it by {ms(due.due_ns)}; {had} "
             f"{ms(end.t_ns)}",
-            due.event,
-            end,
+            *(due.event, end),
         )

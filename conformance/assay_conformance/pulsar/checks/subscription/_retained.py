@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import NamedTuple
 
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Event, Frame, Position, Stepped, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Entry, Member, Subscription, Timeline, ms
 from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
 
-_IN_ORDER: Final = ("Exclusive", "Failover")
 
-
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(NamedTuple):
     """The first entry that a consumer was sent, on a durable subscription that is served in order and was not sought.
     `stored`: all that its topic ever held."""
 
@@ -52,11 +49,11 @@ class Begun:
 def beginnings(timeline: Timeline) -> Iterator[Begun]:
     """Those of all consumers, subscription by subscription."""
     for subscription in timeline.once(_subscriptions):
-        stored = timeline.once(stored_logs).get(subscription.topic, [])
+        stored = timeline.stored_on(subscription.topic)
         sought = timeline.once(_sought).get((subscription.topic, subscription.name))
         for member in subscription.members if subscription.durable else ():
             frame = member.deliveries[0].frame if member.deliveries else None
-            if frame is None or subscription.kind_at(frame) not in _IN_ORDER or (sought and sought.seq < frame.seq):
+            if frame is None or subscription.kind_at(frame) not in ORDERED_TYPES or (sought and sought.seq < frame.seq):
                 continue
             first = timeline.stored_at(Entry(subscription.topic, *member.deliveries[0].position))
             if first is not None:
@@ -69,14 +66,6 @@ def _subscriptions(timeline: Timeline) -> list[Subscription]:
     steady = timeline.steady_subscriptions
     unchanged = [one for one in timeline.subscriptions if base_topic(one.topic) not in changed]
     return steady if None in changed else unchanged
-
-
-def stored_logs(timeline: Timeline) -> dict[str, list[Stored]]:
-    """Topic -> its entries, in order."""
-    found: dict[str, list[Stored]] = {}
-    for entry in timeline.events.of(Stored):
-        found.setdefault(entry.topic, []).append(entry)
-    return found
 
 
 def _sought(timeline: Timeline) -> dict[tuple[str, str], Frame]:

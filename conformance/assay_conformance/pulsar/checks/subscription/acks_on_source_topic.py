@@ -1,5 +1,3 @@
-"""subscription.acks-on-source-topic"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -51,8 +49,7 @@ def acks_on_source_topic(timeline: Timeline, consumer: Consumer) -> Says:
                     f"entry {id.name} came to consumer {consumer.handle} on {topic} at {ms(message.t_ns)}; expected "
                     f"its ACK on {topic}; it left at {ms(frame.t_ns)} on {session.topic}, where no entry with that id "
                     "came",
-                    message,
-                    frame,
+                    *(message, frame),
                 )
 
 

@@ -1,5 +1,3 @@
-"""subscription.closed-stays-closed"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,23 +23,19 @@ class _Closed(NamedTuple):
     consumer: Consumer
     session: ConsumerSession
     end: Completion
-    ends: dict[int, Completion]
-    """How the calls that closed consumers ended, by handle, where that is certain."""
 
     def __str__(self) -> str:
         return f"consumer {self.consumer.handle} on topic {self.session.topic}"
 
 
 def _closed(timeline: Timeline) -> Iterator[_Closed]:
-    found = {one.handle: timeline.end_of_close(one.closing) for one in timeline.consumers}
-    ends = {handle: end for handle, end in found.items() if end is not None}
     for consumer in timeline.consumers if timeline.events.of(Ended) else ():
-        end = ends.get(consumer.handle)
+        end = timeline.close_of(consumer.handle)
         topics = {session.topic for session in consumer.sessions} - consumer.unsure if end is not None else set[str]()
         for topic in sorted(topics):
             session = _away(consumer, topic)
             if session is not None and end is not None:
-                yield _Closed(consumer, session, end, ends)
+                yield _Closed(consumer, session, end)
 
 
 def _away(consumer: Consumer, topic: str) -> ConsumerSession | None:
@@ -69,8 +63,7 @@ def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
             "came-back",
             f"{closed} was closed at {ms(end.t_ns)}; expected no SUBSCRIBE after that; it subscribed again on "
             f"connection {back.conn} at {ms(back.t_ns)}",
-            end,
-            back,
+            *(end, back),
         )
         return
     yield Exercised(end)
@@ -83,9 +76,7 @@ def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
             f"{closed} was closed at {ms(end.t_ns)} while its SUBSCRIBE was pending, and the broker admitted it at "
             f"{ms(admitted.t_ns)}; expected CLOSE_CONSUMER or the end of the connection; neither had come by "
             f"{ms(until_ns)}",
-            session.request,
-            admitted,
-            end,
+            *(session.request, admitted, end),
         )
 
 
@@ -96,11 +87,11 @@ def _returns(timeline: Timeline, closed: _Closed, other: ConsumerSession) -> boo
     is_late = request.t_ns > closed.end.t_ns + IN_FLIGHT_NS
     if other.consumer is not None or not alike or not is_late or not request.from_sender:
         return False
-    return not any(_may_be(other, one, closed) for one in timeline.consumers if one is not closed.consumer)
+    return not any(_may_be(timeline, other, one) for one in timeline.consumers if one is not closed.consumer)
 
 
-def _may_be(session: ConsumerSession, consumer: Consumer, closed: _Closed) -> bool:
+def _may_be(timeline: Timeline, session: ConsumerSession, consumer: Consumer) -> bool:
     """Whether that consumer was open, or being opened, for the same subscription at the time."""
-    gone = closed.ends.get(consumer.handle)
+    gone = timeline.close_of(consumer.handle)
     there = consumer.invoke.seq < session.request.seq and (gone is None or gone.seq > session.request.seq)
     return there and consumer.subscription == session.subscription

@@ -1,5 +1,3 @@
-"""subscription.closes-after-unsubscribe"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -43,6 +41,5 @@ def closes_after_unsubscribe(timeline: Timeline, close: _Close) -> Says:
             "close-failed",
             f"consumer {before.consumer.handle} unsubscribed with success at {ms(before.end.t_ns)}; expected closing "
             f"{what} to succeed; it failed at {ms(end.t_ns)} ({end.error}: {end.text})",
-            before.end,
-            end,
+            *(before.end, end),
         )

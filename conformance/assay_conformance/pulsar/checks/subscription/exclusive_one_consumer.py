@@ -1,5 +1,3 @@
-"""subscription.exclusive-one-consumer"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -32,8 +30,7 @@ def exclusive_one_consumer(_timeline: Timeline, subject: tuple[Subscription, Ask
             "second-admitted",
             f"{subscription}: {Member(asked.session, answer)} was admitted at {ms(answer.t_ns)} while {other} was "
             f"attached, since {ms(other.joined.t_ns)}; expected the error ConsumerBusy",
-            other.joined,
-            answer,
+            *(other.joined, answer),
         )
 
 

@@ -1,5 +1,3 @@
-"""subscription.failover-redelivers-unacked"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -52,8 +50,7 @@ def failover_redelivers_unacked(timeline: Timeline, subscription: Subscription) 
                     "passed-over",
                     f"{subscription}: {member} became active and was sent entry {name_of(event.position)} at "
                     f"{ms(event.frame.t_ns)}; expected {name_of(missed.position)} before it, which is unacknowledged",
-                    missed.frame,
-                    event.frame,
+                    *(missed.frame, event.frame),
                 )
 
 
@@ -75,6 +72,5 @@ def _two_active(subscription: Subscription, member: Member, active: Member, deli
         "two-active",
         f"{subscription}: {member} was sent an entry at {ms(delivery.frame.t_ns)}; expected entries for {active} only, "
         "which ACTIVE_CONSUMER_CHANGE had named",
-        active.joined,
-        delivery.frame,
+        *(active.joined, delivery.frame),
     )

@@ -1,5 +1,3 @@
-"""subscription.key-shared-same-consumer"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame
@@ -31,8 +29,7 @@ def key_shared_same_consumer(_timeline: Timeline, subscription: Subscription) ->
                 "key-at-two-consumers",
                 f"{subscription}: key {key!r} went to {owner} at {ms(earlier.t_ns)} and to {member} at "
                 f"{ms(frame.t_ns)}; expected the same consumer, since no consumer was added or removed in between",
-                earlier,
-                frame,
+                *(earlier, frame),
             )
         elif earlier is not frame and len(living) > 1:
             yield Exercised(frame)

@@ -1,5 +1,3 @@
-"""subscription.no-topic-starves"""
-
 from __future__ import annotations
 
 from collections import defaultdict
@@ -107,8 +105,7 @@ def no_topic_starves(timeline: Timeline, consumer: Consumer) -> Says:
                 f"{entry} of topic {entry.topic} arrived at consumer {event.handle} at {ms(arrived.frame.t_ns)} and "
                 f"was received at {ms(event.t_ns)}, after {passed} messages that arrived later on its connection; "
                 f"expected at most {room}, which its queues hold",
-                arrived.frame,
-                event,
+                *(arrived.frame, event),
             )
         elif reading.received > room:
             yield Exercised(event)

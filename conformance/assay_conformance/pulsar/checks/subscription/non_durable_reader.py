@@ -1,19 +1,14 @@
-"""subscription.non-durable-reader"""
-
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, check, each, ms
-from assay_conformance.pulsar.timeline.readers import FIRST, first_place, is_reader
-
-_ID_CHANGING_VERBS = frozenset({"set_policy", "delete", "migrate"})
+from assay_conformance.pulsar.timeline.readers import FIRST, first_place, ids_may_start_over, is_reader
 
 
 class _First(NamedTuple):
@@ -23,7 +18,7 @@ class _First(NamedTuple):
     session: ConsumerSession
     begins: Position
     frame: Frame
-    log: list[Position]
+    log: Sequence[Stored]
     was_served: bool
 
 
@@ -39,14 +34,11 @@ def non_durable_reader(timeline: Timeline) -> Says:
 def _firsts(timeline: Timeline) -> Iterator[_First]:
     """Left out is what a seek has moved since the last message."""
     case = timeline.view.case
-    if {step.verb for step in case.steps if step.who is Who.BROKER} & _ID_CHANGING_VERBS:
+    if ids_may_start_over(case):
         return
     shrinking = timeline.non_persistent | {
         topic.name for topic in case.topology.topics if topic.message_ttl_s or topic.retention is not None
     }
-    logs: dict[str, list[Position]] = {}
-    for stored in timeline.events.of(Stored):
-        logs.setdefault(stored.topic, []).append(stored.id.position)
     served, moved, begun = set[str](), set[tuple[str, str]](), set[int]()
     for frame in timeline.events.frames("MESSAGE", "SEEK"):
         session = timeline.consumer_sessions.of(frame)
@@ -58,7 +50,7 @@ def _firsts(timeline: Timeline) -> Iterator[_First]:
         elif frame.from_sender and frame.ids:
             begins = None if session.request.seq in begun or place in moved else _begins_at(session)
             if begins is not None and base_topic(topic) not in shrinking:
-                yield _First(session, begins, frame, logs.get(topic, []), topic in served)
+                yield _First(session, begins, frame, timeline.stored_on(topic), topic in served)
             begun.add(session.request.seq)
             moved.discard(place)
             served.add(topic)
@@ -72,15 +64,15 @@ def _begins_at(session: ConsumerSession) -> Position | None:
 def _begins(first: _First) -> Says:
     session, begins, frame, log, was_served = first
     place = frame.ids[0].position
-    possible = {log[at] for at in (bisect_left(log, begins), bisect_right(log, begins)) if at < len(log)}
+    places = (find(log, begins, key=lambda one: one.id.position) for find in (bisect_left, bisect_right))
+    possible = {log[at].id.position for at in places if at < len(log)}
     if place not in possible:
         yield breach(
             "starts-elsewhere",
             f"reader {session.subscription} of topic {session.topic} asked at {ms(session.request.t_ns)} to begin at "
             f"{_name(begins)}; expected that entry or the next one first; it was sent {_name(place)} at "
             f"{ms(frame.t_ns)}",
-            session.request,
-            frame,
+            *(session.request, frame),
         )
     elif was_served:
         yield Exercised(frame)
@@ -99,8 +91,7 @@ def _is_gone(timeline: Timeline, cursor: Cursor) -> Says:
         "left-behind",
         f"reader {cursor.subscription} of topic {cursor.topic} was gone at {ms(ends[-1].t_ns)}; expected its "
         "subscription to be gone, too; it still exists",
-        ends[-1],
-        cursor,
+        *(ends[-1], cursor),
     )
 
 

@@ -1,5 +1,3 @@
-"""subscription.pattern-finds-new-topics"""
-
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import from_client
@@ -38,8 +36,7 @@ def _was_there(follower: Follower, existing: tuple[str, Stored]) -> Says:
             f"topic {topic} matches {follower.pattern} and existed at {ms(stored.t_ns)}; expected consumer "
             f"{consumer.handle} of that pattern to subscribe to it before it is open; it was open at "
             f"{ms(opened.t_ns)} without it",
-            stored,
-            opened,
+            *(stored, opened),
         )
 
 
@@ -57,6 +54,5 @@ def _subscribed(timeline: Timeline, request: Frame) -> Says:
             "matches-not",
             f"consumer {of_it[0].handle} has the pattern {of_it[0].invoke.args['pattern']!r}; expected no SUBSCRIBE to "
             f"topic {topic}, which does not match; one left at {ms(request.t_ns)}",
-            of_it[0].invoke,
-            request,
+            *(of_it[0].invoke, request),
         )

@@ -1,5 +1,3 @@
-"""subscription.reader-resumes-after-last-read"""
-
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
@@ -7,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.model.case import Who
 from assay_conformance.model.event import (
     FORGED_OR_DOUBLED,
     Completion,
@@ -17,7 +14,6 @@ from assay_conformance.model.event import (
     Outcome,
     Position,
     Received,
-    Stored,
 )
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
@@ -35,14 +31,11 @@ from assay_conformance.pulsar.timeline import (
     known_owner,
     ms,
 )
-from assay_conformance.pulsar.timeline.readers import FIRST, place_named
+from assay_conformance.pulsar.timeline.readers import FIRST, ids_may_start_over, place_named
 
 Place = tuple[Position, int]
 WHOLE = 2**31
 """Used as an index: all messages of the entry."""
-
-_ID_CHANGING_VERBS = frozenset({"set_policy", "delete", "migrate"})
-"""Broker verbs after which the ids of a topic may start over."""
 
 
 @dataclass(slots=True)
@@ -66,7 +59,7 @@ class _Whole(NamedTuple):
 
 def _readers(timeline: Timeline) -> Iterator[Consumer]:
     case = timeline.view.case
-    if any(step.who is Who.BROKER and step.verb in _ID_CHANGING_VERBS for step in case.steps):
+    if ids_may_start_over(case):
         return
     for consumer in timeline.consumers:
         topic = case.topology.named(consumer.topics[0]) if len(consumer.topics) == 1 else None
@@ -139,9 +132,7 @@ def _received(reading: _Reading, event: Received) -> Generator[Judged, None, boo
             "handed-over-again",
             f"reader {event.handle} had received {_named(known)} at {ms(known.t_ns)}, and reconnected at "
             f"{ms(request.t_ns)}; expected only later messages; it received {_named(event)} at {ms(event.t_ns)}",
-            known,
-            request,
-            event,
+            *(known, request, event),
         )
     else:
         return True
@@ -172,8 +163,8 @@ def _subscribes(session: ConsumerSession, reading: _Reading) -> Generator[Judged
 
 def _names_whole(timeline: Timeline, whole: _Whole) -> Says:
     reading, session, known = whole
-    stored = (entry for entry in timeline.events.of(Stored) if entry.topic == session.topic)
-    size = next((entry.meta.messages for entry in stored if entry.id.position == known.message_id.position), 0)
+    sizes = {entry.id.position: entry.meta.messages for entry in reversed(timeline.stored_on(session.topic))}
+    size = sizes.get(known.message_id.position, 0)
     until_ns = session.request.t_ns + TOLERANCES["notice"].slack_ns
     later = (one for one in reading.received if _place(one) > _place(known))
     if known.message_id.batch_index + 1 < size and not any(ended_ns(one) < until_ns for one in later):
@@ -185,8 +176,7 @@ def _differs(code: str, session: ConsumerSession, known: Received, how: str) -> 
         code,
         f"reader {known.handle} had received {_named(known)} at {ms(known.t_ns)}; expected it to name that message or "
         f"a later one when it reconnected at {ms(session.request.t_ns)}; it {how}",
-        known,
-        session.request,
+        *(known, session.request),
     )
 
 

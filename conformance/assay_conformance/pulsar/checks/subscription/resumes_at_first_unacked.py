@@ -1,5 +1,3 @@
-"""subscription.resumes-at-first-unacked"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -85,7 +83,5 @@ def _breach(code: str, what: str, resumed: _Resumed, earlier: Delivery, delivery
         code,
         f"{subscription}: {member} was admitted at {ms(member.joined.t_ns)}; expected the first unacknowledged entry "
         f"first; it was sent entry {name_of(delivery.position)}, {what}",
-        earlier.frame,
-        member.joined,
-        delivery.frame,
+        *(earlier.frame, member.joined, delivery.frame),
     )

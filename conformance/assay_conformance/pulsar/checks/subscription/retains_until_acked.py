@@ -1,5 +1,3 @@
-"""subscription.retains-until-acked"""
-
 from __future__ import annotations
 
 from typing import Final
@@ -14,7 +12,6 @@ from assay_conformance.pulsar.checks.subscription._retained import (
     is_from_the_beginning,
     last_unload,
     loaded_ns,
-    stored_logs,
 )
 from assay_conformance.pulsar.timeline import (
     MS,
@@ -154,7 +151,7 @@ def _policies(timeline: Timeline, topic: str) -> Policies | None:
 
 def _backlog_counts_entries(timeline: Timeline, cursor: Cursor) -> Says:
     """Where a topic has batches, each counts as one."""
-    log = timeline.once(stored_logs).get(cursor.topic, ())
+    log = timeline.stored_on(cursor.topic)
     held = [one for one in timeline.events.of(ReadBack) if one.topic == cursor.topic][-1:]
     mark = (-1, -1) if cursor.mark_delete is None else cursor.mark_delete.position
     acked = {id.position for id in cursor.acked}

@@ -1,5 +1,3 @@
-"""subscription.shared-entry-at-one-consumer"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -102,8 +100,7 @@ def _one_at_a_time(timeline: Timeline, holders: _Holders, subscription: Subscrip
                         "at-two-consumers",
                         f"{subscription}: entry {name_of(position)} went to {member} at {ms(frame.t_ns)}; expected it "
                         f"to stay at {other}, which got it at {ms(earlier.frame.t_ns)} and had not returned it",
-                        earlier.frame,
-                        frame,
+                        *(earlier.frame, frame),
                     )
         others[id(member)] = (member, delivery)
 
@@ -145,8 +142,7 @@ def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holde
                 f"{subscription}: entry {name_of(delivery.position)} was unacknowledged at {member}, which left at "
                 f"{ms(end.t_ns)}; expected it at another consumer; it never came to {taker}, which had {permits} "
                 "permits left",
-                delivery.frame,
-                end,
+                *(delivery.frame, end),
             )
             return
 

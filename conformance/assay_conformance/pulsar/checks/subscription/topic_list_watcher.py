@@ -1,5 +1,3 @@
-"""subscription.topic-list-watcher"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

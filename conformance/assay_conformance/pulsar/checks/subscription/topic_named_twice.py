@@ -1,5 +1,3 @@
-"""subscription.topic-named-twice"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -35,9 +33,7 @@ def topic_named_twice(timeline: Timeline, opened: tuple[Consumer, Completion]) -
                 "subscribes-twice",
                 f"the list of consumer {consumer.handle} names topic {topic} twice; expected one SUBSCRIBE, or none; "
                 f"a second one left at {ms(second.frame.t_ns)}, on the same connection",
-                first.frame,
-                second.frame,
-                end,
+                *(first.frame, second.frame, end),
             )
             return
 

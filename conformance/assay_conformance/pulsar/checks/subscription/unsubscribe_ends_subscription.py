@@ -1,5 +1,3 @@
-"""subscription.unsubscribe-ends-subscription"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.subscription._unsubscribing import (
@@ -48,8 +46,7 @@ def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says
             "failed",
             f"unsubscribe of consumer {consumer.handle} failed at {ms(end.t_ns)} ({end.error}); expected success, for "
             f"each of its {len(one.sessions)} topics was unsubscribed with SUCCESS",
-            one.call,
-            end,
+            *(one.call, end),
         )
     back = next((session for session in consumer.sessions if _is_back(session, one)), None)
     if one.succeeded and back is not None:
@@ -57,8 +54,7 @@ def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says
             "came-back",
             f"unsubscribe of consumer {consumer.handle} succeeded at {ms(end.t_ns)}; expected no SUBSCRIBE after that; "
             f"it subscribed to {back.topic} again at {ms(back.request.t_ns)}",
-            end,
-            back.request,
+            *(end, back.request),
         )
 
 

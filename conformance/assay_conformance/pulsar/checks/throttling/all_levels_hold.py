@@ -1,5 +1,3 @@
-"""throttling.all-levels-hold"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.throttling._rates import throttles_all

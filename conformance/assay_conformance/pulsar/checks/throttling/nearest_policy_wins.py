@@ -1,5 +1,3 @@
-"""throttling.nearest-policy-wins"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.throttling._rates import throttles_all

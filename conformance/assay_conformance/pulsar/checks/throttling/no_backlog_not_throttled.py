@@ -1,5 +1,3 @@
-"""throttling.no-backlog-not-throttled"""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""throttling.non-persistent-drops-excess"""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""throttling.pending-publishes-pause-reads"""
-
 from __future__ import annotations
 
 from collections import defaultdict

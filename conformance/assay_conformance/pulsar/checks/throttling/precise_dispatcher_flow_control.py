@@ -1,5 +1,3 @@
-"""throttling.precise-dispatcher-flow-control"""
-
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame

@@ -1,5 +1,3 @@
-"""throttling.publish-buffer-pauses-reads"""
-
 from __future__ import annotations
 
 from collections import defaultdict

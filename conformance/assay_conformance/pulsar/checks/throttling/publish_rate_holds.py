@@ -1,5 +1,3 @@
-"""throttling.publish-rate-holds"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +7,7 @@ from typing import Final, NamedTuple
 from assay_conformance.checks.base import View
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.judging.worlds import Kind, Standing
-from assay_conformance.ledger.pace import busiest
+from assay_conformance.ledger.pace import LEAST_PERIODS, excess
 from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Frame, Opened, Stored
 from assay_conformance.model.policy import Rate
@@ -20,12 +18,9 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, b
 from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
 from assay_conformance.pulsar.timeline.limiters import NS_PER_S
 
-RATE_ERROR: Final = 1.1
 LEAST_SHARE: Final = 0.9
-"""A publish rate is kept within ten percent, in both directions."""
-
-LEAST_PERIODS: Final = 10
-"""With fewer periods the lower bound is not judged: a pause is rounded up to the resolution of the broker's timer."""
+"""A publish rate is used up within ten percent. With few periods that is not judged: a pause is rounded up to the
+resolution of the broker's timer."""
 
 OWN_ERRORS: Final = (
     "ChecksumError",
@@ -136,17 +131,16 @@ def _is_not_exceeded(timeline: Timeline, published: _Published) -> Says:
     connections = max(1, len({opened.conn for opened in timeline.events.of(Opened)}))
     bytes_per_entry = max(1, sum(entry.size for entry in entries) // len(entries))
     entries_ahead = connections * (READ_AHEAD_BYTES // bytes_per_entry + 1)
-    allowed = rate.messages * RATE_ERROR + (entries_ahead + 1) * max(counts)
-    per_ns = rate.messages * RATE_ERROR / (rate.period_s * NS_PER_S)
-    excess, first, last = busiest([entry.t_ns for entry in entries], counts, per_ns)
-    if excess <= allowed:
+    ahead, times_ns = (entries_ahead + 1) * max(counts), [entry.t_ns for entry in entries]
+    found = excess(times_ns, counts, rate.messages, rate.period_s * NS_PER_S, ahead)
+    if found is None:
         return
-    start, end = entries[first], entries[last]
+    start, end = entries[found.first], entries[found.last]
     _check_measured(timeline, start.t_ns, end)
     yield breach(
         "too-fast",
         f"{what} has a publish rate of {rate.messages} messages per {rate.period_s} s; expected at most "
-        f"{round(allowed)} beyond that in any interval; from {ms(start.t_ns)} to {ms(end.t_ns)} {round(excess)} "
+        f"{found.allowed} beyond that in any interval; from {ms(start.t_ns)} to {ms(end.t_ns)} {found.more} "
         "more were stored",
         *(start, end),
     )

@@ -1,5 +1,3 @@
-"""throttling.rate-per-partition"""
-
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.throttling._rates import plain_limiters, throttles_all

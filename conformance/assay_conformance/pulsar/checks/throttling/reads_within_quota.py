@@ -1,5 +1,3 @@
-"""throttling.reads-within-quota"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

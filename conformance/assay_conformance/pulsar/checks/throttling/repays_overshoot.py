@@ -1,5 +1,3 @@
-"""throttling.repays-overshoot"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""throttling.replay-overshoots-once"""
-
 from __future__ import annotations
 
 from itertools import pairwise

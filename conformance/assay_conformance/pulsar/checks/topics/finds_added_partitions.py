@@ -1,5 +1,3 @@
-"""topics.finds-added-partitions"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -54,10 +52,7 @@ def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[I
 
 def _over(timeline: Timeline, opening: Invoke) -> Event | None:
     """What ended it: the call that closes it or its client, or the end of the process."""
-    closes = (one for one in timeline.events.invokes("close") if one.seq > opening.seq)
-    died = (one for one in timeline.events.of(AgentEnded) if one.seq > opening.seq)
-    ends: list[Event] = [*died, *(one for one in closes if one.handle in (opening.handle, opening.args.get("client")))]
-    return min(ends, key=lambda event: event.seq, default=None)
+    return timeline.over(opening)
 
 
 @check("topics.finds-added-partitions", of=_opened)

@@ -1,9 +1,6 @@
-"""topics.follows-migration"""
-
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -35,8 +32,7 @@ class _Place(NamedTuple):
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Migrated:
+class _Migrated(NamedTuple):
     """A producer or consumer got TOPIC_MIGRATED, for a topic that went to `broker`. `closing`: what ends it. `void`:
     from here on nothing is expected of it: it was never opened, got TOPIC_MIGRATED once more, or may not have read
     this one."""

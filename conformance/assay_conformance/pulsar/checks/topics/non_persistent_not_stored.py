@@ -1,5 +1,3 @@
-"""topics.non-persistent-not-stored"""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""topics.ownership-change-loses-nothing"""
-
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right

@@ -1,5 +1,3 @@
-"""topics.reconnects-to-assigned-broker"""
-
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right

@@ -1,5 +1,3 @@
-"""topics.uses-added-partitions"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ def uses_added_partitions(timeline: Timeline) -> Says:
     the connection was lost meanwhile, so that it may not have read it. Messages are taken in the order of the send
     calls, up to the first that never left: its partition is not known.
     """
-    found = [one for one in _finders(timeline) if one.handle not in timeline.burst]
+    found = [one for one in _finders(timeline) if one.handle not in timeline.bursts]
     routers = {one.handle for one in found if timeline.view.producer_setting(one.handle, "router") is not None}
     yield from each((one for one in found if one.handle in routers), _router_is_given_all, timeline)
     yield from each((one for one in found if one.handle not in routers), _keys_reach_all, timeline)
