@@ -7,6 +7,7 @@ from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.subscription.closes_after_unsubscribe import closes_after_unsubscribe
 
+CLIENT = 1
 CLOSED = {"error": ErrorClass.CLOSED}
 
 
@@ -15,7 +16,10 @@ class _Unsubscribed(Script):
 
     def __init__(self, outcome: Outcome = Outcome.OK) -> None:
         super().__init__()
-        self.consumer()
+        opening = self.invoke("open_consumer", CONSUMER, args={"client": CLIENT, "topics": ["t"], "subscription": "s"})
+        self.connected()
+        self.subscribed()
+        self.complete(opening)
         self.complete(self.invoke("unsubscribe", CONSUMER, args={"consumer": CONSUMER}), outcome)
 
     def closes(self, outcome: Outcome = Outcome.OK, handle: int = CONSUMER) -> None:
@@ -43,6 +47,13 @@ def test_close_that_fails_is_found() -> None:
 def test_second_close_may_fail() -> None:
     story = _Unsubscribed()
     story.closes()
+    story.closes(Outcome.FAIL)
+    assert story.judged() == ([], 1)
+
+
+def test_close_may_fail_when_its_client_is_closed() -> None:
+    story = _Unsubscribed()
+    story.closes(handle=CLIENT)
     story.closes(Outcome.FAIL)
     assert story.judged() == ([], 1)
 

@@ -29,10 +29,11 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
 def closes_after_unsubscribe(timeline: Timeline, close: _Close) -> Says:
     """subscription.closes-after-unsubscribe: a consumer that has unsubscribed, and its client, close without an error.
 
-    Only the first close of each: a second one may be refused as that.
+    Only the first close of each: a second one may be refused as that, and one behind its client's is a second one.
     """
     before, end = close
-    if any(other.handle == end.handle and other.seq < end.seq for other in timeline.events.completions("close")):
+    closed_with = (end.handle, before.consumer.invoke.args.get("client"))
+    if any(other.handle in closed_with and other.seq < end.seq for other in timeline.events.completions("close")):
         return
     yield Exercised(end)
     if end.outcome is not Outcome.OK:
