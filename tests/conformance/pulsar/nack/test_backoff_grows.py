@@ -77,6 +77,21 @@ def test_refusal_that_is_said_three_times_may_keep_the_time_of_the_first() -> No
     assert story.judged(backoff_grows)[0] == []
 
 
+def test_second_of_two_refusals_may_be_asked_for_behind_the_first() -> None:
+    story = refusing(0)
+    story.nack(1)
+    story.after(60)
+    story.nack(1)
+    story.after(40)
+    story.redeliver_frame(0)
+    story.message(0, redelivery_count=1)
+    story.received(0, redelivery_count=1)
+    story.nack(2)
+    story.after(60)
+    story.redeliver_frame(0)
+    assert story.judged(backoff_grows)[0] == []
+
+
 def test_acknowledgment_ends_a_refusal() -> None:
     story = refusing(0)
     story.nack(1)

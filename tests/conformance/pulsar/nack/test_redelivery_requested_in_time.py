@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
+from tests.conformance.pulsar._letters import Letters
 from tests.conformance.pulsar.nack._backoff import refusing
 from tests.conformance.pulsar.nack._histories import CASE, DELAY_MS, THIRDS, Calling, Story, client
 
@@ -222,3 +223,16 @@ def test_entry_with_a_message_whose_retry_letter_fails_may_be_asked_for_at_once(
     story.fails_to_go_round(2, outcome)
     story.redeliver_frame(0)
     assert story.judged(nack_redelivery_requested_in_time)[0] == codes
+
+
+@pytest.mark.parametrize(("refused", "codes"), [(True, []), (False, ["too-early"])])
+def test_entry_whose_dead_letter_may_have_failed_may_be_asked_for_at_once(refused: bool, codes: list[str]) -> None:
+    story = Letters(nack_precision_ms=0)
+    story.comes(1)
+    asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ")
+    if refused:
+        story.down("ERROR", request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    story.refuse()
+    story.redeliver_frame(0)
+    check = story.judged(nack_redelivery_requested_in_time)
+    assert [finding.code for finding in check.findings] == codes

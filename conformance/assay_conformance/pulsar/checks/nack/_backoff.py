@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from assay_conformance.checks.consumption import buries
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import Window, backoff_window_of
-from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline
+from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
 from assay_conformance.pulsar.timeline.courses import Asked, Redelivery, known_ns, taken
+
+_LATE_NS: Final = TOLERANCES["nack-late"].slack_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +53,30 @@ def backoffs(timeline: Timeline) -> Iterator[Growing]:
 
 
 def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
-    """Nacked `twice`: while the first nack waited. Nobody knows which time they keep; what a client without a
-    connection was told may wait on beside the next nack, and so may what the end of a session left waiting."""
+    """Nacked `twice`: while the first nack waited. Which time they keep is not known, nor whether one request is for
+    both, so the entry is not judged before the last of them is over. What a client without a connection was told may
+    wait on beside the next nack, and so may what the end of a session left waiting."""
     waiting: dict[Entry, Growing] = {}
-    twice: set[Entry] = set()
+    twice: dict[Entry, int] = {}
     for moment in timeline.course(consumer):
         if isinstance(moment, Asked):
             entry, earlier = moment.entry, waiting.pop(moment.entry, None)
             # An acknowledgment of another message of its batch does not end a nack either.
+            window = backoff_window_of(timeline.view, moment.call, timeline.redeliveries(moment.call.message))
             if earlier is not None or (moment.is_nack and moment.session is None):
-                twice.add(entry)
-            if moment.is_nack:
-                window = backoff_window_of(timeline.view, moment.call, timeline.redeliveries(moment.call.message))
-                if window is not None and entry not in twice:
-                    growing = Growing(moment.call, window, moment.event)
-                    waiting[entry] = replace(growing, behind=_longer(growing, waiting))
+                twice[entry] = moment.event.t_ns + (window.latest_ns if window is not None else 0) + _LATE_NS
+            if moment.is_nack and window is not None and entry not in twice:
+                growing = Growing(moment.call, window, moment.event)
+                waiting[entry] = replace(growing, behind=_longer(growing, waiting))
         ended = [(entry, replace(one, event=moment.event)) for entry, one in taken(waiting, moment)]
         if isinstance(moment, Redelivery):
-            twice = {entry for entry in twice if not moment.ends(entry)}
+            now_ns = moment.event.t_ns
+            twice = {
+                entry: until_ns for entry, until_ns in twice.items() if not moment.ends(entry) or now_ns < until_ns
+            }
             yield from (one for _, one in ended if moment.named)
         else:
-            twice |= {entry for entry, _ in ended}
+            twice |= {entry: one.asked_ns + one.window.latest_ns + _LATE_NS for entry, one in ended}
             yield from (one for _, one in ended if one.is_late(timeline))
 
 

@@ -91,6 +91,19 @@ def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> in
     return since_ns
 
 
+def _letter_failed(timeline: Timeline, nacked: _Nacked) -> bool:
+    """Whether brokers had refused a letter of its subscription: the client acts on that when it has read it."""
+    letters, subscription = timeline.letters, nacked.first.consumer.subscription
+
+    def is_for_it(frame: Frame) -> bool:
+        address = letters.address(frame)
+        return address is not None and address.consumer.subscription == subscription
+
+    refused = [one.answer for one in timeline.requests("LOOKUP", "PRODUCER") if one.error and is_for_it(one.frame)]
+    refused += [refusal for refusals in letters.refusals.values() for refusal, _ in refusals]
+    return any(answer is not None and answer.seq < nacked.event.seq for answer in refused)
+
+
 @check("nack.redelivery-requested-in-time", of=_nacks)
 def nack_redelivery_requested_in_time(timeline: Timeline, nack: tuple[_Nacked, Window]) -> Says:
     """nack.redelivery-requested-in-time: redelivery of a nacked message is requested not before its delay has passed,
@@ -99,12 +112,14 @@ def nack_redelivery_requested_in_time(timeline: Timeline, nack: tuple[_Nacked, W
     The lower bound counts from the command, the upper one from the last nack by this consumer. After an ack in between
     the client need not request it. A request is too early only when no timer that runs for its entry is due. One that
     names no entry requests all of them, and each of the nacks behind it may lead to a request of its own. An entry with
-    a message whose retry letter fails may be requested at once.
+    a message whose retry letter fails may be requested at once, and so may any whose dead letter may have failed.
     """
     nacked, window = nack
     first, last, event, since_ns = nacked.first, nacked.last, nacked.event, nacked.since_ns
     who, after = f"consumer {first.consumer.handle}", "after the application had nacked it; expected"
-    if nacked.early and not timeline.setting(first.consumer, "ack_timeout_ms"):
+    if nacked.early and (timeline.setting(first.consumer, "ack_timeout_ms") or _letter_failed(timeline, nacked)):
+        return
+    if nacked.early:
         waited = f"{who} requested redelivery of {first.entry} {elapsed(event.t_ns, first.invoke.t_ns)} {after}"
         yield breach("too-early", f"{waited} at least {window.earliest_ns / MS:.0f} ms", first.invoke, event)
     elif since_ns is None:
