@@ -139,8 +139,11 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
 
 
 def _is_ambiguous(timeline: Timeline, moment: Event, topics: frozenset[str]) -> bool:
-    """Whether it answers a question about a topic on which several producers or consumers are being opened."""
-    if not isinstance(moment, Frame) or timeline.obstacles.about(moment).handle is not None:
+    """Whether it greets a connection, which may be for another one, or answers a question about a topic on which
+    several producers or consumers are being opened."""
+    if not isinstance(moment, Frame) or moment.command in _GREETINGS:
+        return isinstance(moment, Frame)
+    if timeline.obstacles.about(moment).handle is not None:
         return False
     opening = 0
     for verb in _OPENS:

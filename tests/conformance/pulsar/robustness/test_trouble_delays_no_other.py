@@ -106,6 +106,16 @@ def test_opening_may_wait_for_its_broker() -> None:
     assert story.judged()[0] == []
 
 
+def test_connection_of_another_one_does_not_end_what_an_opening_waits_for() -> None:
+    story = _Story()
+    call = story.invoke("open_producer", 4, args={"topic": "t"})
+    asked = story.producer_asks(producer_id=4, name="q")
+    story.connected(1)
+    story.after(LATE_MS).down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": "q"})
+    story.complete(call, producer_name="q")
+    assert story.judged()[0] == []
+
+
 def failed(by: ClosedBy) -> tuple[list[str], int]:
     """An opening waits for its answer when another one is refused and the connection ends, and fails with that."""
     story = _Story()
