@@ -191,6 +191,12 @@ def test_message_at_its_maximum_that_is_asked_for_again_is_found() -> None:
     assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["asked-again"]
 
 
+def test_message_asked_for_on_a_connection_that_is_lost_already_is_not_judged() -> None:
+    story = refused_twice()
+    story.redeliver_frame(0, fate=Fate.CUT)
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == []
+
+
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["asked-again"]), (Fate.DUPLICATED, [])])
 def test_each_copy_of_what_a_fault_repeated_may_be_asked_for(fate: Fate, codes: list[str]) -> None:
     story = Letters(max_redeliver_count=1)

@@ -127,8 +127,11 @@ def _too_long(timeline: Timeline) -> set[Entry]:
 
 def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
     """Judge a message that was asked for instead of becoming a letter, where nothing had failed. A failed letter and a
-    nack of before may ask for it one behind the other, as may each copy that a fault repeated."""
+    nack of before may ask for it one behind the other, as may each copy that a fault repeated. What is asked for on a
+    connection that is lost already may be so because the letter was lost with it."""
     errand, way, _, event, before = ended
+    if isinstance(event, Frame) and event.fate is Fate.CUT:
+        return
     if way is not Way.ASKED_FOR or errand.waits_ns is None or errand.failure is not None or errand.letter is not None:
         return
     if before is not None and not timeline.bounds.is_past("crossing", before.t_ns, event.t_ns):
