@@ -163,7 +163,7 @@ def _end_of(timeline: Timeline, attempt: Event) -> Event | None:
         handshake, lost = timeline.handshakes.on(attempt.conn), timeline.closed(attempt.conn)
         return lost if handshake is None else handshake.connected
     assert isinstance(attempt, Frame)
-    return next(iter(timeline.all_answers_to(attempt)), timeline.closed(attempt.conn))
+    return timeline.answers_to_requests.to(attempt) or timeline.closed(attempt.conn)
 
 
 def _seq(event: Event) -> int:
