@@ -195,16 +195,16 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "of permits too many nobody sees what they were granted for",
     ),
     "filtered-redelivery-keeps-permit": (
-        frozenset({"flow.dropped-message-returns-permit"}),
-        "what is dropped is dropped, whatever for",
+        frozenset({"flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"}),
+        "what is dropped is dropped, whatever for; with the last permit nothing is left to ask with",
     ),
     "decompression-error-keeps-permit": (
         frozenset({"flow.dropped-message-returns-permit"}),
         "what is dropped is dropped, whatever for",
     ),
     "checksum-mismatch-keeps-permit": (
-        frozenset({"flow.dropped-message-returns-permit"}),
-        "what is dropped is dropped, whatever for",
+        frozenset({"flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"}),
+        "what is dropped is dropped, whatever for; with the last permit nothing is left to ask with",
     ),
     "ignores-close-producer": (
         frozenset({"robustness.calls-do-not-hang"}),
@@ -397,8 +397,12 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is not the message that was sent does not make the round either, and no witness knows it",
     ),
     "no-permits-after-reconnect": (
-        frozenset({"flow.permits-reset-on-reconnect"}),
+        frozenset({"flow.permits-reset-on-reconnect", "flow.waiting-receive-has-permits"}),
         "a consumer without permits gets nothing",
+    ),
+    "fewer-permits-after-reconnect": (
+        frozenset({"flow.waiting-receive-has-permits"}),
+        "of a grant that is too small half a queue is never taken, after which the next one would leave",
     ),
     "delivers-fragments": (
         frozenset({"delivery.successful-send-is-delivered"}),
@@ -411,6 +415,14 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     "delayed-lost-on-unload": (
         frozenset({"delivery.successful-send-is-delivered", "delivery.statistics-per-fault"}),
         "what is never delivered is lost",
+    ),
+    "partitions-forgotten-on-return": (
+        frozenset({"delivery.resumes-after-fault"}),
+        "what is not asked for does not come",
+    ),
+    "refused-return-forgets-flow": (
+        frozenset({"flow.permits-reset-on-reconnect"}),
+        "who grants nothing does not grant the queue",
     ),
 }
 """Mutant -> requirements that it may break besides its own, and why that cannot be otherwise."""

@@ -399,7 +399,10 @@ class Consumer(Handler):
 
     def _ended(self, refusal: Refusal) -> None:
         self._forget()
-        self._opening_ends(refusal.failed(certain=refusal.cause is Cause.SERVER))
+        failed = refusal.failed(certain=refusal.cause is Cause.SERVER)
+        if self.registrations:
+            self._queue.given_up(failed)
+        self._opening_ends(failed)
 
     def _opening_ends(self, result: Result) -> None:
         opened, self._opened = self._opened, None

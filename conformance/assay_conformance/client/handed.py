@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from assay_conformance.client.entries import Entry, Opened
-from assay_conformance.client.values import Outgoing
+from assay_conformance.client.values import Failed, Outgoing
 from assay_conformance.wire import MessageMetadata
 
 if TYPE_CHECKING:
@@ -50,4 +50,8 @@ class Queue(Protocol):
 
     def starved(self) -> None:
         """A consumer without prefetch has nothing more to come: it is asked again where the application waits."""
+        ...
+
+    def given_up(self, failed: Failed) -> None:
+        """A consumer that had been subscribed was refused for good."""
         ...

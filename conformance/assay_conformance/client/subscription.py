@@ -67,6 +67,8 @@ class Subscription:
         self._receives: deque[Receive] = deque()
         self._handed: list[Handed] = []
         self._closed = False
+        self._given_up: Failed | None = None
+        """What the last of its consumers was refused with, when it has none left."""
         self._listening: Listening | None = None
         self._batch_limits = shared.implementation(BatchLimits)(settings)
         self._opened = opened
@@ -104,8 +106,8 @@ class Subscription:
 
     def batch_receive(self, op: int) -> None:
         """Hand over what the limits of this consumer allow, when there is so much or the time is over."""
-        if self._closed:
-            self._shared.sink.completed(op, _CLOSED)
+        if (over := self._over) is not None:
+            self._shared.sink.completed(op, over)
         elif self._listening is not None or not self._settings.receiver_queue_size:
             self._shared.sink.completed(op, _NO_BATCH)
         else:
@@ -117,8 +119,8 @@ class Subscription:
 
     def receive(self, op: int, count: int, timeout_ms: int) -> None:
         """Hand over up to `count` messages, and end with how many when they are there or the time is over."""
-        if self._closed:
-            self._shared.sink.completed(op, _CLOSED)
+        if (over := self._over) is not None:
+            self._shared.sink.completed(op, over)
             return
         receive = Receive(op, count)
         self._receives.append(receive)
@@ -273,7 +275,17 @@ class Subscription:
             for consumer in self.consumers:
                 consumer.wanted()
 
+    def given_up(self, failed: Failed) -> None:
+        if all(consumer.closed for consumer in self.consumers) and not self._closed:
+            self._given_up = failed
+            self._end_receives()
+
     # --- inside ---
+
+    @property
+    def _over(self) -> Failed | None:
+        """Why nothing can be received any more."""
+        return _CLOSED if self._closed else self._given_up
 
     def _new(
         self, parts: Sequence[tuple[str, int]], settings: ConsumerSettings, opened: Callable[[Result], None]
@@ -414,7 +426,8 @@ class Subscription:
         self._receives.remove(receive)
         if receive.timer is not None:
             receive.timer.cancel()
-        self._shared.sink.completed(receive.op, Done(count=receive.got))
+        given_up = None if receive.got else self._given_up
+        self._shared.sink.completed(receive.op, given_up or Done(count=receive.got))
 
     def _end_receives(self) -> None:
         for receive in list(self._receives):

@@ -474,3 +474,28 @@ def test_ack_of_a_consumer_that_was_refused_for_good_ends() -> None:
     result = peer.results[peer.ack(1)]
     assert isinstance(result, Failed)
     assert result.error is ErrorClass.CLOSED
+
+
+def _loses_its_topic(peer: Peer) -> None:
+    """It comes back, and is refused for good."""
+    peer.silent.add(C.SUBSCRIBE)
+    peer.cut()
+    peer.advance(RECONNECT_MS)
+    asked = peer.written(C.SUBSCRIBE)[-1].body
+    peer.tell(C.ERROR, request_id=asked.request_id, error=pb.TopicNotFound, message="no")
+
+
+def test_receives_of_a_consumer_that_was_refused_for_good_fail() -> None:
+    peer = consuming()
+    waiting = peer.receive(1, timeout_ms=5_000)
+    _loses_its_topic(peer)
+    failed = Failed(ErrorClass.UNKNOWN_TOPIC, "TopicNotFound: no", certain=True)
+    assert (peer.results[waiting], peer.results[peer.receive(1)]) == (failed, failed)
+
+
+def test_receive_that_got_something_ends_with_that_when_its_consumer_is_refused_for_good() -> None:
+    peer = consuming()
+    peer.message(0)
+    receive = peer.receive(2, timeout_ms=5_000)
+    _loses_its_topic(peer)
+    assert peer.results[receive] == Done(count=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Cut, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 
 AWAY_MS = 200
 """Clients reconnect after 100 ms or a little more."""
@@ -180,9 +180,29 @@ def beside_an_unread_consumer() -> Case:
     )
 
 
+def receive_across_reconnect() -> Case:
+    """No second message helps the first one out of the queue."""
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2, WATCHED_MS)
+    asked = plan.last
+    plan.wait_frame("SUCCESS", Direction.TO_CLIENT, 2)
+    plan.broker("store_entries", topic="t", entries=plains(range(1)))
+    plan.wait_ops()
+    return plan.case(
+        "delivery/receive-across-reconnect",
+        "A receive waits while its consumer loses its connection; one message comes behind that",
+        ("delivery.reaches-waiting-receive",),
+        capabilities=("consumer",),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=AfterStep(asked), action=Cut()),),
+    )
+
+
 CASES = (
     no_faults(),
     beside_an_unread_consumer(),
+    receive_across_reconnect(),
     outage_while_sending(),
     sends_after_outage(),
     disconnected_near_operation_timeout(),

@@ -33,7 +33,7 @@ from assay_conformance.pulsar.timeline.consumers import (
     known_owner,
 )
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
-from assay_conformance.pulsar.timeline.handlers import HandlerCall, client_of, listens
+from assay_conformance.pulsar.timeline.handlers import HandlerCall, called_ns, client_of, listens
 from assay_conformance.pulsar.timeline.handshakes import Handshake
 from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
 from assay_conformance.pulsar.timeline.limiters import Limiter, levels_of, unchanged_topics
@@ -63,6 +63,7 @@ from assay_conformance.pulsar.timeline.sends import (
     is_vague,
 )
 from assay_conformance.pulsar.timeline.served import SHARED, ServedProducer
+from assay_conformance.pulsar.timeline.setbacks import Setback
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
 from assay_conformance.pulsar.timeline.troubles import Trouble, Troubles
@@ -119,6 +120,7 @@ __all__ = [
     "Says",
     "Send",
     "ServedProducer",
+    "Setback",
     "Subscription",
     "Supply",
     "Timeline",
@@ -135,6 +137,7 @@ __all__ = [
     "at_once",
     "batches",
     "breach",
+    "called_ns",
     "charged",
     "check",
     "client_of",

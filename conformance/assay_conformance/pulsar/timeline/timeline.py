@@ -34,6 +34,7 @@ from assay_conformance.pulsar.timeline.producing import Producing
 from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.rows import judged_rows
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
+from assay_conformance.pulsar.timeline.setbacks import Setback, setbacks
 
 T = TypeVar("T")
 
@@ -192,6 +193,11 @@ class Timeline(Producing, Acknowledging):
     def registrations(self) -> list[Registration]:
         """Every PRODUCER."""
         return registrations(self.events, self._tracker.producer_sessions)
+
+    @cached_property
+    def setbacks(self) -> list[Setback]:
+        """Of producers and consumers that had been admitted to a topic before."""
+        return setbacks(self)
 
     def had_been_admitted(self, registration: Registration) -> bool:
         """Whether its producer had been let in before, on another session, when it was refused."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import pulsar_pb2 as pb
 
 _AWAY = Failed(ErrorClass.TRANSPORT, "there is no connection to close it on")
 
@@ -54,3 +56,13 @@ class CloseFailsWithoutConnection(Subscription):
     def close(self, closed: Callable[[Result], None]) -> None:
         away = not all(consumer.ready for consumer in self.consumers)
         super().close(lambda result: closed(_AWAY if away else result))
+
+
+class BusyReturnIsFinal(Consumer):
+    """A consumer that comes back and gets ConsumerBusy ends, and its receives fail."""
+
+    as_in = "Go client, consumer_partition.go: nonRetriableSubscribeErrorMarkers; the parent consumer is closed"
+    within = ("subscription.keeps-reconnecting",)
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        return (not self._opening and refusal.code == pb.ConsumerBusy) or super()._is_final(refusal)

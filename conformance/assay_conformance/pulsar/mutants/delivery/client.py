@@ -182,3 +182,20 @@ class ResendsLastChunksOnly(Producer):
     def _units_to_resend(self) -> list[Op]:
         self._pending.take(lambda op: op.part_of is not None and op.session is not None)
         return super()._units_to_resend()
+
+
+class ReturnForgetsWaitingReceive(Subscription):
+    """The first message behind a reconnect stays in the queue, whoever waits, until the next one comes."""
+
+    breaks = "delivery.reaches-waiting-receive"
+    stands_for = "a waiting call that is registered with the session which ended"
+
+    _served = 1
+    """The registration that something came in last."""
+
+    def arrived(self, inbound: Inbound) -> None:
+        if inbound.session > self._served:
+            self._served = inbound.session
+            self._queue.append(inbound)
+        else:
+            super().arrived(inbound)

@@ -9,7 +9,9 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.permits import Permits
+from assay_conformance.client.refusal import Refusal
 from assay_conformance.wire import (
+    Frame,
     MessageMetadata,
     Payload,
 )
@@ -189,3 +191,57 @@ class FewerPermitsAfterReconnect(Permits):
 
     def _whole(self, *, first: bool) -> int:
         return super()._whole(first=first) if first else max(self._used, 1)
+
+
+class SkipsFlow(Permits):
+    skips = False
+    """The next session is granted nothing."""
+
+    def registered(self, *, first: bool) -> None:
+        if not self.skips:
+            super().registered(first=first)
+            return
+        self._consumed, self._asked_one, self.skips = 0, False, False
+
+
+class PartitionsForgottenOnReturn(Consumer):
+    """A consumer of partitions grants nothing when it comes back."""
+
+    breaks = "flow.waiting-receive-has-permits"
+    stands_for = "permits that the parent of several consumers grants when it is created, and never again"
+    also = (SkipsFlow,)
+
+    def _registered(self, answer: Frame) -> None:
+        assert isinstance(self._permits, SkipsFlow)
+        self._permits.skips = self.registrations > 1 and self.partition >= 0
+        super()._registered(answer)
+
+
+class RefillsFirstSessionOnly(Permits):
+    """Behind a reconnect the queue is granted once, and what is taken of it never again."""
+
+    breaks = "flow.waiting-receive-has-permits"
+    stands_for = "permits that are returned to the connection that a consumer was opened on"
+
+    _is_first = True
+
+    def registered(self, *, first: bool) -> None:
+        self._is_first = first
+        super().registered(first=first)
+
+    @property
+    def _is_enough(self) -> bool:
+        return self._is_first and super()._is_enough
+
+
+class RefusedReturnForgetsFlow(Consumer):
+    """A consumer that is refused when it comes back grants nothing once it is admitted."""
+
+    breaks = "flow.waiting-receive-has-permits"
+    stands_for = "permits granted with the first attempt to come back, which an ERROR answers"
+    also = (SkipsFlow,)
+
+    def _turned_away(self, refusal: Refusal) -> None:
+        assert isinstance(self._permits, SkipsFlow)
+        self._permits.skips = self.registrations > 0
+        super()._turned_away(refusal)

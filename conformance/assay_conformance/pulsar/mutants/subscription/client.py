@@ -10,8 +10,11 @@ from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.handler import Phase
 from assay_conformance.client.reader import ReadingPlace
+from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.topic_patterns import Add, TopicPattern
+from assay_conformance.client.values import Failed
+from assay_conformance.wire import Frame
 
 
 class ConsumerReconnectsAfterClose(Consumer):
@@ -106,3 +109,91 @@ class ReaderForgetsBatchIndex(Consumer):
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
         reading.handed_over(inbound.entry.position, None)
+
+
+class RefusedTakenForConnected(Consumer):
+    """A consumer that comes back and is refused never tries again."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "pulsar-client-cpp#577: the connection is kept with the refusal, and the next attempt finds it there"
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        if self._opening or refusal.cause is not Cause.SERVER:
+            super()._wait(refusal, delay_ns)
+
+
+class GivesUpAfterThreeRefusals(Consumer):
+    """A consumer that is refused three times when it comes back tries no more."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "a limit of attempts that no application has set, and an end that none is notified of"
+
+    _refusals = 0
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        if not self._opening and refusal.cause is Cause.SERVER:
+            self._refusals += 1
+        if self._refusals < 3:
+            super()._wait(refusal, delay_ns)
+
+    def _registered(self, answer: Frame) -> None:
+        self._refusals = 0
+        super()._registered(answer)
+
+
+class LostWhileSubscribing(Consumer):
+    """A consumer whose connection ends while its SUBSCRIBE has no answer never tries again."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "apache/pulsar#23499, pulsar-client-cpp#438: a loss in the middle of a reconnect stops it for good"
+
+    def _again(self, refusal: Refusal) -> None:
+        if self.phase is not Phase.REGISTERING or self._opening or refusal.cause is not Cause.LOST:
+            super()._again(refusal)
+
+
+class IdleConsumerStaysAway(Consumer):
+    """A consumer that has lost its connection comes back when it is received from."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "pulsar-rs (read in its source): who does not poll keeps the engine from noticing what has ended"
+
+    _is_put_off = False
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        if self._opening:
+            super()._wait(refusal, delay_ns)
+            return
+        self._is_put_off = True
+        self._queue.starved()
+
+    def wanted(self) -> None:
+        if self._is_put_off:
+            self._is_put_off = False
+            self._seek(None)
+        super().wanted()
+
+
+class ClosedBesideOthersStaysAway(Consumer):
+    """A consumer that the broker closes stays away while its connection serves another one."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "a reconnect that begins with the end of a connection, and a command that ends none"
+
+    def closed_by_broker(self, assigned_url: str | None) -> None:
+        others = self.connection is not None and set(self.connection.consumers.values()) - {self}
+        if others:
+            self._detach()
+            self.phase = Phase.WAITING
+        else:
+            super().closed_by_broker(assigned_url)
+
+
+class GivesUpUnreported(Subscription):
+    """A consumer that is refused for good goes on waiting for messages."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "pulsar-client-go#1490: a consumer that has stopped reconnecting, and whose receive never returns"
+
+    def given_up(self, failed: Failed) -> None:
+        pass

@@ -1,0 +1,79 @@
+"""flow.waiting-receive-has-permits"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import buries, number_in_force
+from assay_conformance.model.event import Completion
+from assay_conformance.pulsar.timeline import (
+    Consumer,
+    Exercised,
+    PermitAccount,
+    Says,
+    Timeline,
+    breach,
+    called_ns,
+    check,
+    lying,
+    ms,
+)
+
+
+class _Waited(NamedTuple):
+    """A receive that ended with less than it asked for, and the permits of its consumer on one of its topics."""
+
+    consumer: Consumer
+    account: PermitAccount
+    end: Completion
+
+    @property
+    def since_ns(self) -> int:
+        """Since when it waited, and nothing was granted or came there."""
+        events = [self.account.session.admitted, *self.account.frames]
+        return max(called_ns(self.end), *(one.t_ns for one in events if one is not None and one.seq < self.end.seq))
+
+
+def _waited(timeline: Timeline) -> Iterator[_Waited]:
+    """Where the consumer has a queue. What a client settles by letters it may keep there until these are stored."""
+    for end in timeline.starved:
+        consumer = timeline.consumer(end.handle)
+        is_asking = consumer is not None and number_in_force(timeline.view, consumer, "receiver_queue_size") != 0
+        if consumer is None or not is_asking or buries(timeline.view, consumer) or _has_paused(consumer, end):
+            continue
+        yield from (_Waited(consumer, account, end) for account in _live(timeline, consumer, end))
+
+
+def _has_paused(consumer: Consumer, end: Completion) -> bool:
+    return consumer.paused is not None and consumer.paused.seq < end.seq
+
+
+def _live(timeline: Timeline, consumer: Consumer, end: Completion) -> Iterator[PermitAccount]:
+    """Of its sessions that were admitted, and neither over nor sought on."""
+    for account in timeline.client_accounts:
+        session = account.session
+        is_in = account.consumer is consumer and session.admitted is not None and session.admitted.seq < end.seq
+        if is_in and timeline.consumer_sessions.ends(session)[0].seq > end.seq:
+            yield account
+
+
+@check("flow.waiting-receive-has-permits", of=_waited)
+def waiting_receive_has_permits(timeline: Timeline, waited: _Waited) -> Says:
+    """flow.waiting-receive-has-permits: while a receive waits for what no message in the client can serve, its broker
+    may send one."""
+    consumer, account, end = waited
+    balance = account.at(end)
+    if balance.outstanding > 0:
+        yield Exercised(end)
+        return
+    is_known = not balance.garbled and not any(lying(timeline, consumer, end))
+    if is_known and timeline.bounds.is_overdue("answer", waited.since_ns, end.t_ns, what="permits"):
+        yield breach(
+            "waits-without-permits",
+            f"consumer {consumer.handle} had a receive waiting until {ms(end.t_ns)}, and nothing that had come was "
+            f"left for it; expected permits for topic {account.session.topic}; of {balance.granted} that it granted "
+            f"there, {balance.charged} were used by {ms(waited.since_ns)}",
+            *([] if account.session.admitted is None else [account.session.admitted]),
+            end,
+        )

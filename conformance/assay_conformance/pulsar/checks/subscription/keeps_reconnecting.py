@@ -1,0 +1,71 @@
+"""subscription.keeps-reconnecting"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.parts import takes_several
+from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.model.topic_names import is_partition
+from assay_conformance.pulsar.timeline import (
+    IN_FLIGHT_NS,
+    Consumer,
+    Exercised,
+    Says,
+    Setback,
+    Timeline,
+    breach,
+    called_ns,
+    check,
+    listens,
+    ms,
+)
+
+_PASSING = frozenset({"ServiceNotReady", "ConsumerBusy"})
+"""What a broker says while it opens or unloads a topic, and until it notices that the former connection is gone."""
+
+
+def _away(timeline: Timeline) -> Iterator[Setback]:
+    """Of consumers, but for refusals that may be final to those that need not report them: one of several topics or
+    partitions may go on with the others, and one with a message handler has no call that could fail."""
+    for setback in timeline.setbacks:
+        consumer = setback.owner
+        if isinstance(consumer, Consumer):
+            is_part = is_partition(setback.topic) or takes_several(timeline.view, consumer)
+            passes = setback.error is None or setback.error in _PASSING
+            if passes or not (is_part or listens(consumer)):
+                yield setback
+
+
+@check("subscription.keeps-reconnecting", of=_away)
+def keeps_reconnecting(timeline: Timeline, setback: Setback) -> Says:
+    """subscription.keeps-reconnecting: a consumer that the application has not closed comes back, whether or not it is
+    received from, or the next receive fails. So this is judged where the application receives afterwards."""
+    yield from (Exercised(attempt) for attempt in setback.own_attempts)
+    receives = _receives(timeline, setback)
+    is_asked = any(called_ns(end) > setback.event.t_ns + IN_FLIGHT_NS for end in receives)
+    is_reported = any(end.outcome is not Outcome.OK for end in receives)
+    until_ns = setback.given_up_ns(timeline) if is_asked and not is_reported else None
+    if until_ns is not None:
+        yield breach(
+            "stayed-away",
+            f"consumer {setback.owner.handle} {_what_happened(setback.event)} at {ms(setback.event.t_ns)}; expected it "
+            f"to subscribe to topic {setback.topic} again, or the next receive to fail; it had not tried by "
+            f"{ms(until_ns)}, and a receive ended well",
+            *(setback.event, receives[-1]),
+        )
+
+
+def _what_happened(event: Event) -> str:
+    if not isinstance(event, Frame):
+        return "lost its connection"
+    error = event.fields.get("error")
+    return f"was refused with {error}" if error else "was closed by the broker"
+
+
+def _receives(timeline: Timeline, setback: Setback) -> list[Completion]:
+    """How receives of it ended behind that, until it was closed, in order."""
+    owner, closing = setback.owner, setback.owner.closing
+    ends = (*timeline.events.completions("receive"), *timeline.events.completions("batch_receive"))
+    mine = (end for end in ends if end.handle == owner.handle and end.seq > setback.event.seq)
+    return sorted((end for end in mine if closing is None or end.seq < closing.seq), key=lambda end: end.seq)
