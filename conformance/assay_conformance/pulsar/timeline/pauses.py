@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Completion, Event, Invoke, Outcome
 from assay_conformance.pulsar.timeline.consumers import Consumer
-from assay_conformance.pulsar.timeline.events import Events
 
 
 @dataclass(frozen=True, slots=True, eq=False)

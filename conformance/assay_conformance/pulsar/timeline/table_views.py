@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from assay_conformance.history.events import Events
 from assay_conformance.model.event import Completion, Invoke, Note, Outcome, Stored
 from assay_conformance.model.hooks import VALUE
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline.events import Events
 
 Value = tuple[int, int]
 """Size and digest; of no bytes it is no value."""

@@ -1,5 +1,3 @@
-"""flow.waiting-receive-has-permits"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""listener.pause-holds-on-new-sessions"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""subscription.state-listener-follows-broker"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

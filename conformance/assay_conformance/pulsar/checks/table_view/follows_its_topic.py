@@ -1,5 +1,3 @@
-"""table-view.follows-its-topic"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""table-view.holds-what-was-stored"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""table-view.reports-each-value"""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
