@@ -30,6 +30,10 @@ SHOWN = (
     ("reads at once or never", "non-persistent-waits-for-rate"),
     ("stands beside another one", "full-queue-stops-reading"),
     ("stands beside another one", "full-producer-holds-others"),
+    ("listens to several topics", "holds-again-behind-handler"),
+    ("listens to what comes to be", "new-topics-stay-paused"),
+    ("listens as a reader", "reader-starts-over"),
+    ("has a supplier of credentials", "supplier-failure-is-final"),
 )
 
 

@@ -85,6 +85,7 @@ CONFIG: Final[Mapping[str, Kind]] = {
             "chunking",
             "durable",
             "lazy_start_partitioned_producers",
+            "read_compacted",
             "retry_letters",
             "start_inclusive",
         ),
@@ -102,6 +103,7 @@ CONFIG: Final[Mapping[str, Kind]] = {
             "hashing_scheme",
             "initial_position",
             "interceptor",
+            "interface",
             "producer_name",
             "retry_letter_topic",
             "router",
@@ -146,7 +148,9 @@ def _is_message(value: Any) -> bool:
 
 _MESSAGES: Final = _list_of(Kind("", _is_message), f"a list of messages, each with some of {', '.join(MESSAGE)}")
 _NAMED: Final = {"messages": ORDINALS, "numbers": ORDINALS, "all": FLAG}
-_INSIDE: Final = {"inside": COUNT}
+_INSIDE: Final = {"inside": NUMBERED}
+"""The delivery whose handler call it is; 0 is the oldest one that runs."""
+_LISTENERS: Final = {"listener": FLAG, "state_listener": FLAG}
 _ON_CONSUMER: Final = Verb({"consumer": HANDLE})
 
 
@@ -159,8 +163,10 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
     (Who.AGENT, "open_producer"): Verb({"client": HANDLE}, {"topic": TEXT, "config": _CONFIG}),
     (Who.AGENT, "open_consumer"): Verb(
         {"client": HANDLE},
-        {"topic": TEXT, "topics": TOPICS, "subscription": TEXT, "pattern": TEXT, "listener": FLAG, "config": _CONFIG},
+        {"topic": TEXT, "topics": TOPICS, "subscription": TEXT, "pattern": TEXT, **_LISTENERS, "config": _CONFIG},
     ),
+    (Who.AGENT, "open_table_view"): Verb({"client": HANDLE}, {"topic": TEXT, "subscription": TEXT, "listener": FLAG}),
+    (Who.AGENT, "read_table_view"): Verb({"handle": HANDLE}),
     (Who.AGENT, "send"): Verb(
         {"producer": HANDLE}, {"count": COUNT, "mode": _one_of(*SendMode), "messages": _MESSAGES, **MESSAGE}
     ),
@@ -171,7 +177,7 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
     (Who.AGENT, "receive"): Verb(
         {"consumer": HANDLE}, {"count": COUNT, "timeout_ms": MS, "does": _one_of(*HandlerAct)}
     ),
-    (Who.AGENT, "let_return"): Verb({"consumer": HANDLE, "delivery": COUNT}, {"raises": FLAG}),
+    (Who.AGENT, "let_return"): Verb({"consumer": HANDLE, "delivery": NUMBERED}, {"raises": FLAG}),
     (Who.AGENT, "batch_receive"): _ON_CONSUMER,
     (Who.AGENT, "ack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE, "cumulative": FLAG, "of": HANDLE}),
     (Who.AGENT, "nack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE}),
@@ -197,7 +203,7 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
 }
 """Who and verb -> its arguments; those of broker steps are `broker.steps.STEPS`. What is not named here is not read."""
 
-OPENING: Final = ("open_client", "open_producer", "open_consumer")
+OPENING: Final = ("open_client", "open_producer", "open_consumer", "open_table_view")
 """What has to say by which number its handle goes."""
 
 EITHER: Final[Mapping[str, tuple[str, ...]]] = {"seek": ("delivery", "publish_time_ms")}

@@ -106,14 +106,25 @@ class Schedule:
         *,
         pattern: str = "",
         listener: bool = False,
+        state_listener: bool = False,
         wait: bool = True,
         **config: ConfigValue,
     ) -> int:
         """With a `pattern` (of local names) `topic` says which topics of the Case match it."""
         topics = [topic] if isinstance(topic, str) else list(topic)
         args: dict[str, Any] = {"client": client, "topics": topics, "subscription": subscription}
-        args |= ({"pattern": pattern} if pattern else {}) | ({"listener": True} if listener else {})
+        more = {"pattern": pattern, "listener": listener, "state_listener": state_listener}
+        args |= {name: value for name, value in more.items() if value}
         return self._open("open_consumer", args, config, wait)
+
+    def table_view(
+        self, client: int, topic: str = "t", subscription: str = "v", *, listener: bool = False, wait: bool = True
+    ) -> int:
+        args: dict[str, Any] = {"client": client, "topic": topic, "subscription": subscription}
+        return self._open("open_table_view", {**args, "listener": True} if listener else args, {}, wait)
+
+    def read_table_view(self, view: int) -> int:
+        return self.agent("read_table_view", {"handle": view})
 
     def send(self, producer: int, count: int = 1, size: int = DEFAULT_PAYLOAD_BYTES, **message: Any) -> int:
         """`count` messages in one command, alike in everything but their number; `message`: fields of OutMessage.
@@ -177,6 +188,12 @@ class Schedule:
     def value(self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()) -> int:
         """Named as in `ack`."""
         return self.agent("value", {"consumer": consumer, **_named(messages, numbers)})
+
+    def pause(self, consumer: int) -> int:
+        return self.agent("pause", {"consumer": consumer})
+
+    def resume(self, consumer: int) -> int:
+        return self.agent("resume", {"consumer": consumer})
 
     def flush(self, producer: int) -> int:
         return self.agent("flush", {"producer": producer})

@@ -61,6 +61,8 @@ class ProducerEndpoint(Endpoint, Protocol):
 class ConsumerEndpoint(Endpoint, Protocol):
     def message(self, frame: Frame) -> None: ...
 
+    def active_changed(self, active: bool) -> None: ...
+
 
 class Watcher(Protocol):
     """Whoever a broker tells of topics that come and go."""
@@ -249,6 +251,7 @@ class Connection:
             CommandType.SEND_RECEIPT: self._receipt,
             CommandType.SEND_ERROR: self._send_error,
             CommandType.MESSAGE: self._message,
+            CommandType.ACTIVE_CONSUMER_CHANGE: self._active_changed,
             CommandType.CLOSE_PRODUCER: self._close_producer,
             CommandType.CLOSE_CONSUMER: self._close_consumer,
             CommandType.TOPIC_MIGRATED: self._topic_migrated,
@@ -305,6 +308,11 @@ class Connection:
         consumer = self.consumers.get(frame.body.consumer_id)
         if consumer is not None:
             consumer.message(frame)
+
+    def _active_changed(self, frame: Frame) -> None:
+        consumer = self.consumers.get(frame.body.consumer_id)
+        if consumer is not None:
+            consumer.active_changed(frame.body.is_active)
 
     def _close_producer(self, frame: Frame) -> None:
         producer = self.producers.pop(frame.body.producer_id, None)

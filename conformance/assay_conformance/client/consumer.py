@@ -257,6 +257,10 @@ class Consumer(Handler):
             assert self.connection is not None
             self._arrivals.message(frame, self.connection, stale=self._is_stale(frame))
 
+    def active_changed(self, active: bool) -> None:
+        """Of a Failover subscription: whether it is sent messages."""
+        self._queue.active_changed(self.partition, active)
+
     def _is_stale(self, frame: Frame) -> bool:
         """Return whether a frame was sent before the request for redelivery, and read after it."""
         body = frame.body
@@ -351,6 +355,8 @@ class Consumer(Handler):
             built.subscribe.consumer_epoch = self._epoch
         if self._reading is not None:
             built.subscribe.start_message_id.CopyFrom(self._reading.start)
+        if settings.read_compacted:
+            built.subscribe.read_compacted = True
         if settings.consumer_name is not None:
             built.subscribe.consumer_name = settings.consumer_name
         if (schema := self._stated_schema()) is not None:

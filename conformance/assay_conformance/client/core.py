@@ -19,14 +19,16 @@ from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.settings import ClientSettings, ConsumerSettings, ProducerSettings
 from assay_conformance.client.shared import Shared
-from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.subscription import StateListener, Subscription
+from assay_conformance.client.table_view import SETTINGS, TableView, Updated
 from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import ClientSink, Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass, MessageId
 from assay_conformance.model.overrides import HONEST, Overrides
+from assay_conformance.model.payload import digest
 
-T = TypeVar("T", Publisher, Subscription)
+T = TypeVar("T", Publisher, Subscription, TableView)
 
 _NO_HANDLE = Failed(ErrorClass.CLOSED, "no such producer or consumer is open", certain=True)
 
@@ -39,9 +41,11 @@ _SHUT_DOWN = Failed(ErrorClass.CLOSED, "the client was closed", certain=True)
 class _Slot:
     """One handle: what it holds once that is known, the call that opens it, and the calls that wait for it."""
 
-    def __init__(self, op: int, *, listens: bool = False) -> None:
+    def __init__(self, op: int, *, listens: bool = False, states: StateListener | None = None) -> None:
         self.op = op
         self.listens = listens
+        self.states = states
+        self.updated: Updated | None = None
         self.held: Publisher | Subscription | None = None
         self.abandoned = False
         self.waiting: list[Callable[[], None]] = []
@@ -137,14 +141,16 @@ class ClientCore:
         *,
         pattern: str = "",
         listener: bool = False,
+        states: StateListener | None = None,
     ) -> None:
         """Ends when every topic and partition is subscribed; with a pattern, all topics that match it now. `listener`:
-        what is delivered is a call of a handler, whose end `handler_returned` reports."""
+        what is delivered is a call of a handler, whose end `handler_returned` reports. `states` is called with each
+        change of the active consumer."""
         self._shared.now_ns = now_ns
         if (failed := self._validation.consumer(settings)) is not None:
             self._shared.sink.completed(op, failed)
             return
-        slot = self._slots[handle] = _Slot(op, listens=listener)
+        slot = self._slots[handle] = _Slot(op, listens=listener, states=states)
         if settings.retry_letters and topics:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]
         if pattern:
@@ -180,16 +186,21 @@ class ClientCore:
         subscription: str,
         settings: ConsumerSettings,
         matches: TopicPattern | None = None,
+        kind: type[Subscription] = Subscription,
     ) -> None:
         found: dict[str, int] = {}
 
         def subscribe() -> None:
             counts = {topic: found[topic] for topic in topics}
-            held = self._shared.implementation(Subscription)(
+            held = self._shared.implementation(kind)(
                 self._shared, self._pool, self._lookup, handle, counts, subscription, settings, self._completing(op)
             )
             if slot.listens:
                 held.listen()
+            if slot.states is not None:
+                held.report_states(slot.states)
+            if slot.updated is not None and isinstance(held, TableView):
+                held.listen_to_values(slot.updated)
             self._fill(slot, held)
             held.start(matches)
 
@@ -210,6 +221,19 @@ class ClientCore:
             subscribe()
         for topic in dict.fromkeys(topics):
             count(topic)
+
+    def open_table_view(
+        self, op: int, handle: int, topic: str, subscription: str, now_ns: int, updated: Updated | None = None
+    ) -> None:
+        """Ends when the view holds what the topic held. `updated` is called with each value."""
+        self._shared.now_ns = now_ns
+        slot = self._slots[handle] = _Slot(op)
+        slot.updated = updated
+        self._open_topics(op, handle, slot, [topic], subscription, SETTINGS, kind=TableView)
+
+    def read_table_view(self, op: int, view: int, now_ns: int) -> None:
+        """Ends with `values = {entries}`: by key the size and the digest of each value."""
+        self._on(TableView, op, view, now_ns, lambda held: self._shared.sink.completed(op, _entries(held)))
 
     def receive(self, op: int, consumer: int, count: int, timeout_ms: int, now_ns: int) -> None:
         """Hands over up to `count` messages; ends with the count, `timeout_ms` later at most."""
@@ -354,3 +378,7 @@ class ClientCore:
 
     def _completing(self, op: int) -> Callable[[Result], None]:
         return lambda result: self._shared.sink.completed(op, result)
+
+
+def _entries(view: TableView) -> Done:
+    return Done(values={"entries": {key: [len(value), digest(value)] for key, value in view.values.items()}})

@@ -48,6 +48,10 @@ class Queue(Protocol):
         """Take out what this consumer brought; how many messages that were."""
         ...
 
+    def active_changed(self, partition: int, active: bool) -> None:
+        """The broker says whether a consumer is the active one."""
+        ...
+
     def starved(self) -> None:
         """A consumer without prefetch has nothing more to come: it is asked again where the application waits."""
         ...

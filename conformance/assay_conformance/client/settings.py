@@ -81,6 +81,7 @@ class ClientSettings(_Settings, frozen=True):
     `listener_threads`: so many message handlers run at once.
     `tokens`, separated by commas: what to authenticate with, the next one whenever credentials are asked for; the last
     one stays. None = no authentication.
+    `interface` is taken and without effect: this client has one.
     `credentials` says the same of a supplier that may be late, fail, or have no bytes to give (`model.credentials`).
     `tls_trust_certs` is a PEM file with the authorities to trust; None = those of the machine.
     """
@@ -94,6 +95,7 @@ class ClientSettings(_Settings, frozen=True):
     tls_trust_certs: str | None = None
     tokens: str | None = None
     credentials: str | None = None
+    interface: str = "blocking"
 
 
 class ProducerSettings(_Settings, frozen=True):
@@ -146,6 +148,7 @@ class ConsumerSettings(_Settings, frozen=True):
     `start_inclusive`: a message that is sought is handed over itself, not only what follows it.
     `batch_receive_*`: what ends a batch receive; 0 = not that.
     `schema` and `schema_definition` as of producers.
+    `read_compacted`: of what was compacted only the newest message of each key.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
@@ -180,6 +183,7 @@ class ConsumerSettings(_Settings, frozen=True):
     batch_receive_timeout_ms: Unsigned = 100
     schema: SchemaType | None = None
     schema_definition: str | None = None
+    read_compacted: bool = False
 
     @property
     def individual_redelivery(self) -> bool:

@@ -25,6 +25,9 @@ from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.values import Delivery, Done, Failed, Result
 from assay_conformance.model.event import ErrorClass, MessageId
 
+StateListener = Callable[[int, bool], None]
+"""Code of the application: of a partition, -1 for a topic without any, whether its consumer is the active one."""
+
 
 class Receive:
     """`count` is None for a batch, which is handed over at its end."""
@@ -69,7 +72,9 @@ class Subscription:
         self._closed = False
         self._given_up: Failed | None = None
         """What the last of its consumers was refused with, when it has none left."""
+        self._paused = False
         self._listening: Listening | None = None
+        self._states: StateListener | None = None
         self._batch_limits = shared.implementation(BatchLimits)(settings)
         self._opened = opened
         self._topics = list(counts)
@@ -78,7 +83,7 @@ class Subscription:
         if counts and (settings.max_redeliver_count or settings.retry_letters):
             made = shared.implementation(Letters)
             self._letters = made(shared, pool, lookup, next(iter(counts)), name, settings)
-        self.consumers = self._new(parts, settings, opened)
+        self.consumers = self._new(parts, settings, self._all_subscribed)
         self._growths = [self._growth(topic, count) for topic, count in counts.items()]
 
     def start(self, pattern: TopicPattern | None = None) -> None:
@@ -95,6 +100,10 @@ class Subscription:
         """Hand messages over by calls of a handler, from now on."""
         made = self._shared.implementation(Listening)
         self._listening = made(self._shared.handler_threads.next(), self._taken, self._hand_over)
+
+    def report_states(self, states: StateListener) -> None:
+        """Call the application with each change of the active consumer, from now on."""
+        self._states = states
 
     # --- from the application ---
 
@@ -235,11 +244,13 @@ class Subscription:
         return Place(positions, index, id.batch_size)
 
     def pause(self, op: int) -> None:
+        self._paused = True
         for consumer in self.consumers:
             consumer.pause()
         self._shared.sink.completed(op, Done())
 
     def resume(self, op: int) -> None:
+        self._paused = False
         for consumer in self.consumers:
             consumer.resume()
         self._shared.sink.completed(op, Done())
@@ -264,6 +275,10 @@ class Subscription:
         self._queue.append(inbound)
         self._serve()
 
+    def active_changed(self, partition: int, active: bool) -> None:
+        if self._states is not None and not self._closed:
+            self._states(partition, active)
+
     def withdraw(self, consumer: Consumer) -> int:
         before = len(self._queue)
         self._queue = deque(inbound for inbound in self._queue if inbound.consumer is not consumer)
@@ -286,6 +301,10 @@ class Subscription:
     def _over(self) -> Failed | None:
         """Why nothing can be received any more."""
         return _CLOSED if self._closed else self._given_up
+
+    def _all_subscribed(self, result: Result) -> None:
+        """Every topic and partition is subscribed, or one of them has failed."""
+        self._opened(result)
 
     def _new(
         self, parts: Sequence[tuple[str, int]], settings: ConsumerSettings, opened: Callable[[Result], None]
@@ -317,7 +336,7 @@ class Subscription:
         def opened(result: Result) -> None:
             wanted = isinstance(result, Done) and not self._closed
             if wanted:
-                self.consumers.extend(added)
+                self._join(added)
             else:
                 for consumer in added:
                     consumer.close(lambda _result: None)
@@ -326,7 +345,13 @@ class Subscription:
         settings = msgspec.structs.replace(self._settings, initial_position=InitialPosition.EARLIEST)
         added = self._new(parts_of(topic, partitions), settings, opened)
         for consumer in added:
+            if self._paused:
+                consumer.pause()
             consumer.start()
+
+    def _join(self, added: Sequence[Consumer]) -> None:
+        """Topics or partitions that were found later."""
+        self.consumers.extend(added)
 
     def _add_topic(self, topic: str, answered: Callable[[bool], None]) -> None:
         """One that came to be and matches."""

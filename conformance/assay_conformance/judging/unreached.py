@@ -15,7 +15,7 @@ from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import Completion, Event, Frame, Opened, Outcome, Overdue, Stepped, Waited
 from assay_conformance.model.fault import OnFrame
 
-OPENINGS: Final = ("open_client", "open_producer", "open_consumer")
+OPENINGS: Final = ("open_client", "open_producer", "open_consumer", "open_table_view")
 
 MOST_STEPS: Final = 2
 """Steps that a reason names: the first ones are the likelier causes."""

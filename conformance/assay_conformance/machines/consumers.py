@@ -12,6 +12,7 @@ from assay_conformance.machines.operations import (
     LATER_MS,
     LISTEN_MS,
     MOST_NAMED,
+    NEEDS,
     OF_LOGS,
     PLACES_IN_TIME_MS,
     RECEIVE_TIMEOUT_MS,
@@ -19,8 +20,12 @@ from assay_conformance.machines.operations import (
     Operation,
 )
 from assay_conformance.machines.script import MAX_HANDLES, Script, pick
+from assay_conformance.model.agent import HandlerAct
 from assay_conformance.model.case import Who
 from assay_conformance.model.policy import BrokerSettings
+
+_INSIDE = ("ack", "ack", "nack", "ack", "close", "ack")
+"""What an application calls in a handler."""
 
 
 @dataclass(slots=True)
@@ -31,6 +36,7 @@ class Consumers:
     open: dict[int, Way] = field(default_factory=dict)
     active: set[int] = field(default_factory=set)
     """Of a failover subscription, and had the time to be chosen."""
+    paused: set[int] = field(default_factory=set)
 
     # --- coming and going ---
 
@@ -54,9 +60,13 @@ class Consumers:
     def _join(self, way: Way, client: int) -> int:
         more = {"pattern": way.pattern} if way.pattern else {}
         config = {"config": dict(way.config)} if way.config else {}
-        listener = {"listener": True} if self.script.terms.receives == "listener" else {}
+        listener = {"listener": True} if self._listens else {}
         args = {"topics": list(way.topics), "subscription": way.subscription, **more, **listener, **config}
         return self.script.open("open_consumer", client, args)
+
+    @property
+    def _listens(self) -> bool:
+        return self.script.terms.receives == "listener"
 
     def _close(self, consumer: int, _: Act) -> None:
         del self.open[consumer]
@@ -107,8 +117,41 @@ class Consumers:
     def _listen(self, consumer: int, act: Act) -> None:
         self.script.step(Who.AGENT, "receive", consumer=consumer, count=act.number, timeout_ms=LISTEN_MS)
 
+    def _call_inside(self, consumer: int, act: Act) -> None:
+        """The next handler call waits, and the client is called in it. Where none begins, what follows is skipped."""
+        if not self._listens:
+            return
+        asked = {"consumer": consumer, "count": 1, "timeout_ms": RECEIVE_TIMEOUT_MS, "does": HandlerAct.WAIT.value}
+        self.script.awaited("receive", asked)
+        verb = "close" if self.open[consumer].is_reader else pick(_INSIDE, act.number)
+        if verb == "close":
+            del self.open[consumer]
+        if self.script.can(NEEDS[Operation.NACK]) or verb != "nack":
+            named = {"handle": consumer} if verb == "close" else {"consumer": consumer}
+            self.script.awaited(verb, {**named, "inside": 0})
+        raises = {"raises": True} if act.size % 3 == 2 else {}
+        self.script.awaited("let_return", {"consumer": consumer, "delivery": 0, **raises})
+
+    def _pause(self, consumer: int, _: Act) -> None:
+        if self._listens and not self.open[consumer].is_reader:
+            self.paused.add(consumer)
+            self.script.awaited("pause", {"consumer": consumer})
+
+    def _resume(self, consumer: int, _: Act) -> None:
+        if consumer in self.paused:
+            self.paused.discard(consumer)
+            self.script.awaited("resume", {"consumer": consumer})
+
+    def resume_all(self) -> None:
+        """Nothing is owed to a consumer that is paused."""
+        for consumer in [one for one in self.open if one in self.paused]:
+            self._resume(consumer, Act(Operation.RESUME_HANDLER))
+
+    def _read_values(self, consumer: int, _: Act) -> None:
+        self.script.awaited("value", {"consumer": consumer, "numbers": list(range(MOST_NAMED))})
+
     def _ask_for_more(self, consumer: int, _: Act) -> None:
-        if self.open[consumer].is_reader and self.script.terms.receives != "listener":
+        if self.open[consumer].is_reader:
             self.script.awaited("has_message_available", {"consumer": consumer})
 
     def _seek(self, consumer: int, act: Act) -> None:
@@ -167,4 +210,8 @@ _ACTS: Mapping[Operation, Callable[[Consumers, int, Act], None]] = {
     Operation.ASK_FOR_MORE: Consumers._ask_for_more,
     Operation.CLOSE_CONSUMER: Consumers._close,
     Operation.UNSUBSCRIBE: Consumers._unsubscribe,
+    Operation.CALL_INSIDE: Consumers._call_inside,
+    Operation.PAUSE_HANDLER: Consumers._pause,
+    Operation.RESUME_HANDLER: Consumers._resume,
+    Operation.READ_VALUES: Consumers._read_values,
 }

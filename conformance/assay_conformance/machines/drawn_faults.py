@@ -51,14 +51,14 @@ DIRECTIONS: Mapping[str, Direction] = {
     **dict.fromkeys(
         (
             *("SEEK", "UNSUBSCRIBE", "GET_LAST_MESSAGE_ID", "GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"),
-            *("CLOSE_PRODUCER", "REDELIVER_UNACKNOWLEDGED_MESSAGES"),
+            *("CLOSE_PRODUCER", "REDELIVER_UNACKNOWLEDGED_MESSAGES", "GET_SCHEMA", "CONNECT", "AUTH_RESPONSE"),
         ),
         Direction.TO_BROKER,
     ),
     **dict.fromkeys(
         (
             *("PARTITIONED_METADATA_RESPONSE", "GET_LAST_MESSAGE_ID_RESPONSE", "GET_TOPICS_OF_NAMESPACE_RESPONSE"),
-            *("WATCH_TOPIC_LIST_SUCCESS", "WATCH_TOPIC_UPDATE"),
+            *("WATCH_TOPIC_LIST_SUCCESS", "WATCH_TOPIC_UPDATE", "GET_SCHEMA_RESPONSE", "AUTH_CHALLENGE"),
         ),
         Direction.TO_CLIENT,
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assay_conformance.model.case import Case, ConfigValue, Topic
+from assay_conformance.model.case import Case, Config, ConfigValue, Topic
 
 TOPIC, SUBSCRIPTION = "t", "s"
 
@@ -53,6 +53,8 @@ class Environment:
     absent: tuple[str, ...] = ()
     written: tuple[str, ...] = (TOPIC,)
     ways: tuple[Way, ...] = (Way(),)
+    variants: tuple[Config, ...] = ()
+    """How producers differ where they do; left out, in settings of batches."""
     quiet: bool = False
     sends_round: bool = False
     """Whether consumers can have messages come again later, by way of a retry letter topic."""

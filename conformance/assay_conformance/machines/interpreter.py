@@ -64,6 +64,7 @@ class _Mixed:
         """Release what is held back, and what waits for something that will not come. The last wait keeps the faults in
         force until the life is over: the epilogue begins by healing them."""
         self._settle()
+        self.consumers.resume_all()
         if self.script.terms.listens_out:
             self.consumers.listen_out()
             self.script.wait()
@@ -145,7 +146,8 @@ def case_of(
     life.end()
     faults = (*script.deaths, *(fault for harm in islice(harms, MAX_FAULTS) for fault in faults_of(harm)))
     patience_ms = max(10 * terms.patience_ms, LETTERS_MS if script.around.sends_round else 0)
-    alone = script.deadly or script.deaths or changes_process(faults)
+    # Code of the application that raises inside a client may end the process.
+    alone = script.deadly or script.deaths or changes_process(faults) or "raise" in terms.supplies
     case = Case(
         id=f"generated/{name}",
         title="a generated life of producers and consumers",

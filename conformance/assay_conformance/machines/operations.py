@@ -129,6 +129,10 @@ class Operation(StrEnum):
     SEND_AGAIN = "send-again"
     FAIL_STORE = "fail-store"
     LINGER = "linger"
+    CALL_INSIDE = "call-inside"
+    PAUSE_HANDLER = "pause-handler"
+    RESUME_HANDLER = "resume-handler"
+    READ_VALUES = "read-values"
 
 
 NEEDS: Mapping[Operation, str] = {
@@ -145,6 +149,9 @@ NEEDS: Mapping[Operation, str] = {
     Operation.MIGRATE: "resend_pending",
     Operation.ASK_FOR_MORE: "has_message_available",
     Operation.SEND_AGAIN: "explicit_sequence_id",
+    Operation.PAUSE_HANDLER: "listener_pause",
+    Operation.RESUME_HANDLER: "listener_pause",
+    Operation.READ_VALUES: "schema",
 }
 """What a client has to be able to do for it; everybody can do the others."""
 
@@ -189,6 +196,8 @@ OF_LOGS = OF_SEEKERS | {
 OF_CONSUMERS = OF_LOGS | {
     *(Operation.RECEIVE, Operation.LISTEN, Operation.ASK_FOR_MORE),
     *(Operation.CLOSE_CONSUMER, Operation.UNSUBSCRIBE),
+    *(Operation.CALL_INSIDE, Operation.PAUSE_HANDLER, Operation.RESUME_HANDLER),
+    Operation.READ_VALUES,
 }
 
 HAVE_CONSUMERS = OF_CONSUMERS | {Operation.OPEN_CONSUMER, Operation.OPEN_BESIDE}

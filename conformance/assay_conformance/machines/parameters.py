@@ -118,6 +118,11 @@ class Parameters:
         return self.own_client or self.rules.stops_reading
 
     @property
+    def supplies(self) -> str:
+        """What a supplier of credentials does, "" where there is none."""
+        return str(self.around.chosen.get("client.credentials") or "")
+
+    @property
     def logs(self) -> tuple[str, ...]:
         """The topics that keep what is sent: the topic, or its partitions."""
         if not self.persistent:
@@ -219,7 +224,7 @@ def _client_config(terms: Parameters) -> Config:
     return {
         "operation_timeout_ms": terms.operation_timeout_ms,
         **({"keep_alive_ms": terms.keep_alive_ms} if terms.keep_alive_ms != Topology().keep_alive_ms else {}),
-        **_said(tokens=terms.tokens),
+        **({} if terms.supplies else _said(tokens=terms.tokens)),
     }
 
 

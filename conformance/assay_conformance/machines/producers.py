@@ -52,7 +52,7 @@ class Producers:
             self.names += 1
             terms = self.script.terms
             name = f"p{self.names}" if terms.named else ""
-            variant = pick(VARIANTS, act.size) if terms.varied else {}
+            variant = pick(self.script.around.variants or VARIANTS, act.size) if terms.varied else {}
             written = Written(pick(self.script.around.written, act.number), name, variant)
             self.begin(written, act.who, pick(MODES, act.size) if terms.claims else "")
 

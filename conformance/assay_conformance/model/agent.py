@@ -26,7 +26,7 @@ from assay_conformance.model.schema import parse_version
 PROTOCOL = "1.1"
 OLDEST = "1.0"
 """What an agent may still speak: what came since is asked only of one that declares the capability for it."""
-SINCE: Mapping[str, str] = {"message_listener": "1.1", "batch_receive": "1.1"}
+SINCE: Mapping[str, str] = dict.fromkeys(("message_listener", "batch_receive", "state_listener", "table_view"), "1.1")
 """Capabilities that need more than the oldest protocol, and the version that they came with."""
 MAX_LINE_BYTES = 1 << 20
 
@@ -186,7 +186,13 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
 
     With `listener` (capability `message_listener`, since 1.1) the client gets a message handler of the agent's, and
     hands messages over by calling it. A handler call does nothing, and does not return, before a `receive` asks for it:
-    see there. One at a time of those that nobody has asked for reports that it began; others report nothing.
+    see there. One at a time of those that nobody has asked for reports that it began; others report nothing. What a
+    handler call is to do (`receive`, `let_return`, and what says `inside`) is taken at once, also while the consumer
+    opens: a client may call the handler by then.
+
+    With `state_listener` (capability `state_listener`, since 1.1) the client gets a listener of the agent's for whether
+    the consumer is the active one of its Failover subscription; each call of it is a `note` `state`: see *Code of the
+    application*.
     """
 
     handle: Unsigned
@@ -196,6 +202,7 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     config: Config = {}
     pattern: str = ""
     listener: bool = False
+    state_listener: bool = False
 
 
 class HandlerAct(StrEnum):
@@ -240,6 +247,24 @@ class BatchReceive(_Command, frozen=True, tag="batch_receive"):
     consumer: Unsigned
 
 
+class OpenTableView(_Command, frozen=True, tag="open_table_view"):
+    """`ok` when the client says that the view holds what the topic held. With `listener` each value that it holds then,
+    and each that it takes over later, is a `note` `value` with its `key`, `size` and `digest`. (Capability
+    `table_view`, since 1.1; `close` closes it.)"""
+
+    handle: Unsigned
+    client: Unsigned
+    topic: str
+    subscription: str
+    listener: bool = False
+
+
+class ReadTableView(_Command, frozen=True, tag="read_table_view"):
+    """`ok` with `values = {entries}`: by key, `[size, digest]` of the value that the view holds."""
+
+    handle: Unsigned
+
+
 class AckMode(StrEnum):
     """What `consume` says of the messages it takes."""
 
@@ -268,8 +293,8 @@ class Ack(_Command, frozen=True, tag="ack"):
     """Acknowledge deliveries of this consumer (counted from 1) in list order, each as `cumulative` where set.
 
     With `of` they are those of another consumer: applications keep ids, and mix them up. With `inside` the client is
-    called in the handler call of this delivery of the consumer, on its thread and by the blocking call where it has
-    one; the handler call waits (`does`), and goes on waiting behind it.
+    called in the handler call of this delivery, on its thread, on the consumer that the handler was called with and by
+    the blocking call, where it has these; the handler call waits (`does`), and goes on waiting behind it.
     """
 
     consumer: Unsigned
@@ -328,7 +353,10 @@ class Unsubscribe(_Command, frozen=True, tag="unsubscribe"):
 
 
 class Pause(_Command, frozen=True, tag="pause"):
-    """The client asks the broker for no more messages of this consumer; those that have come can be received."""
+    """The client asks the broker for no more messages of this consumer; those that have come can be received.
+
+    Of a consumer with a listener (capability `listener_pause`) it is whatever the client has for that: it may also
+    begin no more handler calls."""
 
     consumer: Unsigned
 
@@ -394,6 +422,8 @@ Command = (
     | Receive
     | LetReturn
     | BatchReceive
+    | OpenTableView
+    | ReadTableView
     | Consume
     | Ack
     | Nack

@@ -2,14 +2,16 @@
 `interceptor`. Agents in other languages have their own copies of these few lines.
 
 What such code sees it tells as notes: `router` with the message's `number`, how many `partitions` there are and its
-`answer`; `before-send` and `acknowledged` with the `number`.
+`answer`; `before-send` and `acknowledged` with the `number`. A state listener, which `open_consumer` asks for, tells
+`state` with `active`, 1 or 0, and the `partition`, -1 of a topic without any; a listener of a table view `value` with
+`key`, `size` and `digest`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-ROUTER, BEFORE_SEND, ACKNOWLEDGED = "router", "before-send", "acknowledged"
+ROUTER, BEFORE_SEND, ACKNOWLEDGED, STATE, VALUE = "router", "before-send", "acknowledged", "state", "value"
 """Texts of the notes."""
 
 

@@ -114,8 +114,8 @@ class Calls:
         )
 
     def open_consumer(self, step: Step) -> Iterator[Line]:
-        if step.args.get("listener"):
-            raise UsageError("a message listener has no stand-alone form")
+        if step.args.get("listener") or step.args.get("state_listener"):
+            raise UsageError("a listener has no stand-alone form")
         topics = [NAMESPACE + name for name in named_topics(step.args, self._case.topology.topics[0].name)]
         config = {**self._asked["consumer"], **step.args.get("config", {})}
         client = self._handle(step, "client")

@@ -59,6 +59,25 @@ def test_handler_without_prefetch_gets_one_message_at_a_time() -> None:
     assert peer.permits() == [1, 1]
 
 
+def test_partitions_that_are_added_to_a_paused_consumer_are_asked_for_nothing_before_it_is_resumed() -> None:
+    for paused, permits in ((True, 0), (False, 1)):
+        peer = Peer()
+        asked = settings(ConsumerSettings, {"receiver_queue_size": 1, "partitions_update_ms": 100})
+        topics = ["persistent://public/default/t"]
+        peer.partitions = 1
+        peer.core.open_consumer(peer.next_op(), CONSUMER, topics, "s", asked, 0, listener=True)
+        peer.run()
+        granted = len(peer.permits())
+        if paused:
+            peer.core.pause(peer.next_op(), CONSUMER, peer.now_ns)
+        peer.partitions = 2
+        peer.advance(150)
+        assert len(peer.permits()) == granted + permits
+        peer.core.resume(peer.next_op(), CONSUMER, peer.now_ns)
+        peer.run()
+        assert len(peer.permits()) == granted + 1
+
+
 def batches(count: int, *calls: float, **config: Any) -> list[int]:
     """The counts of batch receives that are made at these times, of a queue of `count` messages of ten bytes."""
     peer = Peer()

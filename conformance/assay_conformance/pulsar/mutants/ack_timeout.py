@@ -12,6 +12,7 @@ from assay_conformance.client.settings import (
     ConsumerSettings,
 )
 from assay_conformance.client.shared import MS
+from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.unacked import TickWheel
 from assay_conformance.client.validation import Validation
 from assay_conformance.pulsar.mutants._late import late_ns
@@ -30,6 +31,19 @@ class AckTimeoutLate(Redelivery[Any]):
 
     def _timeout_ms(self) -> int:
         return super()._timeout_ms() + late_ns(self._shared, AckTimeoutLate) // MS
+
+
+class HoldsAgainBehindHandler(Subscription):
+    """The clock of a message of several topics begins again when its handler returns, acknowledged or not."""
+
+    breaks = "ack-timeout.ended-by-ack"
+    stands_for = "pulsar-client-cpp#423: a consumer of several topics counted a message behind its handler"
+
+    def handler_returned(self, *, raised: bool) -> None:
+        if self._settings.ack_timeout_ms and len(self.consumers) > 1 and not self._closed:
+            handed = self._handed[-1]
+            handed.consumer._redelivery.hand_over(handed)
+        super().handler_returned(raised=raised)
 
 
 class AckTimeoutEarly(Redelivery[Any]):

@@ -8,8 +8,10 @@ from typing import Any
 
 from assay_conformance.client.handed import Inbound
 from assay_conformance.client.listening import HandlerThread, HandlerThreads, Listening
+from assay_conformance.client.permits import Permits
 from assay_conformance.client.subscription import Subscription
-from assay_conformance.client.values import Result
+from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.event import ErrorClass
 
 
 class CallsHandlerAfterClose(Listening):
@@ -126,3 +128,41 @@ class AckInsideHandlerHangs(Subscription):
     def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
         if self._listening is None or self._listening.wants:
             super().ack(op, numbers, cumulative=cumulative, of=of)
+
+
+class AckFailsUntilAllTopicsAreOpen(Subscription):
+    """An acknowledgment fails while a topic of the consumer has not been subscribed to."""
+
+    breaks = "listener.calls-inside-succeed"
+    stands_for = "pulsar-client-cpp#447: a handler was called before the consumer of all topics was ready"
+
+    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
+        if all(consumer.registrations for consumer in self.consumers):
+            super().ack(op, numbers, cumulative=cumulative, of=of)
+        else:
+            text = "the consumer is not ready"
+            self._shared.sink.completed(op, Failed(ErrorClass.CLOSED, text, certain=True))
+
+
+class NewTopicsAreNotPaused(Subscription):
+    """A topic that is found while its consumer is paused is asked for messages."""
+
+    breaks = "listener.pause-holds-on-new-sessions"
+    stands_for = "apache/pulsar#8214: a pause reached the topics that were there"
+
+    def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
+        paused, self._paused = self._paused, False
+        super()._widen(topic, partitions, answered)
+        self._paused = paused
+
+
+class PauseEndsWithConnection(Permits):
+    """A consumer that is paused grants a whole queue when it comes back."""
+
+    breaks = "listener.pause-holds-on-new-sessions"
+    stands_for = "a pause that is looked at where permits are given back, and not where they are first granted"
+
+    def registered(self, *, first: bool) -> None:
+        paused, self._paused = self._paused, False
+        super().registered(first=first)
+        self._paused = paused

@@ -39,6 +39,7 @@ from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
 from assay_conformance.pulsar.timeline.limiters import Limiter, levels_of, unchanged_topics
 from assay_conformance.pulsar.timeline.migrations import Migration, clusters
 from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
+from assay_conformance.pulsar.timeline.pauses import Pause
 from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, Supply, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
@@ -109,6 +110,7 @@ __all__ = [
     "Offer",
     "Parting",
     "PartitionedProducer",
+    "Pause",
     "PermitAccount",
     "Producer",
     "ProducerSession",

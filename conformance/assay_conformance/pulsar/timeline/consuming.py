@@ -32,9 +32,11 @@ from assay_conformance.pulsar.timeline.handlers import (
     occupied,
 )
 from assay_conformance.pulsar.timeline.loading import reloads
+from assay_conformance.pulsar.timeline.pauses import Pause, asks_since, pauses
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
 from assay_conformance.pulsar.timeline.subscriptions import Subscription, shrinking_topics
+from assay_conformance.pulsar.timeline.table_views import TableView, table_views
 
 
 class Consuming:
@@ -114,6 +116,20 @@ class Consuming:
     def handler_calls(self) -> list[HandlerCall]:
         """Every call of a message handler, in the order in which the client made them."""
         return handler_calls(self.events, self.consumers)
+
+    @cached_property
+    def pauses(self) -> list[Pause]:
+        """When consumers were paused, in order."""
+        return list(pauses(self.events))
+
+    def asks_since(self, consumer: Consumer, event: Event) -> int | None:
+        """Since when a consumer was not paused, at an event; None where it may have been."""
+        return asks_since(self.pauses, consumer, event)
+
+    @cached_property
+    def table_views(self) -> list[TableView]:
+        """Those that opened, in order."""
+        return list(table_views(self.events, self.view.case.topology.topics[0].name))
 
     def received(self, consumer: Consumer) -> list[Received]:
         """What the application got of a consumer, in order."""

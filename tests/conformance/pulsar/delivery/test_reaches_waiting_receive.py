@@ -51,6 +51,23 @@ def test_damaged_message_may_be_kept_back() -> None:
     assert story.judged(0) == ([], 0)
 
 
+def test_message_that_came_to_a_paused_consumer_may_be_kept_back() -> None:
+    story = _Waiting()
+    story.complete(story.invoke("pause", CONSUMER))
+    story.message(0)
+    story.after(2_000)
+    assert story.judged(0) == ([], 0)
+
+
+def test_message_that_is_kept_back_behind_a_resume_is_found() -> None:
+    story = _Waiting()
+    story.complete(story.invoke("pause", CONSUMER))
+    story.message(0)
+    story.complete(story.invoke("resume", CONSUMER))
+    story.after(2_000)
+    assert story.judged(0)[0] == ["kept-back"]
+
+
 def test_message_of_a_session_that_is_over_may_be_dropped() -> None:
     story = _Waiting()
     story.message(0)

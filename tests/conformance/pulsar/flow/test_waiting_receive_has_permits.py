@@ -64,3 +64,11 @@ def test_consumer_that_was_paused_need_not_ask() -> None:
     story.invoke("pause", CONSUMER)
     story.starves()
     assert story.judged(waiting_receive_has_permits)[0] == []
+
+
+def test_consumer_that_was_resumed_has_to_ask() -> None:
+    story = _back()
+    for verb in ("pause", "resume"):
+        story.complete(story.invoke(verb, CONSUMER))
+    story.starves()
+    assert story.judged(waiting_receive_has_permits)[0] == ["waits-without-permits"]

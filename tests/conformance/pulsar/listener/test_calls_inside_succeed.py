@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar.listener.handlers import Handlers
 
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.model.event import ErrorClass, Invoke, Outcome
+from assay_conformance.model.event import ErrorClass, Fate, Invoke, Outcome
 from assay_conformance.pulsar.checks.listener.calls_inside_succeed import calls_inside_succeed
 
 
@@ -44,3 +44,11 @@ def test_call_on_a_connection_that_was_lost_may_fail() -> None:
     story.cut()
     story.complete(call, Outcome.FAIL, error=ErrorClass.CLOSED)
     assert story.judged(calls_inside_succeed) == ([], 0)
+
+
+def test_call_about_another_topic_than_the_one_that_a_fault_holds_is_judged() -> None:
+    story, call = inside()
+    other = {"topic": story.full("u"), "subscription": f"s{CONSUMER}"}
+    story.up("SUBSCRIBE", consumer_id=1, request_id=99, fate=Fate.HELD, fields=other)
+    story.complete(call, Outcome.FAIL, error=ErrorClass.CLOSED)
+    assert story.judged(calls_inside_succeed) == (["failed"], 0)

@@ -33,7 +33,9 @@ def _of_growth(story: Script, **topic: Any) -> Check:
     grow = Step(Who.BROKER, "grow", {"topic": "t", "partitions": 3})
     topology = Topology(topics=(Topic(name="t", partitions=1, **topic),))
     case = msgspec.structs.replace(ANY_CASE, steps=(grow,), topology=topology)
-    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"partitions_update_ms"}))
+    facts = msgspec.structs.replace(
+        ANY_CLIENT, settable=frozenset({"partitions_update_ms", "lazy_start_partitioned_producers"})
+    )
     return trial(finds_added_partitions, story.at(9_000).done(), case, facts)
 
 
@@ -48,6 +50,14 @@ def test_broker_that_reads_on_late_may_hear_late_of_who_looks() -> None:
     story.producer(topic="t-partition-0", partitions_update_ms=300)
     story.at(1_000).add(Stepped, step=0)
     assert codes_of(_of_growth(story, publish_rate=Rate(messages=5))) == []
+
+
+def test_producer_that_starts_lazily_need_not_register_with_what_it_does_not_use() -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300, lazy_start_partitioned_producers=True)
+    story.at(1_000).add(Stepped, step=0)
+    check = _of_growth(story)
+    assert (check.findings, check.exercised) == ([], 0)
 
 
 def test_an_answer_that_was_held_back_counts_when_it_comes() -> None:

@@ -75,11 +75,11 @@ def partly_acked_batch() -> Case:
 
 def batches_beyond_permits() -> Case:
     plan = Schedule()
-    plan.consumer_of([batch(range(first, first + 3)) for first in range(0, 18, 3)], receives=18, timeout_ms=STARVED_MS)
+    plan.consumer_of([batch(range(first, first + 3)) for first in range(0, 18, 3)], receives=19, timeout_ms=STARVED_MS)
     return plan.case(
         "flow/batches-beyond-permits",
-        "A consumer with a queue of four gets batches of three",
-        ("flow.permits-count-messages", "flow.permits-within-queue"),
+        "A consumer with a queue of four gets batches of three, and waits for more",
+        ("flow.permits-count-messages", "flow.permits-within-queue", "flow.waiting-receive-has-permits"),
         consumer={**EARLIEST, "receiver_queue_size": 4},
     )
 

@@ -14,6 +14,9 @@ CLOSES_NOTICED_MS = 700
 """Long enough to show that the broker gets no close, and that a consumer does not subscribe again after its
 back-off."""
 
+RETURNED_MS = 1_500
+"""By then a consumer whose topic was unloaded is back, and one of them active."""
+
 KEYS = ("a", "b", "c", "d", "e", "f")
 
 
@@ -97,6 +100,30 @@ def failover_active_consumer_leaves() -> Case:
         consumer={"subscription_type": "failover"},
         capabilities=("consumer",),
         topology=QUICK_FAILOVER,
+    )
+
+
+def state_listeners() -> Case:
+    """The one that is not active becomes so on the partition that the other one had, and both return."""
+    plan = Schedule()
+    first_client, second_client = plan.client(), plan.client()
+    first = plan.consumer(first_client, state_listener=True)
+    plan.wait_ms(2 * SWITCH_MS)
+    second = plan.consumer(second_client, state_listener=True)
+    plan.wait_ms(2 * SWITCH_MS)
+    plan.broker("unload", topic="t")
+    plan.wait_ms(RETURNED_MS)
+    plan.wait_ops(plan.close(first))
+    plan.wait_ms(CLOSES_NOTICED_MS)
+    plan.wait_ops(plan.close(second))
+    return plan.case(
+        "subscription/state-listeners",
+        "Of two consumers of a failover subscription, on two partitions, each is told when it is active: as they come, "
+        "when they return, and when one leaves",
+        ("subscription.state-listener-follows-broker",),
+        capabilities=("consumer", "state_listener", "partitioned_topics"),
+        consumer={**EARLIEST, "subscription_type": "failover"},
+        topology=Topology(topics=(Topic(name="t", partitions=2),), settings=QUICK_FAILOVER.settings),
     )
 
 
@@ -318,6 +345,7 @@ CASES = (
     closed_while_disconnected(),
     second_exclusive_consumer(),
     failover_active_consumer_leaves(),
+    state_listeners(),
     shared_consumer_leaves(),
     key_shared_two_consumers(),
     resubscribes_with_latest_position(),

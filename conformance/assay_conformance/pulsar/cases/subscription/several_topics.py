@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Fault, Hold, Until
+from assay_conformance.model.topic_names import part_names
 from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
 LOOK_AGAIN_MS = 1_000
@@ -100,18 +102,44 @@ def acks_on_two_topics() -> Case:
     )
 
 
-def topic_named_twice() -> Case:
+class _Twice(NamedTuple):
+    """A list that names a topic twice: of so many `partitions`, and with a handler."""
+
+    words: str
+    what: str
+    partitions: int = 0
+    listener: bool = False
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        needs = {"message_listener": self.listener, "partitioned_topics": self.partitions}
+        return ("consumer", *(name for name, is_needed in needs.items() if is_needed))
+
+
+_NAMED_TWICE = (
+    _Twice("topic-named-twice", "The list of a consumer names two topics, one of them twice"),
+    _Twice(
+        "topic-named-twice-with-handler", "A consumer with a handler names two topics, one of them twice", listener=True
+    ),
+    _Twice("partitions-named-twice", "The list of a consumer names two topics, one of two partitions twice", 2),
+)
+
+
+def _named_twice(twice: _Twice) -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="busy", entries=plains(range(3)))
-    plan.broker("store_entries", topic="quiet", entries=plains(range(3, 6)))
-    consumer = plan.consumer(plan.client(), ("busy", "quiet", "busy"))
-    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    for number, topic in enumerate(part_names("busy", range(twice.partitions))):
+        plan.broker("store_entries", topic=topic, entries=plains(range(3 * number, 3 * number + 3)))
+    plan.broker("store_entries", topic="quiet", entries=plains(range(9, 12)))
+    consumer = plan.consumer(plan.client(), ("busy", "quiet", "busy"), listener=twice.listener)
+    plan.wait_ops(plan.receive(consumer, 3 * max(1, twice.partitions) + 3, STARVED_MS))
+    plan.wait_ops(plan.close(consumer))
     return plan.case(
-        "subscription/topic-named-twice",
-        "The list of a consumer names two topics, one of them twice; each holds three messages",
-        ("subscription.topic-named-twice",),
-        topology=TWO,
+        f"subscription/{twice.words}",
+        f"{twice.what}; each holds three messages",
+        ("subscription.topic-named-twice", "robustness.calls-do-not-hang"),
+        topology=Topology(topics=(Topic(name="busy", partitions=twice.partitions), Topic(name="quiet"))),
         consumer=EARLIEST,
+        capabilities=twice.capabilities,
     )
 
 
@@ -126,7 +154,7 @@ CASES = (
         "A topic that matches a pattern is created when the watcher's connection was lost, and is found",
         lambda _born: Fault(trigger=down("WATCH_TOPIC_LIST_SUCCESS"), action=Cut()),
     ),
-    topic_named_twice(),
+    *map(_named_twice, _NAMED_TWICE),
     _pattern(
         "pattern",
         "A topic that matches a pattern is created while a consumer of the pattern updates its topics once a second",

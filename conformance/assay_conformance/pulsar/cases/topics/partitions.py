@@ -132,7 +132,44 @@ def grows_under_load() -> tuple[Case, ...]:
     )
 
 
+def grows_behind_an_update(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
+    """One update has found nothing new by then. The second topic has a producer that starts lazily, and a handler."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    listens = plan.consumer(client, "u", listener=True)
+    lazy = plan.producer(client, "u", lazy_start_partitioned_producers=True)
+    plan.wait_ops(plan.send(producer, 2), plan.send(lazy, 2))
+    plan.wait_ms(update_ms + _UPDATED_MS)
+    for topic in ("t", "u"):
+        plan.broker("grow", topic=topic, partitions=5)
+    plan.wait_ms(update_ms + _UPDATED_MS)
+    plan.wait_ops(plan.send(producer, 5), plan.send(lazy, 5))
+    plan.wait_ops(plan.receive(consumer, 7, STARVED_MS), plan.receive(listens, 7, STARVED_MS))
+    return plan.case(
+        f"topics/{words}",
+        f"Three partitions are added to two topics of two, whose clients update them every {update_ms} ms, behind an "
+        "update; of one the producer starts lazily, and the consumer has a handler",
+        ("topics.finds-added-partitions", "topics.uses-added-partitions", "delivery.reaches-waiting-receive"),
+        topology=Topology(topics=tuple(Topic(name=topic, partitions=2) for topic in ("t", "u"))),
+        capabilities=(*_CAN_GROW, "consumer", "message_listener", "lazy_start", *capabilities),
+        producer={**_TURNS, "partitions_update_ms": update_ms},
+        consumer={**EARLIEST, "partitions_update_ms": update_ms},
+        **fields,
+    )
+
+
+_UPDATED_MS = 1_000
+"""An update that was due so long ago is over."""
+
 CASES = (
+    grows_behind_an_update("partitions-added-behind-an-update", 300, "short_partitions_update"),
+    grows_behind_an_update(
+        "partitions-added-behind-an-update-60-s",
+        60_000,
+        tier=Tier.FULL,
+        limits=Limits(case_ms=180_000, least_wall_ms=122_000),
+    ),
     partitions_added_short_interval(),
     partitions_added(),
     *grows_under_load(),

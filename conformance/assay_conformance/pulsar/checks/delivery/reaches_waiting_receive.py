@@ -20,7 +20,7 @@ class _Waited(NamedTuple):
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
     """Receives that got something, and the first of each consumer that got too little while something lay there."""
     arrived: dict[int, deque[Delivery]] = {}
-    calls = (timeline.events.invokes(verb) for verb in ("seek", "pause", "nack", "reconsume_later"))
+    calls = (timeline.events.invokes(verb) for verb in ("seek", "nack", "reconsume_later"))
     moved = {call.handle for made in calls for call in made}
     for delivery in timeline.deliveries if timeline.starved else ():
         consumer = delivery.session.consumer
@@ -67,15 +67,19 @@ def _is_unsettled(delivery: Delivery) -> bool:
 def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
     """delivery.reaches-waiting-receive: while a receive waits, no message that has arrived is kept back from it.
 
-    Judged of what comes for the first time, of consumers that do nothing but receive and acknowledge. What the client
-    settles by itself is another clause's; messages of non-persistent topics have no ids to tell them apart.
+    Judged of what comes for the first time, of consumers that do nothing but receive and acknowledge, and are not
+    paused. What the client settles by itself is another clause's; messages of non-persistent topics have no ids to tell
+    them apart.
     """
     consumer, end, delivery = waited
     if delivery is None:
         yield Exercised(end)
         return
     call, frame = timeline.call(end), delivery.frame
-    since_ns = max(call.t_ns, frame.t_ns)
+    asks_since_ns = timeline.asks_since(consumer, end)
+    if asks_since_ns is None:
+        return
+    since_ns = max(call.t_ns, frame.t_ns, asks_since_ns)
     if not timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):
         return
     yield breach(

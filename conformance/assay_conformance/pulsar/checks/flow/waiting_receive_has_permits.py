@@ -22,17 +22,20 @@ from assay_conformance.pulsar.timeline import (
 
 
 class _Waited(NamedTuple):
-    """A receive that ended with less than it asked for, and the permits of its consumer on one of its topics."""
+    """A receive that ended with less than it asked for, and the permits of its consumer on one of its topics;
+    `asks_since_ns`: since when the consumer was not paused."""
 
     consumer: Consumer
     account: PermitAccount
     end: Completion
+    asks_since_ns: int
 
     @property
     def since_ns(self) -> int:
         """Since when it waited, and nothing was granted or came there."""
         events = [self.account.session.admitted, *self.account.frames]
-        return max(called_ns(self.end), *(one.t_ns for one in events if one is not None and one.seq < self.end.seq))
+        moments_ns = (one.t_ns for one in events if one is not None and one.seq < self.end.seq)
+        return max(called_ns(self.end), self.asks_since_ns, *moments_ns)
 
 
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
@@ -40,13 +43,11 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
     for end in timeline.starved:
         consumer = timeline.consumer(end.handle)
         is_asking = consumer is not None and number_in_force(timeline.view, consumer, "receiver_queue_size") != 0
-        if consumer is None or not is_asking or buries(timeline.view, consumer) or _has_paused(consumer, end):
+        if consumer is None or not is_asking or buries(timeline.view, consumer):
             continue
-        yield from (_Waited(consumer, account, end) for account in _live(timeline, consumer, end))
-
-
-def _has_paused(consumer: Consumer, end: Completion) -> bool:
-    return consumer.paused is not None and consumer.paused.seq < end.seq
+        since_ns = timeline.asks_since(consumer, end)
+        if since_ns is not None:
+            yield from (_Waited(consumer, account, end, since_ns) for account in _live(timeline, consumer, end))
 
 
 def _live(timeline: Timeline, consumer: Consumer, end: Completion) -> Iterator[PermitAccount]:
@@ -62,7 +63,7 @@ def _live(timeline: Timeline, consumer: Consumer, end: Completion) -> Iterator[P
 def waiting_receive_has_permits(timeline: Timeline, waited: _Waited) -> Says:
     """flow.waiting-receive-has-permits: while a receive waits for what no message in the client can serve, its broker
     may send one."""
-    consumer, account, end = waited
+    consumer, account, end, _ = waited
     balance = account.at(end)
     if balance.outstanding > 0:
         yield Exercised(end)

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Closed, Completion, Fired, Invoke, Outcome, Overdue
+from assay_conformance.model.event import Completion, Invoke, Outcome, Overdue, Received
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
@@ -27,7 +28,7 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
     """listener.calls-inside-succeed: acknowledge, negative_acknowledge and close succeed when they are called inside a
     handler, before the handler returns.
 
-    Not judged where a fault acted or a connection was lost: such a call may fail anywhere.
+    Not judged where a fault acted on its topics or a connection was lost: such a call may fail anywhere.
     """
     invoke, end = inside
     what = f"{invoke.verb} was called in a handler call of consumer {invoke.handle} at {ms(invoke.t_ns)}"
@@ -44,7 +45,18 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
 
 
 def _is_disturbed(timeline: Timeline, invoke: Invoke, end: Completion | Overdue) -> bool:
-    if timeline.events.of(Fired) or any(one.seq < end.seq for one in timeline.events.of(Closed)):
-        return True
+    """Whether anything may have been in its way: of a topic that it is not about nothing is."""
     consumer = timeline.consumer(invoke.handle)
-    return consumer is None or (consumer.closing is not None and consumer.closing.seq < invoke.seq)
+    if consumer is None or (consumer.closing is not None and consumer.closing.seq < invoke.seq):
+        return True
+    topics = consumer.topics if invoke.verb == "close" else _topics(timeline, invoke)
+    obstacles = timeline.obstacles.between(consumer.invoke.t_ns, end, consumer.handle, topics)
+    return any(one.about.topic is None or one.about.topic in topics for one in obstacles)
+
+
+def _topics(timeline: Timeline, invoke: Invoke) -> set[str]:
+    """Those of the messages that it names."""
+    named = set(invoke.args.get("messages", ()))
+    messages = (one for one in timeline.events.of(Received) if one.handle == invoke.handle and one.delivery in named)
+    entries = (timeline.entry_of(one) for one in messages)
+    return {base_topic(entry.topic) for entry in entries if entry is not None}

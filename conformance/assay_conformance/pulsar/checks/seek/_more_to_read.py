@@ -14,7 +14,7 @@ from assay_conformance.checks.consumption import in_force, is_torn
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.event import Completion, Fate, Invoke, MessageId, Outcome, Received, Stored
 from assay_conformance.pulsar.checks.seek._seeking import lost_position, target_of
-from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, known_owner, ms
+from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, known_owner, listens, ms
 
 HAS_MESSAGE_AVAILABLE = "has_message_available"
 _ALTERS = {"set_policy", "delete", "migrate"}
@@ -51,6 +51,8 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
     torn = _torn(timeline, consumer)
     for event in _moves(timeline, consumer):
         if isinstance(event, Received):
+            # A handler that nobody had asked for was called: before the answer, or behind it.
+            asked.clear()
             at, placed = event, event.seq
         elif event.verb != HAS_MESSAGE_AVAILABLE and isinstance(event, Invoke):
             # Until it has ended, the reader's position is unknown.
@@ -102,7 +104,7 @@ def judged(timeline: Timeline, answer: Answer) -> Says:
     unclear = any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored)
     inclusive = _may_be_inclusive(at) and in_force(timeline.view, consumer, "start_inclusive")
     unclear = unclear or _is_in_unknown_place(at, stored)
-    if unclear or inclusive or lost_position(consumer, at, end):
+    if unclear or inclusive or lost_position(consumer, at, end) or _may_be_called(timeline, consumer, at, stored):
         return
     available = bool(end.values.get("available"))
     came = any(entry.seq > placed for entry in stored) if isinstance(at, Invoke) else False
@@ -149,6 +151,15 @@ def _is_in_unknown_place(at: Invoke | Received, stored: list[Stored]) -> bool:
 def _may_be_inclusive(at: Invoke | Received) -> bool:
     """Whether `start_inclusive` changes the result: after a seek to a message, or at an end of the topic."""
     return isinstance(at, Invoke) and at.args.get("publish_time_ms") is None
+
+
+def _may_be_called(timeline: Timeline, consumer: Consumer, at: Invoke | Received, stored: list[Stored]) -> bool:
+    """Whether its handler may have been called with the last message, which is reported a moment later."""
+    return (
+        listens(consumer)
+        and _is_more(timeline, consumer, at, stored)
+        and not _is_more(timeline, consumer, at, stored[:-1])
+    )
 
 
 def _where(at: Invoke | Received) -> str:

@@ -36,7 +36,7 @@ def _opened(timeline: Timeline) -> Iterator[_Opened]:
         added = frozenset(partition_name(topic, number) for number in range(before, partitions))
         for kind in ("producer", "consumer") if before else ():
             on_it = list(_open_on(timeline, kind, topic, event))
-            if len(on_it) == 1:
+            if len(on_it) == 1 and not _opens_on_use(timeline, kind, on_it[0]):
                 yield _Opened(kind, on_it[0], event, added)
 
 
@@ -50,6 +50,12 @@ def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[I
             yield call
 
 
+def _opens_on_use(timeline: Timeline, kind: str, opening: Invoke) -> bool:
+    """Whether a partition is registered with when a message is to go there first."""
+    lazy = "lazy_start_partitioned_producers"
+    return kind == "producer" and bool(timeline.view.setting(kind, lazy, opening.args.get("config")))
+
+
 def _over(timeline: Timeline, opening: Invoke) -> Event | None:
     """What ended it: the call that closes it or its client, or the end of the process."""
     return timeline.over(opening)
@@ -61,7 +67,7 @@ def finds_added_partitions(timeline: Timeline, opened: _Opened) -> Says:
 
     Judged for a topic with one producer or one consumer, so that it is certain which of them registered. Not judged
     after a lost connection (the client has to reconnect first), a fault that delays or drops frames, or a refusal: then
-    it does not have to try again.
+    it does not have to try again. A producer that starts lazily registers when it uses a partition.
     """
     interval_ms = timeline.view.setting(opened.kind, "partitions_update_ms", opened.opening.args.get("config"))
     grown, registered = opened.grown, _answered(timeline, opened)

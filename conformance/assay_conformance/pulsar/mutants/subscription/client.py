@@ -197,3 +197,24 @@ class GivesUpUnreported(Subscription):
 
     def given_up(self, failed: Failed) -> None:
         pass
+
+
+class StateListenerMissesTheEnd(Subscription):
+    """A state listener is not called when its consumer is the active one no more."""
+
+    breaks = "subscription.state-listener-follows-broker"
+    stands_for = "a listener of which becameActive alone was written"
+
+    def active_changed(self, partition: int, active: bool) -> None:
+        if active:
+            super().active_changed(partition, active)
+
+
+class StateListenerSwapsPartitions(Subscription):
+    """A state listener is called with the number of another partition."""
+
+    breaks = "subscription.state-listener-follows-broker"
+    stands_for = "the place of a partition in a map, taken for its number"
+
+    def active_changed(self, partition: int, active: bool) -> None:
+        super().active_changed(len(self.consumers) - 1 - partition if partition >= 0 else partition, active)

@@ -93,6 +93,17 @@ class IgnoresMigration(Handler):
         pass
 
 
+class LooksForPartitionsOnce(Growth):
+    """Once an update has found as many partitions as before, no other one follows."""
+
+    breaks = "topics.finds-added-partitions"
+    stands_for = "pulsar-client-cpp#295: the next update was arranged for where partitions had been added"
+
+    def _counted(self, partitions: int | Refusal) -> None:
+        if isinstance(partitions, Refusal) or partitions > self._known:
+            super()._counted(partitions)
+
+
 class AddedPartitionsNotFound(Growth):
     """Partitions that are added are never looked for."""
 

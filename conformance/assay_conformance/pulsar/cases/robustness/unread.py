@@ -1,0 +1,56 @@
+"""Consumers that nobody reads from: their queues fill, their topics move, and then they are read, closed or removed."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.topic_names import part_names
+
+FULL_MS = 400
+"""By then a queue that is not read from is full."""
+SENT = 6
+QUEUE = 2
+READ, CLOSED, LEFT, LISTENS = "read", "closed", "left", "listens"
+
+
+def unread_consumers() -> Case:
+    """Of one client; what they had in their queues is for whoever comes next."""
+    plan = Schedule()
+    for topic in (READ, *part_names(CLOSED, range(2)), LEFT, LISTENS):
+        plan.broker("store_entries", topic=topic, entries=plains(range(SENT)))
+    client = plan.client()
+    read, closed, left = (plan.consumer(client, topic) for topic in (READ, CLOSED, LEFT))
+    listens = plan.consumer(client, LISTENS, listener=True)
+    plan.wait_ms(FULL_MS)
+    for topic in (READ, LEFT, LISTENS):
+        plan.broker("unload", topic=topic)
+    plan.wait_ms(STARVED_MS)
+    plan.wait_ops(plan.receive(read, SENT, STARVED_MS))
+    plan.wait_ops(plan.ack(read))
+    plan.wait_ops(plan.close(closed))
+    plan.wait_ops(plan.agent("unsubscribe", {"consumer": left}))
+    for handle in (left, listens, client):
+        plan.wait_ops(plan.close(handle))
+    after = plan.client()
+    for topic, count in ((CLOSED, 2 * SENT), (LISTENS, SENT)):
+        plan.wait_ops(plan.receive(plan.consumer(after, topic), count, STARVED_MS))
+    return plan.case(
+        "robustness/unread-consumers",
+        "Four consumers have full queues and are not read from; topics are unloaded; then one is read, one closed, one "
+        "unsubscribes, and one with a handler is closed",
+        (
+            "robustness.calls-do-not-hang",
+            "delivery.reaches-waiting-receive",
+            "flow.permits-within-queue",
+            "ordering.delivers-in-message-id-order",
+        ),
+        capabilities=("consumer", "partitioned_topics", "unsubscribe", "message_listener"),
+        consumer={**EARLIEST, "receiver_queue_size": QUEUE},
+        topology=Topology(
+            topics=(Topic(name=READ), Topic(name=CLOSED, partitions=2), Topic(name=LEFT), Topic(name=LISTENS))
+        ),
+    )
+
+
+CASES = (unread_consumers(),)

@@ -1,0 +1,111 @@
+"""Cases for table views: what they hold when they open, and what comes while they are open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.stored import batch, plain
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import Cut, Fault
+
+VIEWS = ("table_view",)
+FOLLOWED_MS = 1_200
+"""By then what was stored is in every view that is open."""
+
+REQUIREMENTS = ("table-view.holds-what-was-stored", "table-view.follows-its-topic", "table-view.reports-each-value")
+
+
+def _keyed(key: str, number: int, size: int = 64) -> dict[str, Any]:
+    return {**plain(number, size), "metadata": {"partition_key": key}}
+
+
+def follows_partitions() -> Case:
+    """Keys are set, set again and removed; one message has none. Each partition has its own reader."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    for key in ("a", "b", "c", "a", "b", "d"):
+        plan.send(producer, 1, key=key)
+    plan.send(producer, 1, size=0, key="d")
+    plan.send(producer, 1)
+    plan.wait_ops()
+    view = plan.table_view(plan.client(), listener=True)
+    plan.wait_ops(plan.read_table_view(view))
+    for key in ("a", "c", "e", "a"):
+        plan.send(producer, 1, key=key)
+    plan.send(producer, 1, size=0, key="b")
+    plan.wait_ops()
+    plan.wait_ms(FOLLOWED_MS)
+    plan.wait_ops(plan.read_table_view(view))
+    plan.wait_ops(plan.close(view))
+    return plan.case(
+        "table-view/follows-partitions",
+        "A table view of three partitions opens when keys were set, set again and removed, and follows more of that",
+        (*REQUIREMENTS, "robustness.calls-do-not-hang"),
+        capabilities=("producer", *VIEWS, "partitioned_topics"),
+        topology=Topology(topics=(Topic(name="t", partitions=3),)),
+    )
+
+
+def returns() -> Case:
+    """Behind an unload it goes on where it was."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    for key in ("a", "b", "c"):
+        plan.send(producer, 1, key=key)
+    plan.wait_ops()
+    view = plan.table_view(plan.client(), listener=True)
+    plan.wait_ops(plan.read_table_view(view))
+    plan.broker("unload", topic="t")
+    plan.wait_ms(2 * FOLLOWED_MS)
+    for key in ("b", "d"):
+        plan.send(producer, 1, key=key)
+    plan.send(producer, 1, size=0, key="c")
+    plan.wait_ops()
+    plan.wait_ms(FOLLOWED_MS)
+    plan.wait_ops(plan.read_table_view(view))
+    plan.wait_ops(plan.close(view))
+    return plan.case(
+        "table-view/returns",
+        "The topic of a table view is unloaded, and a key is set, set again and removed when it is back",
+        (*REQUIREMENTS, "robustness.calls-do-not-hang"),
+        capabilities=("producer", *VIEWS),
+    )
+
+
+def opens_over_a_loss() -> Case:
+    """What was read before need not be read again."""
+    plan = Schedule()
+    entries = [_keyed(key, number) for number, key in enumerate(("a", "b", "a", "c", "b"))]
+    plan.broker("store_entries", topic="t", entries=[*entries, batch(range(5, 8)), _keyed("d", 8), _keyed("c", 9, 0)])
+    view = plan.table_view(plan.client())
+    plan.wait_ops(plan.read_table_view(view))
+    plan.wait_ops(plan.close(view))
+    return plan.case(
+        "table-view/opens-over-a-loss",
+        "The connection of a table view is lost while it reads what there is",
+        ("table-view.holds-what-was-stored", "robustness.calls-do-not-hang"),
+        capabilities=VIEWS,
+        faults=(Fault(trigger=down("MESSAGE", k=3), action=Cut()),),
+    )
+
+
+def empty_topic() -> Case:
+    plan = Schedule()
+    view = plan.table_view(plan.client(), listener=True)
+    plan.wait_ops(plan.read_table_view(view))
+    plan.broker("store_entries", topic="t", entries=[_keyed("a", 0), _keyed("a", 1, 0), _keyed("b", 2)])
+    plan.wait_ms(FOLLOWED_MS)
+    plan.wait_ops(plan.read_table_view(view))
+    plan.wait_ops(plan.close(view))
+    return plan.case(
+        "table-view/empty-topic",
+        "A table view opens on a topic without messages, and gets its first",
+        ("table-view.follows-its-topic", "table-view.reports-each-value", "robustness.calls-do-not-hang"),
+        capabilities=VIEWS,
+    )
+
+
+CASES = (follows_partitions(), returns(), opens_over_a_loss(), empty_topic())

@@ -1,0 +1,33 @@
+"""Clients that keep a topic paused whose consumer is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Done
+
+
+class NewTopicsStayPaused(Subscription):
+    """The handler of a consumer is not called with what comes of topics and partitions that were found later."""
+
+    breaks = "flow.waiting-receive-has-permits"
+    stands_for = "pulsar-client-cpp#481: each topic begins paused, and only those of the first hour were resumed"
+
+    def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
+        paused, self._paused = self._paused, self._listening is not None or self._paused
+        super()._widen(topic, partitions, answered)
+        self._paused = paused
+
+
+class ResumesFirstTopicOnly(Subscription):
+    """A resume reaches the first topic of a consumer."""
+
+    breaks = "flow.waiting-receive-has-permits"
+    stands_for = "a pause that is kept for each topic, and a resume that ends with the first answer"
+
+    def resume(self, op: int) -> None:
+        self._paused = False
+        for consumer in self.consumers[:1]:
+            consumer.resume()
+        self._shared.sink.completed(op, Done())
