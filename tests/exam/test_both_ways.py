@@ -42,14 +42,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         ),
         "what is not read while a handler runs reaches no receive, and calls time out or never end, a close among them",
     ),
-    "compacted-keeps-permit": (
-        frozenset({"flow.waiting-receive-has-permits"}),
-        "of a small queue no permit is left in the end",
-    ),
-    "old-epoch-keeps-permit": (
-        frozenset({"flow.waiting-receive-has-permits"}),
-        "of a small queue no permit is left in the end",
-    ),
     "waits-for-unread-consumers": (
         frozenset({"flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"}),
         "a consumer whose messages wait for another one is given nothing, and grants nothing",
@@ -215,7 +207,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is dropped is dropped, whatever for; with the last permit nothing is left to ask with",
     ),
     "decompression-error-keeps-permit": (
-        frozenset({"flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"}),
+        frozenset({"flow.dropped-message-returns-permit"}),
         "what is dropped is dropped, whatever for",
     ),
     "checksum-mismatch-keeps-permit": (

@@ -121,7 +121,7 @@ def topic_found_while_paused() -> Case:
     plan.wait_ops(plan.resume(consumer))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.send(producer, 3))
-    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
     return plan.case(
         "listener/topic-found-while-paused",
         "A topic that matches its pattern is created while a handler is paused, which gets its messages behind that",
