@@ -1,4 +1,7 @@
-"""Clients in which one producer or consumer holds up another one."""
+"""Clients in which one producer or consumer holds up another one.
+
+What a mutant keeps has a name of its class alone, so that two of them compose.
+"""
 
 from __future__ import annotations
 
@@ -49,29 +52,24 @@ class OneRequestAtATime(Connection):
         return super().request(build, ended)
 
 
-class _ReadsLater(Connection):
-    """What comes is kept for as long as something else goes on."""
+class _Inbox:
+    """What came on a connection, kept for as long as something else goes on."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, connection: Connection, is_stopped: Callable[[], bool], read: Callable[[bytes], None]) -> None:
+        self._connection, self._is_stopped, self._read = connection, is_stopped, read
         self._kept: deque[bytes] = deque()
 
-    @property
-    def _is_stopped(self) -> bool:
-        """Whether nothing is read now."""
-        return False
-
-    def received(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
         self._kept.append(data)
         if len(self._kept) == 1:
-            self._read()
+            self._go_on()
 
-    def _read(self) -> None:
-        while self._kept and not self._is_stopped:
-            super().received(self._kept[0])
+    def _go_on(self) -> None:
+        while self._kept and not self._is_stopped():
+            self._read(self._kept[0])
             self._kept.popleft()
-        if self._kept and self.usable:
-            self._shared.after(_LOOKS_AGAIN_NS, self._read)
+        if self._kept and self._connection.usable:
+            self._connection._shared.after(_LOOKS_AGAIN_NS, self._go_on)
 
 
 class FullQueueStopsReading(Connection):
@@ -79,10 +77,15 @@ class FullQueueStopsReading(Connection):
 
     breaks = _BESIDE
     stands_for = "apache/pulsar-client-go#164: what reads the connection waits for room in a consumer's queue"
-    also = (_ReadsLater,)
 
-    @property
-    def _is_stopped(self) -> bool:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.__inbox = _Inbox(self, self.__is_stopped, super().received)
+
+    def received(self, data: bytes) -> None:
+        self.__inbox.take(data)
+
+    def __is_stopped(self) -> bool:
         return any(isinstance(one, Consumer) and _is_full(one) for one in self.consumers.values())
 
 
@@ -91,10 +94,15 @@ class RunningHandlerStopsReading(Connection):
 
     breaks = _BESIDE
     stands_for = "handlers that are called on the thread that reads the connection"
-    also = (_ReadsLater,)
 
-    @property
-    def _is_stopped(self) -> bool:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.__inbox = _Inbox(self, self.__is_stopped, super().received)
+
+    def received(self, data: bytes) -> None:
+        self.__inbox.take(data)
+
+    def __is_stopped(self) -> bool:
         return self._shared.handler_threads.is_busy
 
 
@@ -111,27 +119,18 @@ class OpenNackStopsReading(Connection):
 
     breaks = _BESIDE
     stands_for = "pulsar-client-python#116: many nacks, and all but one consumer of the process stand still"
-    also = (_ReadsLater, _Watched)
+    also = (_Watched,)
 
-    @property
-    def _is_stopped(self) -> bool:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.__inbox = _Inbox(self, self.__is_stopped, super().received)
+
+    def received(self, data: bytes) -> None:
+        self.__inbox.take(data)
+
+    def __is_stopped(self) -> bool:
         found = (one._redelivery for one in self.consumers.values() if isinstance(one, Consumer))
         return any(isinstance(one, _Watched) and one.has_nacks for one in found)
-
-
-class _SendsLater(Producer):
-    """A send waits for as long as something else on its connection goes on."""
-
-    def _stops(self, connection: Connection) -> bool:
-        """Whether nothing is sent now."""
-        del connection
-        return False
-
-    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
-        if self.connection is not None and self._stops(self.connection):
-            self.shared.after(_LOOKS_AGAIN_NS, lambda: self.send(op, message, sync=sync))
-        else:
-            super().send(op, message, sync=sync)
 
 
 class FullProducerHoldsOthers(Producer):
@@ -139,9 +138,14 @@ class FullProducerHoldsOthers(Producer):
 
     breaks = _BESIDE
     stands_for = "one queue of events for all, in which a send waits for room"
-    also = (_SendsLater,)
 
-    def _stops(self, connection: Connection) -> bool:
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        if self.connection is not None and self.__stops(self.connection):
+            self.shared.after(_LOOKS_AGAIN_NS, lambda: self.send(op, message, sync=sync))
+        else:
+            super().send(op, message, sync=sync)
+
+    def __stops(self, connection: Connection) -> bool:
         others = (one for one in connection.producers.values() if isinstance(one, Producer) and one is not self)
         return any(other._pending.why_full() is not None for other in others)
 
@@ -151,9 +155,14 @@ class ClosingProducerHoldsOthers(Producer):
 
     breaks = _BESIDE
     stands_for = "a close that waits under the lock of the client, which sends take too"
-    also = (_SendsLater,)
 
-    def _stops(self, connection: Connection) -> bool:
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        if self.connection is not None and self.__stops(self.connection):
+            self.shared.after(_LOOKS_AGAIN_NS, lambda: self.send(op, message, sync=sync))
+        else:
+            super().send(op, message, sync=sync)
+
+    def __stops(self, connection: Connection) -> bool:
         return any(isinstance(one, Producer) and one.phase is Phase.CLOSING for one in connection.producers.values())
 
 
@@ -162,9 +171,14 @@ class WaitingReceiveHoldsSends(Producer):
 
     breaks = _BESIDE
     stands_for = "apache/pulsar-client-node#252: a receive that waits takes a thread of the pool that sends need"
-    also = (_SendsLater,)
 
-    def _stops(self, connection: Connection) -> bool:
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        if self.connection is not None and self.__stops(self.connection):
+            self.shared.after(_LOOKS_AGAIN_NS, lambda: self.send(op, message, sync=sync))
+        else:
+            super().send(op, message, sync=sync)
+
+    def __stops(self, connection: Connection) -> bool:
         found = (one._queue for one in connection.consumers.values() if isinstance(one, Consumer))
         return any(isinstance(one, Subscription) and one._receives for one in found)
 
