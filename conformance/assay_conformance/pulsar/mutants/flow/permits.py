@@ -193,15 +193,13 @@ class FewerPermitsAfterReconnect(Permits):
         return super()._whole(first=first) if first else max(self._used, 1)
 
 
-class SkipsFlow(Permits):
+class SkipsFlowOfPartitions(Permits):
     skips = False
     """The next session is granted nothing."""
 
     def registered(self, *, first: bool) -> None:
-        if not self.skips:
+        if not _skipped(self):
             super().registered(first=first)
-            return
-        self._consumed, self._asked_one, self.skips = 0, False, False
 
 
 class PartitionsForgottenOnReturn(Consumer):
@@ -209,10 +207,10 @@ class PartitionsForgottenOnReturn(Consumer):
 
     breaks = "flow.waiting-receive-has-permits"
     stands_for = "permits that the parent of several consumers grants when it is created, and never again"
-    also = (SkipsFlow,)
+    also = (SkipsFlowOfPartitions,)
 
     def _registered(self, answer: Frame) -> None:
-        assert isinstance(self._permits, SkipsFlow)
+        assert isinstance(self._permits, SkipsFlowOfPartitions)
         self._permits.skips = self.registrations > 1 and self.partition >= 0
         super()._registered(answer)
 
@@ -234,14 +232,31 @@ class RefillsFirstSessionOnly(Permits):
         return self._is_first and super()._is_enough
 
 
+class SkipsFlowOfRefused(Permits):
+    skips = False
+    """The next session is granted nothing."""
+
+    def registered(self, *, first: bool) -> None:
+        if not _skipped(self):
+            super().registered(first=first)
+
+
 class RefusedReturnForgetsFlow(Consumer):
     """A consumer that is refused when it comes back grants nothing once it is admitted."""
 
     breaks = "flow.waiting-receive-has-permits"
     stands_for = "permits granted with the first attempt to come back, which an ERROR answers"
-    also = (SkipsFlow,)
+    also = (SkipsFlowOfRefused,)
 
     def _turned_away(self, refusal: Refusal) -> None:
-        assert isinstance(self._permits, SkipsFlow)
+        assert isinstance(self._permits, SkipsFlowOfRefused)
         self._permits.skips = self.registrations > 0
         super()._turned_away(refusal)
+
+
+def _skipped(permits: SkipsFlowOfPartitions | SkipsFlowOfRefused) -> bool:
+    """Whether a session is granted nothing; the next one is granted its queue."""
+    skips, permits.skips = permits.skips, False
+    if skips:
+        permits._consumed, permits._asked_one = 0, False
+    return skips
