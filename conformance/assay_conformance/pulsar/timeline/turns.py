@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _ASKING: Final = ("open_producer", "open_consumer", "seek", "unsubscribe", "has_message_available", "close")
 _OPENS: Final = ("open_producer", "open_consumer")
 _GREETINGS: Final = frozenset({"CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE"})
+_PINGS: Final = frozenset({"PING", "PONG"})
 _MOVES: Final = ("seek", "pause", "nack", "reconsume_later")
 _OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)
 """What a call fails with before it asks for anything."""
@@ -166,6 +167,9 @@ def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
 
 
 def _is_about(timeline: Timeline, frame: Frame, handle: int, topics: frozenset[str]) -> bool:
+    """Pings are the connection's: the answer to one asks nothing of any handle."""
+    if frame.command in _PINGS:
+        return False
     return frame.command in _GREETINGS or timeline.obstacles.about(frame).concerns(handle, topics)
 
 

@@ -106,6 +106,17 @@ def test_opening_may_wait_for_its_broker() -> None:
     assert story.judged()[0] == []
 
 
+def test_ping_is_no_step_of_an_opening_that_waits() -> None:
+    story = _Story()
+    call = story.invoke("open_producer", 4, args={"topic": "t"})
+    asked = story.producer_asks(producer_id=4, name="q")
+    story.up("PING")
+    story.down("PONG")
+    story.after(LATE_MS).down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": "q"})
+    story.complete(call, producer_name="q")
+    assert story.judged()[0] == []
+
+
 def test_connection_of_another_one_does_not_end_what_an_opening_waits_for() -> None:
     story = _Story()
     call = story.invoke("open_producer", 4, args={"topic": "t"})
