@@ -52,7 +52,8 @@ class Kill(msgspec.Struct, frozen=True):
 
 class Found(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of an exploration with a mutant: `explored` Cases were run in `cpu_s`, of which `reached` exercise the
-    requirement that it stands for with an honest client, and the last one is the `case` that failed it, or none did."""
+    requirement that it stands for with an honest client, and the last one is the `case` that failed it, or none did.
+    Nothing explored: it is newer than the exploration."""
 
     reached: int
     explored: int
@@ -159,7 +160,8 @@ of it. Some kinds of lives were added for what earlier explorations had seldom m
 
 def _by_exploration(search: Search) -> Iterator[str]:
     yield _EXPLORED
-    found = search.mutants
+    found = {name: one for name, one in search.mutants.items() if one.explored}
+    untried = sorted(search.mutants.keys() - found.keys())
     killed = {name: one for name, one in found.items() if one.case}
     missed = {name: one for name, one in found.items() if not one.case and one.reached}
     unreached = sorted(name for name, one in found.items() if not one.reached)
@@ -179,6 +181,9 @@ def _by_exploration(search: Search) -> Iterator[str]:
     yield ""
     if unreached:
         yield f"Not reached: {', '.join(f'`{name}`' for name in unreached)}."
+        yield ""
+    if untried:
+        yield f"Not tried yet: {', '.join(f'`{name}`' for name in untried)}."
         yield ""
 
 
