@@ -253,7 +253,7 @@ def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
             replay(case(Fault(trigger=AtTime(0), action=LimitData(limit_bytes=9)))),
             "a fault by toxiproxy has no stand-a",
         ),
-        (replay(listening()), "a message listener has no stand-alone form"),
+        (replay(listening()), "a listener has no stand-alone form"),
         (replay(case(schema="string")), "a schema has no stand-alone form"),
         (replay(supplied()), "an application's own supplier of credentials has no stand-alone form"),
         (replay(case(router="by_number")), "an application's own router has no stand-alone form"),
