@@ -88,10 +88,17 @@ def _leaving(timeline: Timeline) -> Iterator[Turn]:
             whole = unit is not None and not unit.is_chunk and unit.numbers[:1] == (call.number,)
             if unit is not None and whole and ready is not None and ready.seq < call.seq:
                 yield Turn(handle, "a send was to leave", call, call.t_ns, unit.first, unit.first.t_ns)
-            elif (
-                unit is None and end is not None and end.error is ErrorClass.TIMEOUT and _is_registered(timeline, call)
-            ):
+            elif unit is None and end is not None and _never_left(timeline, call, end):
                 yield Turn(handle, "a send was to leave", call, called_ns(end), end, ended_ns(end))
+
+
+def _never_left(timeline: Timeline, call: Invoke, end: Completion) -> bool:
+    """Whether a send of a registered producer timed out, and no SEND meanwhile can have been its: of a message without
+    identity, as a short one, it is not known which it left in."""
+    lines = timeline.producers_of(call.handle or 0)
+    unknown = (unit.first.seq for line in lines for unit in line.units if not unit.numbers)
+    is_late = end.error is ErrorClass.TIMEOUT and _is_registered(timeline, call)
+    return is_late and not any(call.seq < seq < end.seq for seq in unknown)
 
 
 def _with_room(timeline: Timeline, handle: int) -> Iterator[Send]:

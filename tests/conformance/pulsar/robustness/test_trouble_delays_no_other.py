@@ -8,7 +8,7 @@ import pytest
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
-from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Invoke, Outcome
+from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Invoke, Member, Outcome
 from assay_conformance.pulsar.checks.robustness.trouble_delays_no_other import trouble_delays_no_other
 
 ILL = 3
@@ -78,6 +78,16 @@ def test_what_is_late_alone_is_another_matter() -> None:
 
 def test_send_of_a_producer_that_batches_need_not_leave_at_once() -> None:
     assert sent(_Story(batching=True), leaves_ms=LATE_MS) == ([], 1)
+
+
+@pytest.mark.parametrize(("leaves", "codes"), [(False, ["held-up"]), (True, [])])
+def test_send_that_times_out_may_have_left_as_a_message_without_identity(leaves: bool, codes: list[str]) -> None:
+    story = _Story()
+    call = story.send(0)
+    if leaves:
+        story.send_frame(0, members=(Member(size=10, digest=1),))
+    story.after(LATE_MS).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    assert story.judged()[0] == codes
 
 
 def test_send_of_a_producer_that_was_refused_says_nothing() -> None:
