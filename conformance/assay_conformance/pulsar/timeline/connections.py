@@ -10,6 +10,7 @@ This is the one home of reasons to leave. What the clients end a connection over
 | UNREADABLE      | whoever takes a message apart as it comes                                                   |
 | SEND_ERROR      | Go and older Java over most errors, C++ over a checksum error                               |
 | BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many              |
+| UNANSWERED      | everybody whose supplier of credentials fails at an AUTH_CHALLENGE                          |
 | RECEIPT_LATER   | everybody, as `resend.receipt-ahead-closes-connection` demands                              |
 | RECEIPT_STALE   | nobody should (`resend.ignores-stale-receipt`): a clause that is not about it blames nobody |
 | REQUEST_REFUSED | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)     |
@@ -54,6 +55,7 @@ class Why(Enum):
     UNREADABLE = "a message that cannot be taken apart"
     SEND_ERROR = "a SEND_ERROR"
     BUSY = "a lookup that the broker is too busy for"
+    UNANSWERED = "an AUTH_CHALLENGE that it has no answer to"
     RECEIPT_LATER = "a receipt ahead of the oldest unanswered send"
     RECEIPT_STALE = "a receipt for nothing that is unanswered"
     REQUEST_REFUSED = "an error in answer to a request"
@@ -184,6 +186,10 @@ def _frames(events: Events) -> Iterator[tuple[int, Reason]]:
         if frame.to_receiver and frame.fields.get("error"):
             busy = frame.command in LOOKUPS and is_busy(frame)
             yield frame.conn, Reason(Why.BUSY if busy else Why.REQUEST_REFUSED, frame)
+    answered = {frame.conn: frame.seq for frame in events.frames("AUTH_RESPONSE")}
+    for frame in events.frames("AUTH_CHALLENGE"):
+        if frame.to_receiver and answered.get(frame.conn, -1) < frame.seq:
+            yield frame.conn, Reason(Why.UNANSWERED, frame)
     for frame in events.frames():
         if frame.fate is _ALTERED and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
             yield frame.conn, Reason(Why.FORGED, frame)

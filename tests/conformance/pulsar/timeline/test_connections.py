@@ -7,6 +7,7 @@ from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import AgentEnded, ClosedBy, Frame
+from assay_conformance.pulsar.timeline.connections import Why
 
 
 class _Refused(Script):
@@ -65,3 +66,15 @@ def test_client_that_was_killed_may_not_have_read_what_came_just_before() -> Non
     story.closed()
     story.killed()
     assert not story.was_read()
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_challenge_without_an_answer_is_a_reason_to_leave(answered: bool) -> None:
+    story = Script()
+    story.producer()
+    story.down("AUTH_CHALLENGE")
+    if answered:
+        story.up("AUTH_RESPONSE")
+    story.closed(by=ClosedBy.CLIENT)
+    reasons = asked(story, lambda timeline: [one.why for one in timeline.connection(0).reasons])
+    assert (Why.UNANSWERED in reasons) is not answered
