@@ -25,6 +25,25 @@ def time_out_ms(timeline: Timeline, verb: str, handle: int | None) -> int | None
     return None if set_to is None else int(set_to)
 
 
+def connecting_ms(timeline: Timeline, handle: int | None, at: Event) -> int | None:
+    """How much longer than by its own time-out a call may last that waits for a connection on which the broker has not
+    answered the CONNECT by then: 0 where there is none, None where the client does not say how long it waits.
+
+    C++ looks at the time-out of a call only once the attempt to connect has ended, by its own `connectionTimeout`; Java
+    gives up a handshake after a period of its keep-alive.
+    """
+    numbers = (number for number, one in timeline.connections.items() if one.opened and one.opened.seq < at.seq)
+    if not any(_waits_for_connected(timeline, number, at) for number in numbers):
+        return 0
+    set_to = timeline.view.client_setting(handle, "connection_timeout_ms")
+    return None if set_to is None else int(set_to)
+
+
+def _waits_for_connected(timeline: Timeline, number: int, at: Event) -> bool:
+    closed, handshake = timeline.closed(number), timeline.handshakes.on(number)
+    return (closed is None or closed.seq > at.seq) and (handshake is None or not handshake.is_before(at))
+
+
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
     """Whether a send of this producer may still wait for its receipt: the producer is not closed, and a fault dropped
     something of a session that lasts (or of any, for a send that waits `for_ever`) or holds something, or brokers

@@ -37,6 +37,25 @@ def test_producer_behind_one_that_its_client_closed_begins_anew() -> None:
     assert codes_of(trial(producer_epoch_increases, story.done())) == []
 
 
+@pytest.mark.parametrize(
+    ("error", "producer_id", "codes"),
+    [
+        ("AuthorizationError", 1, []),
+        ("AuthorizationError", 0, ["epoch-does-not-grow"]),
+        ("ServiceNotReady", 1, ["epoch-does-not-grow"]),
+    ],
+)
+def test_producer_behind_one_that_was_refused_for_good_begins_anew(
+    error: str, producer_id: int, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer(producer_id=5)
+    refused = story.producer_asks(epoch=1)
+    story.down("ERROR", request_id=refused.request_id, fields={"error": error})
+    story.producer_asks(producer_id=producer_id, epoch=0)
+    assert codes_of(trial(producer_epoch_increases, story.done())) == codes
+
+
 @pytest.mark.parametrize(("first", "second", "admitted"), [(1, 1, True), (2, 1, True), (2, 1, False)])
 def test_epoch_that_does_not_grow_is_found(first: int, second: int, admitted: bool) -> None:
     assert codes_of(_epochs(first, second, admitted=admitted)) == ["epoch-does-not-grow"]

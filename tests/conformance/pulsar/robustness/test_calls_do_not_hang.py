@@ -231,3 +231,27 @@ def test_agent_that_the_case_kills_is_no_finding() -> None:
     story.producer()
     story.add(AgentEnded, reason="killed, as the Case wants", exit_status=-9, killed=True)
     assert judged(story.done()) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "connected", "codes"),
+    [
+        ({"defaults": {"connection_timeout_ms": 10_000}}, False, []),
+        ({}, False, []),
+        ({"defaults": {"connection_timeout_ms": 5_000}}, False, ["operation-never-ended"]),
+        ({"defaults": {"connection_timeout_ms": 10_000}}, True, ["operation-never-ended"]),
+    ],
+    ids=str,
+)
+def test_call_that_waits_for_a_connection_may_last_as_long_as_connecting_may(
+    own: dict[str, Any], connected: bool, codes: list[str]
+) -> None:
+    story = Script()
+    asked = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.opened()
+    story.up("CONNECT")
+    if connected:
+        story.down("CONNECTED")
+    story.at(10_000).overdue(asked)
+    facts = msgspec.structs.replace(ANY_CLIENT, **own)
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.pulsar._trials import judged
-from tests.conformance.pulsar.seek._histories import reading, sought
+from tests.conformance.pulsar.seek._histories import asks, reading, sought
 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Meta
@@ -47,6 +47,20 @@ def test_message_sought_itself_is_found() -> None:
     story.message(0)
     story.received(0)
     assert judged(starts_at_target, story)[0] == ["wrong-start"]
+
+
+def test_message_that_a_handler_got_before_the_seek_ended_comes_first() -> None:
+    story = reading(0, 1, 2)
+    invoke, _ = asks(story, 0)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.subscribed()
+    for number in (1, 2):
+        story.message(number)
+    story.received(1)
+    story.down("SUCCESS", request_id=99)
+    story.complete(invoke)
+    story.received(2)
+    assert judged(starts_at_target, story) == ([], 0)
 
 
 def _sought_inclusively(first: int) -> Script:

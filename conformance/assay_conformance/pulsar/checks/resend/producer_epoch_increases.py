@@ -3,6 +3,7 @@ from __future__ import annotations
 from assay_conformance.model.event import Fired, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 
 
 @check("resend.producer-epoch-increases", of=lambda timeline: timeline.producer_sessions)
@@ -20,8 +21,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
     before = next((one for one in reversed(producer.sessions) if one.request.seq < asked.seq), None)
     if before is None:
         yield from _begins_with_zero(timeline, session)
-    # Behind one that its client closed it is another of that name: one that a partition refused is opened anew.
-    elif not _was_closed_by_its_client(timeline, before, asked):
+    elif not _is_another(timeline, before, session):
         epoch, earlier = _epoch(asked), _epoch(before.request)
         admitted = before.admitted is not None and before.admitted.seq < asked.seq
         if admitted:
@@ -38,6 +38,16 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
 
 def _epoch(asked: Frame) -> int:
     return int(asked.fields.get("epoch", 0))
+
+
+def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSession) -> bool:
+    """Whether the producer on that partition is a new one: its client closed the one before, or that was refused for
+    good, and the next send opens one with an id of its own."""
+    if _was_closed_by_its_client(timeline, before, session.request):
+        return True
+    answers = [one for one in timeline.answers_to(before.request) if one.seq < session.request.seq]
+    refused = any(one.command == "ERROR" and one.fields.get("error") not in PASSING_ERRORS for one in answers)
+    return refused and before.producer_id != session.producer_id
 
 
 def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:

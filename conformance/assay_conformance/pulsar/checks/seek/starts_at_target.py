@@ -34,7 +34,8 @@ def starts_at_target(timeline: Timeline, sought: Sought) -> Says:
     `start_inclusive`, or the first one published at the target time or later.
 
     Not judged where the application acknowledged something meanwhile, or a fault dropped a MESSAGE or may have: it is
-    unknown on which connection a consumer's messages come then.
+    unknown on which connection a consumer's messages come then. Nor where a handler got messages of the new session
+    before the call ended.
     """
     first = next(received_after(timeline, sought), None)
     arrived: dict[Entry, Frame] = {}
@@ -64,7 +65,7 @@ def _is_behind(sought: Sought, event: Frame) -> bool:
 
 def _first_received(timeline: Timeline, sought: Sought, event: Received) -> Says:
     expected = _expected(timeline, sought, event)
-    if expected is None or lost_position(sought.consumer, sought.invoke, event):
+    if expected is None or lost_position(sought.consumer, sought.invoke, event) or _began_early(timeline, sought):
         return
     got = Message(entry_named(sought, event), max(event.message_id.batch_index, 0))
     yield Exercised(event)
@@ -75,6 +76,14 @@ def _first_received(timeline: Timeline, sought: Sought, event: Received) -> Says
             f"{ms(sought.ended_ns)}; expected {expected} as the first message after it; it received {got}",
             *(sought.invoke, sought.command, event),
         )
+
+
+def _began_early(timeline: Timeline, sought: Sought) -> bool:
+    """Whether anything was handed over before the call had ended and behind the consumer's new SUBSCRIBE."""
+    again, end = next(sought.sessions(), None), sought.completion
+    if again is None or end is None:
+        return False
+    return any(again.request.seq < one.seq < end.seq for one in timeline.received(sought.consumer))
 
 
 def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arrived: dict[Entry, Frame]) -> Says:
