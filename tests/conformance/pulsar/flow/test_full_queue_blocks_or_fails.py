@@ -99,3 +99,12 @@ def test_refused_message_that_is_sent_is_found() -> None:
     story.fail(1)
     story.send_frame(1)
     assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-and-sent"]
+
+
+def test_refusal_by_the_queue_of_a_partition_that_the_first_send_opens_counts_from_its_opening() -> None:
+    story = sent(0, 1, max_pending_messages=2, lazy_start_partitioned_producers=True)
+    story.send(2)
+    story.after(600).producer_asks(producer_id=1)
+    story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": "p"})
+    story.fail(2)
+    assert judged(full_queue_blocks_or_fails, story) == ([], 1)

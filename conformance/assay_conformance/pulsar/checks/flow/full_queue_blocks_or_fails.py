@@ -48,13 +48,25 @@ def _comes_at_once(timeline: Timeline, refusal: Completion) -> Says:
     called_ns, done_ns = refusal.called_ns, refusal.done_ns or refusal.t_ns
     if called_ns is None or timeline.view.producer_setting(refusal.handle or 0, "block_if_queue_full"):
         return
-    if timeline.bounds.is_missing("answer", called_ns, done_ns, what="a refusal"):
+    counted_ns = max(called_ns, _opened_late_ns(timeline, refusal))
+    if timeline.bounds.is_missing("answer", counted_ns, done_ns, what="a refusal"):
         yield breach(
             "refused-late",
             f"producer {refusal.handle}: message {timeline.number(refusal)} was sent at {ms(called_ns)} with a full "
             f"queue; expected it to fail at once; it failed at {ms(done_ns)}",
             *(timeline.call(refusal), refusal),
         )
+
+
+def _opened_late_ns(timeline: Timeline, refusal: Completion) -> int:
+    """When a partition's producer that its first send opens was let in last, 0 without one: sends wait for that, and
+    only then join its queue."""
+    handle = refusal.handle or 0
+    if timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is not True:
+        return 0
+    sessions = (session for producer in timeline.producers_of(handle) for session in producer.sessions)
+    let_in = (session.admitted for session in sessions)
+    return max((one.t_ns for one in let_in if one is not None and one.seq < refusal.seq), default=0)
 
 
 def _left_all_the_same(timeline: Timeline) -> Iterator[tuple[Completion, Frame | Stored]]:
