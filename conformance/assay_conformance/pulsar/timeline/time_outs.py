@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.model.event import Event, Fate, Fired, Frame
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
+from assay_conformance.pulsar.timeline.served import ServedProducer
 from assay_conformance.pulsar.timeline.timeline import Timeline
+from assay_conformance.pulsar.timeline.turns import topics_of
 
 OF_SENDS: Final = ("send", "flush")
 """The calls that end with the receipts of sends."""
@@ -42,6 +45,24 @@ def connecting_ms(timeline: Timeline, handle: int | None, at: Event) -> int | No
 def _waits_for_connected(timeline: Timeline, number: int, at: Event) -> bool:
     closed, handshake = timeline.closed(number), timeline.handshakes.on(number)
     return (closed is None or closed.seq > at.seq) and (handshake is None or not handshake.is_before(at))
+
+
+def waits_for_access(timeline: Timeline, handle: int | None, at: Event) -> bool:
+    """Whether the producer of a handle is still being opened, and on one of its topics a producer has to wait until it
+    may be the only one: it waits for as long as that takes, and so does what is called behind its opening."""
+    opening = timeline.openings.get(-1 if handle is None else handle)
+    end = None if opening is None else timeline.end_of(opening.op)
+    if opening is None or (end is not None and end.seq < at.seq):
+        return False
+    topics = topics_of(timeline, opening)
+    mine = (one for one in timeline.served_producers if base_topic(one.topic) in topics)
+    return any(_waits_at(one, at) for one in mine)
+
+
+def _waits_at(served: ServedProducer, at: Event) -> bool:
+    ends = (served.admitted, served.lost, *served.closes)
+    told = served.waits is not None and served.waits.seq < at.seq
+    return told and all(end is None or end.seq > at.seq for end in ends)
 
 
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:

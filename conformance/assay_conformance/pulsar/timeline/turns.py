@@ -135,15 +135,22 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
     for verb in _ASKING:
         for end in timeline.ends(verb):
             opening = timeline.openings.get(end.handle or 0) or _opening(timeline, end)
-            if opening is None or end.error in _OWN:
+            call = timeline.call(end)
+            if opening is None or end.error in _OWN or _is_behind_its_opening(timeline, call, opening):
                 continue
-            call, topics = timeline.call(end), topics_of(timeline, opening)
+            topics = topics_of(timeline, opening)
             since, until = (bisect_right(frames, seq, key=lambda frame: frame.seq) for seq in (call.seq, end.seq))
             its = [one for one in frames[since:until] if _is_about(timeline, one, opening.handle or 0, topics)]
             moments: list[tuple[Event, int]] = [(call, called_ns(end)), *((one, one.t_ns) for one in its)]
             for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
                 if not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, topics):
                     yield Turn(end.handle or 0, f"its {verb} was to go on", first, due_ns, then, came_ns)
+
+
+def _is_behind_its_opening(timeline: Timeline, call: Invoke, opening: Invoke) -> bool:
+    """Whether it was called before its handle was open, and waits for that."""
+    opened = timeline.end_of(opening.op)
+    return call is not opening and (opened is None or opened.seq > call.seq)
 
 
 def _is_ambiguous(timeline: Timeline, moment: Event, topics: frozenset[str]) -> bool:

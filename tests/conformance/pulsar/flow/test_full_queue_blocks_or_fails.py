@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.flow._in_flight import of_one_client, sent, succeed
 
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.pulsar.checks.flow.full_queue_blocks_or_fails import full_queue_blocks_or_fails
 
@@ -101,10 +102,21 @@ def test_refused_message_that_is_sent_is_found() -> None:
     assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-and-sent"]
 
 
-def test_refusal_by_the_queue_of_a_partition_that_the_first_send_opens_counts_from_its_opening() -> None:
-    story = sent(0, 1, max_pending_messages=2, lazy_start_partitioned_producers=True)
-    story.send(2)
-    story.after(600).producer_asks(producer_id=1)
-    story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": "p"})
+@pytest.mark.parametrize(("again", "codes"), [(False, []), (True, ["refused-late"])])
+def test_refusal_counts_from_the_first_opening_of_the_producer(again: bool, codes: list[str]) -> None:
+    """A send may wait for it: one that is called at once, or the first to a partition that is opened lazily."""
+    story = Script()
+    if again:
+        story.producer(max_pending_messages=2)
+    else:
+        story.invoke("open_producer", PRODUCER, args={"topic": "t", "config": {"max_pending_messages": 2}})
+    for number in range(3):
+        story.send(number)
+    story.after(600)
+    if again:
+        story.cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields={"producer_name": NAME})
     story.fail(2)
-    assert judged(full_queue_blocks_or_fails, story) == ([], 1)
+    assert judged(full_queue_blocks_or_fails, story)[0] == codes

@@ -255,3 +255,16 @@ def test_call_that_waits_for_a_connection_may_last_as_long_as_connecting_may(
     story.at(10_000).overdue(asked)
     facts = msgspec.structs.replace(ANY_CLIENT, **own)
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(("ready", "codes"), [(False, []), (True, ["operation-never-ended"])])
+def test_call_that_waits_for_access_lasts_until_another_producer_is_gone(ready: bool, codes: list[str]) -> None:
+    story = Script()
+    asked = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected()
+    request = story.producer_asks(producer_access_mode="WaitForExclusive")
+    for said in (False, *([True] if ready else [])):
+        story.down("PRODUCER_SUCCESS", request_id=request.request_id, fields={"producer_ready": said})
+    story.at(10_000).overdue(asked)
+    facts = msgspec.structs.replace(ANY_CLIENT, defaults={"operation_timeout_ms": 1_000})
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes

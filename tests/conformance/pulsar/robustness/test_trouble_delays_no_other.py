@@ -72,6 +72,28 @@ def test_message_that_lies_while_a_receive_waits_is_found() -> None:
     assert received(_Story(), late_ms=LATE_MS) == (["held-up"], 0)
 
 
+@pytest.mark.parametrize(("opened_first", "codes"), [(False, []), (True, ["held-up"])])
+def test_call_behind_its_own_opening_waits_for_that(opened_first: bool, codes: list[str]) -> None:
+    story = _Story()
+    opening = story.invoke("open_producer", 5, args={"topic": "t"})
+    asked = story.producer_asks(producer_id=5)
+
+    def opened() -> None:
+        story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": "q"})
+        story.complete(opening)
+
+    if opened_first:
+        opened()
+    close = story.invoke("close", 5)
+    story.after(LATE_MS)
+    if not opened_first:
+        opened()
+    story.up("CLOSE_PRODUCER", producer_id=5, request_id=77)
+    story.down("SUCCESS", request_id=77)
+    story.complete(close)
+    assert story.judged()[0] == codes
+
+
 def test_what_is_late_alone_is_another_matter() -> None:
     assert sent(_Story(trouble=False), leaves_ms=LATE_MS) == ([], 0)
 

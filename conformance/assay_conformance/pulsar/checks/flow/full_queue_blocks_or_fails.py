@@ -59,13 +59,12 @@ def _comes_at_once(timeline: Timeline, refusal: Completion) -> Says:
 
 
 def _opened_late_ns(timeline: Timeline, refusal: Completion) -> int:
-    """When a partition's producer that its first send opens was let in last, 0 without one: sends wait for that, and
-    only then join its queue."""
-    handle = refusal.handle or 0
-    if timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is not True:
-        return 0
-    sessions = (session for producer in timeline.producers_of(handle) for session in producer.sessions)
-    let_in = (session.admitted for session in sessions)
+    """When the last producer of a handle was let in first, ahead of a refusal; 0 without one. Sends that are called
+    before, also those that open their partition, wait for that, and only then join its queue."""
+    let_in = (
+        next((session.admitted for session in producer.sessions if session.admitted is not None), None)
+        for producer in timeline.producers_of(refusal.handle or 0)
+    )
     return max((one.t_ns for one in let_in if one is not None and one.seq < refusal.seq), default=0)
 
 

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Garbled, Overdue
 from assay_conformance.pulsar.timeline import MS, Breach, Exercised, Says, Timeline, TooBusyError, breach, check, each
-from assay_conformance.pulsar.timeline.time_outs import OF_SENDS, connecting_ms, key_of, time_out_ms, waits_for_receipt
+from assay_conformance.pulsar.timeline.time_outs import (
+    OF_SENDS,
+    connecting_ms,
+    key_of,
+    time_out_ms,
+    waits_for_access,
+    waits_for_receipt,
+)
 
 NEVER_ENDED = "operation-never-ended"
 AGENT_LOST = "agent-lost"
@@ -23,10 +30,10 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
     that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a call
     whose own time-out, configured or as the client declares it, is not over by then, or not known: where the Case sets
-    it and the client does not let it be set; nor one that may wait for a connection on which nothing answers; and of
-    sends, where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer: the
-    receipt may come later, or not at all. The deadline counts from the start of the client's call: a call may wait for
-    others that block.
+    it and the client does not let it be set; nor one that may wait for a connection on which nothing answers, or for
+    access that another producer has; and of sends, where frames of a connection that lasts were dropped, or are held,
+    or brokers refuse the producer: the receipt may come later, or not at all. The deadline counts from the start of
+    the client's call: a call may wait for others that block.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
@@ -56,6 +63,8 @@ def _all_end(timeline: Timeline, held_up: list[AgentEnded]) -> Says:
 
 def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
     """A call whose own time-out is over by its deadline; others where nothing lets them go on for longer."""
+    if waits_for_access(timeline, overdue.handle, overdue):
+        return False
     own_ms, is_send = time_out_ms(timeline, overdue.verb, overdue.handle), overdue.verb in OF_SENDS
     longer_ms = 0 if is_send else connecting_ms(timeline, overdue.handle, overdue)
     if longer_ms is None or (longer_ms and (own_ms or 0) + longer_ms >= overdue.deadline_ms):
