@@ -218,10 +218,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"robustness.calls-do-not-hang"}),
         "what goes to a broker that does not listen never ends",
     ),
-    "forgets-waiting-producer": (
-        frozenset({"robustness.calls-do-not-hang"}),
-        "what is never answered does not end",
-    ),
     "pending-outlives-close": (
         frozenset({"robustness.calls-do-not-hang"}),
         "what a close leaves pending never ends",

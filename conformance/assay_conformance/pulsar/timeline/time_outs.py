@@ -35,15 +35,15 @@ def connecting_ms(timeline: Timeline, handle: int | None, at: Event) -> int | No
     C++ looks at the time-out of a call only once the attempt to connect has ended, by its own `connectionTimeout`; Java
     gives up a handshake after a period of its keep-alive.
     """
-    numbers = (number for number, one in timeline.connections.items() if one.opened and one.opened.seq < at.seq)
-    if not any(_waits_for_connected(timeline, number, at) for number in numbers):
+    asked = (one for one in timeline.events.frames("CONNECT") if one.from_sender and one.seq < at.seq)
+    if not any(_waits_for_connected(timeline, one, at) for one in asked):
         return 0
     set_to = timeline.view.client_setting(handle, "connection_timeout_ms")
     return None if set_to is None else int(set_to)
 
 
-def _waits_for_connected(timeline: Timeline, number: int, at: Event) -> bool:
-    closed, handshake = timeline.closed(number), timeline.handshakes.on(number)
+def _waits_for_connected(timeline: Timeline, connect: Frame, at: Event) -> bool:
+    closed, handshake = timeline.closed(connect.conn), timeline.handshakes.on(connect.conn)
     return (closed is None or closed.seq > at.seq) and (handshake is None or not handshake.is_before(at))
 
 

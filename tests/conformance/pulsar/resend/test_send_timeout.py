@@ -42,6 +42,16 @@ def test_time_out_in_time_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+@pytest.mark.parametrize(("lazy", "codes"), [(True, []), (False, ["early"])])
+def test_send_that_opens_its_partition_may_time_out_with_the_opening(lazy: bool, codes: list[str]) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=500, lazy_start_partitioned_producers=lazy)
+    call = story.send(0)
+    story.producer_asks(producer_id=1)
+    story.at(300).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=call.t_ns)
+    assert _codes(trial(send_timeout, story.done())) == codes
+
+
 def test_late_time_out_is_found() -> None:
     story = _timed()
     story.at(1500).unknown(0)

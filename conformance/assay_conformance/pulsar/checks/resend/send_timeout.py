@@ -35,6 +35,7 @@ def send_timeout(timeline: Timeline) -> Says:
     One timer may take the whole queue with it when the oldest expires (Java and C++ do): the young ones die early, but
     never before the oldest is due. A batch's clock starts with its first message (Java) or when it closes (C++, Go),
     which the batching delay bounds. A blocking send starts its clock when the queue lets it in, which no witness sees.
+    A send that opens its partition may fail with that.
     """
     for handle, opened in timeline.opened_producers.items():
         timeout_ms = timeline.view.producer_setting(handle, "send_timeout_ms")
@@ -157,6 +158,8 @@ class _Timed(NamedTuple):
 
     def _early(self, due: _Send, end: Completion) -> Says:
         seen_ns, expired_ns = ended_ns(end), due.expired_ns
+        if self._may_wait_for_opening(due.send):
+            return
         if expired_ns is not None:
             if not self.timeline.bounds.is_past("in-flight", expired_ns, seen_ns):
                 return
@@ -167,6 +170,11 @@ class _Timed(NamedTuple):
             f"{ms(due.soonest_ns + self.timeout_ns)}, and no older one had expired",
             *self._evidence(due),
         )
+
+    def _may_wait_for_opening(self, send: Send) -> bool:
+        """Whether it never left, and may have failed with the time-out of the opening of its partition."""
+        lazy = self.timeline.view.producer_setting(self.handle, "lazy_start_partitioned_producers")
+        return lazy is True and self.timeline.unit_with(send) is None
 
     def _evidence(self, due: _Send) -> Iterator[Event | None]:
         unit = self.timeline.unit_with(due.send)
