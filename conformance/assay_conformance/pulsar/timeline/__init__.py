@@ -62,6 +62,7 @@ from assay_conformance.pulsar.timeline.sends import (
     RESENDS,
     ended_ns,
     is_vague,
+    may_wait_for_partition,
 )
 from assay_conformance.pulsar.timeline.served import SHARED, ServedProducer
 from assay_conformance.pulsar.timeline.setbacks import Setback
@@ -156,6 +157,7 @@ __all__ = [
     "levels_of",
     "listens",
     "lying",
+    "may_wait_for_partition",
     "ms",
     "name_of",
     "not_delivered",

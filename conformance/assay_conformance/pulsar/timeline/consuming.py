@@ -97,13 +97,13 @@ class Consuming:
         for end in self.events.completions("receive"):
             call = self.call_of(end.op)
             short = call is not None and (end.count or 0) < int(call.args.get("count", 1))
-            if short and end.outcome is Outcome.OK and not self._is_occupied(end):
+            if short and end.outcome is Outcome.OK and not self.is_occupied(end):
                 found.append(end)
         return found
 
-    def _is_occupied(self, end: Completion) -> bool:
-        """Whether the threads for handlers may have been taken while calls of one were waited for: a call of another
-        one that nobody asked for waits unreported."""
+    def is_occupied(self, end: Completion) -> bool:
+        """Whether the threads for handlers may have been taken while a receive waited for calls of one: a call of
+        another one that nobody asked for waits unreported."""
         consumer = self.consumer(end.handle)
         if consumer is None or not listens(consumer):
             return False

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome, Received
+
+if TYPE_CHECKING:
+    from assay_conformance.pulsar.timeline.timeline import Timeline
 
 IN_FLIGHT_NS: Final = 100 * MS
 """How long a completion may be under way from the client to the bench on a busy machine."""
@@ -26,6 +29,13 @@ def ended_ns(end: Completion | Received) -> int:
     """When the agent heard of it. A busy machine may bring it to the bench much later; that it came to the bench before
     the agent heard of it is an error of their clocks."""
     return end.t_ns if end.done_ns is None else min(end.done_ns, end.t_ns)
+
+
+def may_wait_for_partition(timeline: Timeline, send: Completion) -> bool:
+    """Whether a send never left that may have been one of those that open their partition (a lazy start), or wait until
+    it is open: it fails with the opening, whatever that fails with."""
+    lazy = timeline.view.producer_setting(send.handle or 0, "lazy_start_partitioned_producers")
+    return lazy is True and timeline.unit_of(send) is None
 
 
 def is_vague(end: Completion, word: Frame, expected: ErrorClass) -> bool:

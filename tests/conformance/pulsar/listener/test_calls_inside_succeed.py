@@ -32,6 +32,16 @@ def test_call_that_fails_is_found(verb: str) -> None:
     assert story.judged(calls_inside_succeed) == (["failed"], 0)
 
 
+@pytest.mark.parametrize(("count", "codes"), [(0, []), (1, ["failed"])])
+def test_call_in_a_handler_call_that_came_too_late_for_its_receive_may_fail(count: int, codes: list[str]) -> None:
+    story = Handlers()
+    story.complete(story.invoke("receive", CONSUMER, args={"count": 1}), count=count)
+    story.called(0)
+    call = story.invoke("ack", CONSUMER, args={"inside": 1, "messages": [1]})
+    story.complete(call, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged(calls_inside_succeed)[0] == codes
+
+
 def test_call_that_never_ends_is_found() -> None:
     story, call = inside()
     story.after(10_000)

@@ -51,6 +51,14 @@ def test_send_refused_while_reconnecting_is_found() -> None:
     assert codes_of(trial(waits_for_producer_success, story.done())) == ["failed-meanwhile"]
 
 
+def test_send_that_opens_its_partition_may_fail_with_a_connection_that_is_lost() -> None:
+    story = in_flight(1, lazy_start_partitioned_producers=True)
+    story.cut()
+    story.send(1)
+    story.fail(1, ErrorClass.TRANSPORT)
+    assert codes_of(trial(waits_for_producer_success, story.done())) == []
+
+
 FORGETS = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset())
 """A client that fails what a lost connection left without a receipt."""
 

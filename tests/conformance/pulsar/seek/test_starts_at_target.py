@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.pulsar._trials import judged
+from tests.conformance.pulsar.listener.handlers import Handlers
 from tests.conformance.pulsar.seek._histories import asks, reading, sought
 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Meta
 from assay_conformance.pulsar.checks.seek.starts_at_target import starts_at_target
+
+OTHER = 5
 
 
 def test_first_message_is_behind_the_one_sought() -> None:
@@ -111,6 +115,25 @@ def test_message_that_came_as_its_connection_ended_may_not_have_been_read() -> N
     story.after(600)
     story.complete(receive, count=0)
     assert judged(starts_at_target, story)[0] == []
+
+
+@pytest.mark.parametrize(("beside", "codes"), [(True, []), (False, ["nothing-delivered"])])
+def test_message_for_a_handler_may_wait_for_handlers_of_the_same_client(beside: bool, codes: list[str]) -> None:
+    story = Handlers()
+    for number in range(2):
+        story.stored(number)
+    if beside:
+        story.open(OTHER, consumer_id=1, listener=True)
+    invoke, _ = asks(story, 0)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.down("SUCCESS", request_id=99)
+    story.subscribed(subscription=f"s{CONSUMER}")
+    story.complete(invoke)
+    story.message(1)
+    receive = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.after(600)
+    story.complete(receive, count=0)
+    assert judged(starts_at_target, story)[0] == codes
 
 
 def test_message_that_came_and_is_withheld_is_found() -> None:

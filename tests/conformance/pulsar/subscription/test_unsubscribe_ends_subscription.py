@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
@@ -45,11 +47,14 @@ def test_success_against_an_error_is_found() -> None:
     assert story.judged()[0] == ["not-unsubscribed"]
 
 
-def test_failure_although_the_broker_unsubscribed_it_is_found() -> None:
+@pytest.mark.parametrize(("after_ms", "codes"), [(600, ["failed"]), (1, [])])
+def test_failure_although_the_broker_unsubscribed_it_is_found_unless_the_answer_crossed_it(
+    after_ms: float, codes: list[str]
+) -> None:
     story = _Leaving()
     story.asks()
-    story.complete(story.op, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged()[0] == ["failed"]
+    story.after(after_ms).complete(story.op, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged()[0] == codes
 
 
 def test_failure_behind_an_error_is_accepted() -> None:

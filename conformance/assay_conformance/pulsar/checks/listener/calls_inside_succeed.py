@@ -28,13 +28,14 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
     """listener.calls-inside-succeed: acknowledge, negative_acknowledge and close succeed when they are called inside a
     handler, before the handler returns.
 
-    Not judged where a fault acted on its topics or a connection was lost: such a call may fail anywhere.
+    Not judged where a fault acted on its topics or a connection was lost: such a call may fail anywhere. Nor where no
+    receive had returned the message: its handler call began too late for one, and the agent has not let it wait.
     """
     invoke, end = inside
     what = f"{invoke.verb} was called in a handler call of consumer {invoke.handle} at {ms(invoke.t_ns)}"
     if isinstance(end, Completion) and end.outcome is Outcome.OK:
         yield Exercised(end)
-    elif end is None or _is_disturbed(timeline, invoke, end):
+    elif end is None or _is_disturbed(timeline, invoke, end) or not _waits(timeline, invoke):
         return
     elif isinstance(end, Overdue):
         timeline.bounds.check_fair("answer", invoke.t_ns, end.t_ns, what="whether a call only ended late")
@@ -42,6 +43,13 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
     elif end.outcome is not Outcome.UNSUPPORTED:
         error = end.error.value if end.error else end.outcome.value
         yield breach("failed", f"{what}; expected it to succeed; it ended as {error}: {end.text}", invoke, end)
+
+
+def _waits(timeline: Timeline, invoke: Invoke) -> bool:
+    """Whether the receives that had ended say that the handler call was one of those asked for; true without any."""
+    receives = [one for one in timeline.ends("receive") if one.handle == invoke.handle]
+    returned = sum(one.count or 0 for one in receives if one.seq < invoke.seq)
+    return not receives or returned >= int(invoke.args["inside"])
 
 
 def _is_disturbed(timeline: Timeline, invoke: Invoke, end: Completion | Overdue) -> bool:

@@ -18,6 +18,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     each,
     ended_ns,
+    may_wait_for_partition,
     ms,
 )
 
@@ -158,7 +159,7 @@ class _Timed(NamedTuple):
 
     def _early(self, due: _Send, end: Completion) -> Says:
         seen_ns, expired_ns = ended_ns(end), due.expired_ns
-        if self._may_wait_for_opening(due.send):
+        if may_wait_for_partition(self.timeline, end):
             return
         if expired_ns is not None:
             if not self.timeline.bounds.is_past("in-flight", expired_ns, seen_ns):
@@ -170,11 +171,6 @@ class _Timed(NamedTuple):
             f"{ms(due.soonest_ns + self.timeout_ns)}, and no older one had expired",
             *self._evidence(due),
         )
-
-    def _may_wait_for_opening(self, send: Send) -> bool:
-        """Whether it never left, and may have failed with the time-out of the opening of its partition."""
-        lazy = self.timeline.view.producer_setting(self.handle, "lazy_start_partitioned_producers")
-        return lazy is True and self.timeline.unit_with(send) is None
 
     def _evidence(self, due: _Send) -> Iterator[Event | None]:
         unit = self.timeline.unit_with(due.send)

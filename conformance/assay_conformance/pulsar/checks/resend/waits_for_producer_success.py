@@ -11,6 +11,7 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     each,
+    may_wait_for_partition,
     ms,
 )
 
@@ -56,6 +57,8 @@ def _waits_meanwhile(timeline: Timeline, failed: Completion) -> Says:
     """A send asked for while the producer was between two connections. A client that does not send again fails what
     left just before it noticed, and the wire does not show that it left."""
     if failed.error not in LOST_CONNECTION or timeline.unit_of(failed) is not None:
+        return
+    if may_wait_for_partition(timeline, failed):
         return
     producer, call = timeline.admitted_before(failed), timeline.call(failed)
     if producer is None or producer.closing_before(failed.seq):

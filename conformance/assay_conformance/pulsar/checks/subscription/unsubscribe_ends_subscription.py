@@ -14,6 +14,7 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    ended_ns,
     ms,
 )
 
@@ -41,7 +42,7 @@ def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says
             end,
             *(frame for frame in (asked, answer) if frame is not None),
         )
-    if not one.succeeded and one.everywhere and not without and not may_be_unread(timeline, one):
+    if not one.succeeded and one.everywhere and not without and not _was_too_late(timeline, one):
         yield breach(
             "failed",
             f"unsubscribe of consumer {consumer.handle} failed at {ms(end.t_ns)} ({end.error}); expected success, for "
@@ -61,6 +62,14 @@ def unsubscribe_ends_subscription(timeline: Timeline, one: Unsubscribed) -> Says
 def _has_succeeded(timeline: Timeline, session: ConsumerSession, one: Unsubscribed) -> bool:
     _, answer = answered(timeline, session)
     return answer is not None and answer.command == "SUCCESS" and answer.seq < one.end.seq
+
+
+def _was_too_late(timeline: Timeline, one: Unsubscribed) -> bool:
+    """Whether an answer may not have been read before the client said how the call ended."""
+    answers = [answer for session in one.sessions if (answer := answered(timeline, session)[1]) is not None]
+    ended = ended_ns(one.end)
+    in_time = all(timeline.bounds.is_past("in-flight", answer.t_ns, ended) for answer in answers)
+    return not in_time or may_be_unread(timeline, one)
 
 
 def _is_back(session: ConsumerSession, one: Unsubscribed) -> bool:
