@@ -46,10 +46,16 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
 
 
 def _waits(timeline: Timeline, invoke: Invoke) -> bool:
-    """Whether the receives that had ended say that the handler call was one of those asked for; true without any."""
-    receives = [one for one in timeline.ends("receive") if one.handle == invoke.handle]
-    returned = sum(one.count or 0 for one in receives if one.seq < invoke.seq)
-    return not receives or returned >= int(invoke.args["inside"])
+    """Whether the handler call is one of those that receives before asked for, or have returned; true without any."""
+    asked = [one for one in timeline.events.invokes("receive") if one.handle == invoke.handle]
+    let_wait = 0
+    for call in asked:
+        end = timeline.end_of(call.op)
+        if end is None or end.seq > invoke.seq:
+            let_wait += int(call.args.get("count", 1))
+        else:
+            let_wait += end.count or 0
+    return not asked or let_wait >= int(invoke.args["inside"])
 
 
 def _is_disturbed(timeline: Timeline, invoke: Invoke, end: Completion | Overdue) -> bool:
