@@ -152,10 +152,10 @@ def _verdict(
     # What a hang or the agent's end kept away was not kept away by the machine: it had left them time enough.
     if own and (late := _late(case, attempt_end, unreached and not attempt_end.cut_short)):
         return Verdict.INCONCLUSIVE, late, ()
-    if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
-        return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
     if own and attempt_end.not_asked_for and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNSUPPORTED, attempt_end.not_asked_for, ()
+    if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
+        return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
     if unfired and not attempt_end.cut_short:
         never = f"fault {unfired[0]} of the Case never fired"
         return Verdict.INVALID, _because(never, attempt_end.waited_for, *_causes(attempt_end, requirement)), ()

@@ -50,6 +50,7 @@ def _hung(*sequence_ids: int) -> list[Event]:
     for number, sequence_id in enumerate(sequence_ids or (0, 1)):
         story.send(number)
         story.send_frame(number, sequence_id=sequence_id)
+        story.receipt(sequence_id)
     flush = story.invoke("flush", PRODUCER)
     story.after(10_000).overdue(flush)
     return story.done()
@@ -262,6 +263,7 @@ def _hung_beside(*sequence_ids: int, wait_ms: int) -> list[Event]:
     for number, sequence_id in enumerate(sequence_ids):
         story.send(number)
         story.send_frame(number, sequence_id=sequence_id)
+        story.receipt(sequence_id)
     flush = story.invoke("flush", PRODUCER)
     for _ in range(3):
         story.after(600).load(99, agent_wait_ms=wait_ms)

@@ -69,7 +69,7 @@ from assay_conformance.pulsar.timeline.setbacks import Setback
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
 from assay_conformance.pulsar.timeline.troubles import Trouble, Troubles
-from assay_conformance.pulsar.timeline.turns import Turn, at_once, is_plain, topics_of, turns
+from assay_conformance.pulsar.timeline.turns import Turn, at_once, is_plain, is_synchronous, topics_of, turns
 from assay_conformance.pulsar.timeline.waiting import left_waiting, lying
 
 __all__ = [
@@ -150,6 +150,7 @@ __all__ = [
     "ended_ns",
     "every",
     "is_plain",
+    "is_synchronous",
     "is_vague",
     "known_consumer",
     "known_owner",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.model.event import Event, Fate, Fired, Frame
+from assay_conformance.model.event import Event, Fate, Fired, Frame, Overdue
+from assay_conformance.model.facts import Lack
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 from assay_conformance.pulsar.timeline.served import ServedProducer
@@ -67,8 +68,8 @@ def _waits_at(served: ServedProducer, at: Event) -> bool:
 
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
     """Whether a send of this producer may still wait for its receipt: the producer is not closed, and a fault dropped
-    something of a session that lasts (or of any, for a send that waits `for_ever`) or holds something, or brokers
-    refused the producer last."""
+    something of a session that lasts (or of any, for a send that waits `for_ever`) or holds something, or it is the
+    broker's turn: it refused the producer last, or has not answered a SEND."""
     closed = timeline.close_of(handle)
     if closed is not None and closed.seq < at.seq:
         return False
@@ -81,7 +82,17 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
         any(_lasts(timeline, frame, at) for frame in dropped)
         or _is_held_back(timeline, at)
         or _is_refused(timeline, handle, at)
+        or _is_unanswered(timeline, handle, at)
     )
+
+
+def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
+    """Whether a call of a producer has not been made yet: every send of its client blocks, and one ahead goes on."""
+    if Lack.OVERLAPPING_SENDS not in timeline.view.facts.lacks:
+        return False
+    sends = ((send.invoke, send.completion) for send in timeline.sends_of(overdue.handle))
+    ahead = (end for call, end in sends if call.op < overdue.op)
+    return any(end is None or end.seq > overdue.seq for end in ahead)
 
 
 def _lasts(timeline: Timeline, dropped: Frame, at: Event) -> bool:
@@ -100,6 +111,16 @@ def _is_held_back(timeline: Timeline, at: Event) -> bool:
         elif frame.seq < at.seq and timeline.bounds.is_past("answer", frame.t_ns, at.t_ns):
             held.discard((frame.conn, frame.frame))
     return bool(held)
+
+
+def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
+    """Whether a SEND of it came to a broker, and has no answer, though nothing has ended what it belongs to."""
+    for producer in timeline.producers_of(handle):
+        for unit in producer.sent_before(at.seq):
+            latest = [frame for _, frame in unit.sends if frame.seq < at.seq][-1]
+            if latest.to_receiver and not unit.answered_before(at.seq) and _lasts(timeline, latest, at):
+                return True
+    return False
 
 
 def _is_refused(timeline: Timeline, handle: int, at: Event) -> bool:

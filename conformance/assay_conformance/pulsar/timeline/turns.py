@@ -15,13 +15,14 @@ that seek, pause or nack; of writes that the broker may not read (a publish rate
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
+from assay_conformance.model.facts import Lack
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline.deliveries import Delivery
@@ -67,14 +68,20 @@ def turns(timeline: Timeline) -> Iterator[Turn]:
     yield from _receives(timeline)
 
 
-def at_once(sends: Iterable[Send]) -> Iterator[Send]:
+def is_synchronous(timeline: Timeline, send: Send) -> bool:
+    """Whether the application calls its producer again only when this send has ended: it is to, or its client has no
+    other send."""
+    return send.invoke.args.get("mode") == "sync" or Lack.OVERLAPPING_SENDS in timeline.view.facts.lacks
+
+
+def at_once(timeline: Timeline, handle: int) -> Iterator[Send]:
     """Sends of a producer that come to the client when they are asked for: those behind a synchronous one wait until it
     has ended."""
     waits_until: float = 0
-    for send in sends:
+    for send in timeline.sends_of(handle):
         if waits_until < send.invoke.seq:
             yield send
-        if send.invoke.args.get("mode") == "sync":
+        if is_synchronous(timeline, send):
             waits_until = max(waits_until, inf if send.completion is None else send.completion.seq)
 
 
@@ -108,7 +115,7 @@ def _with_room(timeline: Timeline, handle: int) -> Iterator[Send]:
     if blocks and timeline.view.client_setting(handle, "memory_limit_bytes"):
         return
     latest: float = 0
-    for send in at_once(timeline.sends_of(handle)):
+    for send in at_once(timeline, handle):
         if not blocks or latest < send.invoke.seq:
             yield send
         latest = max(latest, inf if send.completion is None else send.completion.seq)

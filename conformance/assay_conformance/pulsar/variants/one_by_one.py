@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import ClassVar
 
 from assay_conformance.client.acks import AckGroup
+from assay_conformance.client.calls import Calls
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.seeking import Place, Seeking, Sought
@@ -66,3 +68,49 @@ class SeeksOneByOne(Consumer):
     as_in = "Rust client, Consumer::seek takes &mut self"
     within = ("seek.starts-at-target",)
     declares: ClassVar = {"lacks": frozenset({Lack.OVERLAPPING_SEEKS})}
+
+
+class SendsOneByOne(Calls):
+    """A send blocks until it has ended: what the application asks of its producer behind it is called then."""
+
+    as_in = "clients whose send returns with the receipt, and that have no other one"
+    within = (
+        "producer.close-ends-pending-sends",
+        "producer.flush-waits",
+        "resend.send-timeout",
+        "resend.pending-sends-resent",
+        "ordering.sequence-ids-increase-by-one",
+        "batching.partial-batch-needs-reason",
+        "batching.flush-closes-batch",
+        "flow.full-queue-blocks-or-fails",
+        "robustness.calls-do-not-hang",
+        "robustness.trouble-delays-no-other",
+    )
+    declares: ClassVar = {"lacks": frozenset({Lack.OVERLAPPING_SENDS})}
+
+    def __init__(self) -> None:
+        self._behind: dict[int, deque[tuple[int, Callable[[], None], bool]]] = {}
+        self._blocked_by: dict[int, int] = {}
+        self._calling: set[int] = set()
+
+    def make(self, op: int, handle: int, call: Callable[[], None], *, sends: bool = False) -> None:
+        self._behind.setdefault(handle, deque()).append((op, call, sends))
+        self._go_on(handle)
+
+    def ended(self, op: int) -> None:
+        for handle in [handle for handle, by in self._blocked_by.items() if by == op]:
+            del self._blocked_by[handle]
+            self._go_on(handle)
+
+    def _go_on(self, handle: int) -> None:
+        """Call what waits, up to a send that goes on."""
+        if handle in self._calling:
+            return
+        self._calling.add(handle)
+        behind = self._behind[handle]
+        while behind and handle not in self._blocked_by:
+            op, call, sends = behind.popleft()
+            if sends:
+                self._blocked_by[handle] = op
+            call()
+        self._calling.remove(handle)

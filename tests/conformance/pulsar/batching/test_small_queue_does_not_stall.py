@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import MS, PRODUCER, Script
 from assay_conformance.model.event import Outcome
+from assay_conformance.model.facts import Lack
 from assay_conformance.pulsar.checks.batching.small_queue_does_not_stall import small_queue_does_not_stall
 
 SMALL: dict[str, Any] = {
@@ -123,3 +125,23 @@ def test_message_that_never_leaves_with_nothing_in_flight_is_found() -> None:
 
 def test_message_that_waits_for_a_receipt_is_not_stuck() -> None:
     assert _stuck(receipted=False).findings == []
+
+
+@pytest.mark.parametrize(("called_ms", "codes"), [(None, ["stuck"]), (900, ["stuck"]), (1_100, [])])
+def test_time_of_a_message_begins_when_the_client_is_called(called_ms: int | None, codes: list[str]) -> None:
+    story = Script()
+    story.producer(**SMALL)
+    asked = story.send(0)
+    story.at(6_000).overdue(asked, 5_000)
+    if called_ms is not None:
+        story.complete(asked, called_ns=called_ms * MS)
+    assert [finding.code for finding in trial(small_queue_does_not_stall, story.done()).findings] == codes
+
+
+def test_message_is_not_stuck_behind_a_send_that_blocks() -> None:
+    story = Script()
+    story.producer(**SMALL)
+    story.send(0)
+    story.at(6_000).overdue(story.send(1), 5_000)
+    facts = msgspec.structs.replace(ANY_CLIENT, lacks=frozenset({Lack.OVERLAPPING_SENDS}))
+    assert trial(small_queue_does_not_stall, story.done(), ANY_CASE, facts).findings == []

@@ -13,6 +13,7 @@ from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Garbled, Outcome, Sides
+from assay_conformance.model.facts import Lack
 from assay_conformance.model.verdict import Grade
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 
@@ -268,3 +269,44 @@ def test_call_that_waits_for_access_lasts_until_another_producer_is_gone(ready: 
     story.at(10_000).overdue(asked)
     facts = msgspec.structs.replace(ANY_CLIENT, defaults={"operation_timeout_ms": 1_000})
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(
+    ("happens", "codes"),
+    [
+        ("nothing", []),
+        ("a receipt comes", ["operation-never-ended"]),
+        ("the connection ends", ["operation-never-ended"]),
+        ("the producer is closed", ["operation-never-ended"]),
+    ],
+)
+def test_send_waits_for_a_broker_that_does_not_answer(happens: str, codes: list[str]) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=30_000)
+    asked = story.send(0)
+    story.send_frame(0)
+    if happens == "a receipt comes":
+        story.receipt(0)
+    elif happens == "the connection ends":
+        story.closed()
+    elif happens == "the producer is closed":
+        story.complete(story.invoke("close", PRODUCER))
+    story.at(10_000).overdue(asked)
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize("verb", ["send", "flush", "close"])
+@pytest.mark.parametrize(("blocks", "ended", "codes"), [(True, False, 0), (True, True, 1), (False, False, 1)])
+def test_call_that_waits_behind_a_send_that_blocks_has_not_been_made(
+    verb: str, blocks: bool, ended: bool, codes: int
+) -> None:
+    story = Script()
+    story.producer()
+    first = story.send(0)
+    asked = story.invoke(verb, PRODUCER, **({"number": 1} if verb == "send" else {}))
+    if ended:
+        story.complete(first)
+    story.at(10_000).overdue(asked)
+    facts = msgspec.structs.replace(ANY_CLIENT, lacks=frozenset({Lack.OVERLAPPING_SENDS} if blocks else ()))
+    assert len(trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings) == codes

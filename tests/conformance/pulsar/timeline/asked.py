@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
+from assay_conformance.model.facts import ClientFacts
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 T = TypeVar("T")
 
 
-def asked(story: Script, question: Callable[[Timeline], T]) -> T:
+def asked(story: Script, question: Callable[[Timeline], T], facts: ClientFacts | None = None) -> T:
     """The answer to a question, which is asked while the timeline still has its relations."""
     answers: list[T] = []
 
@@ -21,5 +22,5 @@ def asked(story: Script, question: Callable[[Timeline], T]) -> T:
         answers.append(question(timeline))
         yield from ()
 
-    trial(asks, story.done())
+    trial(asks, story.done(), ANY_CASE, facts)
     return answers[0]

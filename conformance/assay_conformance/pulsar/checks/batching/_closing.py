@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
-from assay_conformance.pulsar.timeline import Send, Timeline
+from assay_conformance.pulsar.timeline import Send, Timeline, is_synchronous
 
 CLOSING_VERBS = ("flush", "close")
 
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     @classmethod
     def of(cls, timeline: Timeline, handle: int) -> Asked:
         closing = [call for verb in CLOSING_VERBS for call in timeline.events.invokes(verb) if call.handle == handle]
-        sends = [send.invoke for send in timeline.sends_of(handle) if send.invoke.args.get("mode") == "sync"]
+        sends = [send.invoke for send in timeline.sends_of(handle) if is_synchronous(timeline, send)]
         began, ends = [], []
         for call in sorted([*closing, *sends], key=lambda one: one.seq):
             end = timeline.end_of(call.op)

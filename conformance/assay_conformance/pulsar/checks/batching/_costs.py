@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.checks.batching._limits import Limits, is_clear, limits_of, units_read_at_once
-from assay_conformance.pulsar.timeline import Send, Timeline, Unit
+from assay_conformance.pulsar.timeline import Send, Timeline, Unit, is_synchronous
 
 FRAMES_OVER = 1
 """A batch may have been open when the first message of a burst came, or its timer due."""
@@ -81,7 +81,7 @@ def _is_flushed(timeline: Timeline, handle: int) -> bool:
     """By a flush or a synchronous send, with messages behind it."""
     sends = timeline.sends_of(handle)
     flushes = [flush.seq for flush in timeline.events.invokes("flush") if flush.handle == handle]
-    flushes += [send.invoke.seq for send in sends if send.invoke.args.get("mode") == "sync"]
+    flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]
     return min(flushes, default=sends[-1].invoke.seq) < sends[-1].invoke.seq
 
 

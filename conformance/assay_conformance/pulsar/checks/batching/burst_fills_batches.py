@@ -16,7 +16,18 @@ from assay_conformance.pulsar.checks.batching._limits import (
     is_clear,
     limits_of,
 )
-from assay_conformance.pulsar.timeline import MS, Exercised, Says, Send, Timeline, Unit, breach, check, ms
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Exercised,
+    Says,
+    Send,
+    Timeline,
+    Unit,
+    breach,
+    check,
+    is_synchronous,
+    ms,
+)
 from assay_conformance.tuning import Room, closing
 
 
@@ -35,7 +46,7 @@ def _bursts(timeline: Timeline) -> Iterator[_Burst]:
         if limits is None or by_key(timeline, handle) or not is_clear(timeline, handle) or _is_short(timeline, handle):
             continue
         flushes = [flush.seq for flush in timeline.events.invokes("flush") if flush.handle == handle]
-        flushes += [send.invoke.seq for send in sends if send.invoke.args.get("mode") == "sync"]
+        flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]
         flushes.sort()
         numbered = ((bisect_right(flushes, send.invoke.seq), send) for send in sends)
         for _, burst in groupby(numbered, lambda one: one[0]):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Overdue
-from assay_conformance.pulsar.checks.batching._closing import Asked, is_alone
+from assay_conformance.pulsar.checks.batching._closing import Asked, called_ns, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
@@ -30,6 +30,7 @@ from assay_conformance.pulsar.timeline import (
     ended_ns,
     ms,
 )
+from assay_conformance.pulsar.timeline.time_outs import waits_behind_send
 
 
 @check("batching.small-queue-does-not-stall")
@@ -133,7 +134,10 @@ def _is_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Overdu
     call = timeline.call_of(overdue.op)
     queue = queues.get(-1 if call is None or call.verb != "send" or call.handle is None else call.handle)
     send = None if call is None or queue is None else timeline.send(queue.handle, call.number or 0)
-    if call is None or queue is None or send is None:
+    if call is None or queue is None or send is None or waits_behind_send(timeline, overdue):
+        return
+    made_ns = called_ns(send)
+    if made_ns is not None and overdue.t_ns - made_ns < overdue.deadline_ms * MS:
         return
     unit, producers = timeline.unit_with(send), list(timeline.producers_of(queue.handle))
     has_left = unit is not None and unit.first.seq < overdue.seq

@@ -12,6 +12,7 @@ from assay_conformance.pulsar.timeline.time_outs import (
     connecting_ms,
     key_of,
     time_out_ms,
+    waits_behind_send,
     waits_for_access,
     waits_for_receipt,
 )
@@ -32,8 +33,8 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     whose own time-out, configured or as the client declares it, is not over by then, or not known: where the Case sets
     it and the client does not let it be set; nor one that may wait for a connection on which nothing answers, or for
     access that another producer has; and of sends, where frames of a connection that lasts were dropped, or are held,
-    or brokers refuse the producer: the receipt may come later, or not at all. The deadline counts from the start of
-    the client's call: a call may wait for others that block.
+    or brokers refuse the producer or do not answer: the receipt may come later, or not at all. The deadline counts from
+    the start of the client's call: a call may wait for others that block, as every send of some clients.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
@@ -63,7 +64,7 @@ def _all_end(timeline: Timeline, held_up: list[AgentEnded]) -> Says:
 
 def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
     """A call whose own time-out is over by its deadline; others where nothing lets them go on for longer."""
-    if waits_for_access(timeline, overdue.handle, overdue):
+    if waits_for_access(timeline, overdue.handle, overdue) or waits_behind_send(timeline, overdue):
         return False
     own_ms, is_send = time_out_ms(timeline, overdue.verb, overdue.handle), overdue.verb in OF_SENDS
     longer_ms = 0 if is_send else connecting_ms(timeline, overdue.handle, overdue)

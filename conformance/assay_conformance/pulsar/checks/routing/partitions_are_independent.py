@@ -38,7 +38,7 @@ def _beside(timeline: Timeline) -> Iterator[_Beside]:
         if not setting(handle, "block_if_queue_full"):
             lines.setdefault(handle, []).append(_Line(producer))
     for handle, its in lines.items():
-        for send in at_once(timeline.sends_of(handle)):
+        for send in at_once(timeline, handle):
             unit, seq = timeline.unit_with(send), send.invoke.seq
             ready = None if unit is None else unit.sends[0][0].admitted
             if unit is None or ready is None or ready.seq > seq or unit.numbers[0] != send.invoke.number:

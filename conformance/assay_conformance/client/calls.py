@@ -1,0 +1,17 @@
+"""How the application calls a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Calls:
+    """Each call is made as soon as it is asked for."""
+
+    def make(self, op: int, handle: int, call: Callable[[], None], *, sends: bool = False) -> None:
+        """Operation `op` on a handle of the client."""
+        del op, handle, sends
+        call()
+
+    def ended(self, op: int) -> None:
+        """What waits for the end of `op` may be called now."""
