@@ -196,6 +196,13 @@ PAIRS: dict[str, Pair] = {
         codes=("operation-never-ended",),
         reproduced=False,
     ),
+    "CPP-51": Pair(
+        f"{CPP}577",
+        "a consumer that comes back and is refused is taken for connected, and never subscribes again",
+        "3.12.0",
+        "3.13.0",
+        ("subscription.keeps-reconnecting",),
+    ),
 }
 """By a number of its own, under which the page and the runs that are kept tell of it. Where a pair was made of a fix
 alone, what comes of it says as much about the guess as about the clauses."""
