@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import assay_conformance.pulsar.cases as cases
 import assay_conformance.pulsar.checks as checks
 import assay_conformance.pulsar.mutants as mutants
@@ -48,9 +46,8 @@ def named(path: Path) -> Iterator[str]:
                 yield from named(ROOT.joinpath(*node.module.split(".")).with_suffix(".py"))
 
 
-@pytest.mark.parametrize("id", TESTABLE)
-def test_check_stands_where_its_id_says(id: str) -> None:
-    assert CHECKS[id].__module__ == ".".join((checks.__name__, *words(id)))
+def test_checks_stand_where_their_ids_say() -> None:
+    assert [id for id in TESTABLE if CHECKS[id].__module__ != ".".join((checks.__name__, *words(id)))] == []
 
 
 def test_module_holds_the_check_of_one_requirement() -> None:
@@ -64,10 +61,9 @@ def test_modules_of_checks_without_a_requirement_say_so_by_an_underscore() -> No
     assert modules - {words(id) for id in TESTABLE} == set()
 
 
-@pytest.mark.parametrize("id", TESTABLE)
-def test_cases_of_a_requirement_stand_in_its_chapter(id: str) -> None:
-    chapter, _ = words(id)
-    assert any(id in case.requirements for module, case in LISTED if chapter_of(module) == chapter)
+def test_requirements_have_a_case_in_their_chapter() -> None:
+    there = {(chapter_of(module), id) for module, case in LISTED for id in case.requirements}
+    assert [id for id in TESTABLE if (words(id)[0], id) not in there] == []
 
 
 def test_case_stands_in_a_chapter_of_its_requirements() -> None:
@@ -86,10 +82,13 @@ def test_mutant_stands_in_the_chapter_of_the_requirement_that_is_to_catch_it() -
     assert astray == []
 
 
-@pytest.mark.parametrize("id", TESTABLE)
-def test_check_is_tried_where_its_id_says(id: str) -> None:
-    chapter, name = words(id)
-    assert f"{checks.__name__}.{chapter}.{name}" in named(TESTS / chapter / f"test_{name}.py")
+def test_checks_are_tried_where_their_ids_say() -> None:
+    untried = []
+    for id in TESTABLE:
+        chapter, name = words(id)
+        if f"{checks.__name__}.{chapter}.{name}" not in named(TESTS / chapter / f"test_{name}.py"):
+            untried.append(id)
+    assert untried == []
 
 
 def test_files_of_tests_that_name_no_requirement_name_what_checks_share() -> None:
