@@ -8,6 +8,7 @@ from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome, Received
 
 if TYPE_CHECKING:
+    from assay_conformance.pulsar.timeline.producers import Unit
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
 IN_FLIGHT_NS: Final = 100 * MS
@@ -31,11 +32,10 @@ def ended_ns(end: Completion | Received) -> int:
     return end.t_ns if end.done_ns is None else min(end.done_ns, end.t_ns)
 
 
-def may_wait_for_partition(timeline: Timeline, send: Completion) -> bool:
-    """Whether a send never left that may have been one of those that open their partition (a lazy start), or wait until
-    it is open: it fails with the opening, whatever that fails with."""
-    lazy = timeline.view.producer_setting(send.handle or 0, "lazy_start_partitioned_producers")
-    return lazy is True and timeline.unit_of(send) is None
+def may_wait_for_partition(timeline: Timeline, handle: int, unit: Unit | None) -> bool:
+    """Whether a send of which nothing left may have been one of those that open their partition (a lazy start), or wait
+    until it is open: it ends with the opening, however and whenever that ends."""
+    return unit is None and timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is True
 
 
 def is_vague(end: Completion, word: Frame, expected: ErrorClass) -> bool:

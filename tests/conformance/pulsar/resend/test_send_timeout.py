@@ -42,13 +42,16 @@ def test_time_out_in_time_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
-@pytest.mark.parametrize(("lazy", "codes"), [(True, []), (False, ["early"])])
-def test_send_that_opens_its_partition_may_time_out_with_the_opening(lazy: bool, codes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("lazy", "ends_ms", "codes"),
+    [(True, 300, []), (True, 1_500, []), (False, 300, ["early"]), (False, 1_500, ["late"])],
+)
+def test_send_that_opens_its_partition_times_out_with_the_opening(lazy: bool, ends_ms: int, codes: list[str]) -> None:
     story = Script()
     story.producer(send_timeout_ms=500, lazy_start_partitioned_producers=lazy)
     call = story.send(0)
     story.producer_asks(producer_id=1)
-    story.at(300).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=call.t_ns)
+    story.at(ends_ms).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=call.t_ns)
     assert _codes(trial(send_timeout, story.done())) == codes
 
 

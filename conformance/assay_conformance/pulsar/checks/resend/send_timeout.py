@@ -36,7 +36,7 @@ def send_timeout(timeline: Timeline) -> Says:
     One timer may take the whole queue with it when the oldest expires (Java and C++ do): the young ones die early, but
     never before the oldest is due. A batch's clock starts with its first message (Java) or when it closes (C++, Go),
     which the batching delay bounds. A blocking send starts its clock when the queue lets it in, which no witness sees.
-    A send that opens its partition may fail with that.
+    A send that opens its partition ends with that.
     """
     for handle, opened in timeline.opened_producers.items():
         timeout_ms = timeline.view.producer_setting(handle, "send_timeout_ms")
@@ -142,6 +142,8 @@ class _Timed(NamedTuple):
         latest_ns = due.called_ns + self.timeout_ns + self._batching_ns()
         if self._was_answered(due.send, latest_ns) or self._otherwise_ended(end, latest_ns):
             return
+        if may_wait_for_partition(self.timeline, self.handle, self.timeline.unit_with(due.send)):
+            return
         if end is not None and self._is_early(due):
             yield from self._early(due, end)
             return
@@ -159,8 +161,6 @@ class _Timed(NamedTuple):
 
     def _early(self, due: _Send, end: Completion) -> Says:
         seen_ns, expired_ns = ended_ns(end), due.expired_ns
-        if may_wait_for_partition(self.timeline, end):
-            return
         if expired_ns is not None:
             if not self.timeline.bounds.is_past("in-flight", expired_ns, seen_ns):
                 return

@@ -56,9 +56,10 @@ def _waits(timeline: Timeline, session: ProducerSession) -> Says:
 def _waits_meanwhile(timeline: Timeline, failed: Completion) -> Says:
     """A send asked for while the producer was between two connections. A client that does not send again fails what
     left just before it noticed, and the wire does not show that it left."""
-    if failed.error not in LOST_CONNECTION or timeline.unit_of(failed) is not None:
+    unit = timeline.unit_of(failed)
+    if failed.error not in LOST_CONNECTION or unit is not None:
         return
-    if may_wait_for_partition(timeline, failed):
+    if may_wait_for_partition(timeline, failed.handle or 0, unit):
         return
     producer, call = timeline.admitted_before(failed), timeline.call(failed)
     if producer is None or producer.closing_before(failed.seq):
