@@ -191,6 +191,22 @@ def test_message_at_its_maximum_that_is_asked_for_again_is_found() -> None:
     assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["asked-again"]
 
 
+@pytest.mark.parametrize(("called_first", "codes"), [(True, []), (False, ["asked-again"])])
+def test_refusal_from_before_a_failed_letter_was_given_back_is_of_the_delivery_before(
+    called_first: bool, codes: list[str]
+) -> None:
+    story = refused_once_more_than_it_may_be()
+    asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ")
+    story.down("ERROR", request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    nack = story.invoke("nack", CONSUMER, args={"messages": [2]})
+    story.redeliver_frame(0)
+    story.message(0, handle=STORED, redelivery_count=2)
+    story.complete(nack, called_ns=nack.t_ns if called_first else story.now_ns)
+    story.opens()
+    story.after(300).redeliver_frame(0)
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
+
+
 def test_message_asked_for_on_a_connection_that_is_lost_already_is_not_judged() -> None:
     story = refused_twice()
     story.redeliver_frame(0, fate=Fate.CUT)

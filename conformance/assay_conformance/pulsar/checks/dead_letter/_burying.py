@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import to_client
-from assay_conformance.model.event import Fate, Frame
+from assay_conformance.model.event import Completion, Event, Fate, Frame
 from assay_conformance.pulsar.checks.dead_letter._counting import most_redeliveries
 from assay_conformance.pulsar.checks.dead_letter._errands import Cause, Course, Ended, Way
 from assay_conformance.pulsar.checks.dead_letter._walk import errands
@@ -125,6 +125,14 @@ def _too_long(timeline: Timeline) -> set[Entry]:
     return found
 
 
+def _was_refused_earlier(timeline: Timeline, cause: Event, before: Frame, again: Event) -> bool:
+    """Whether the application refused a message before it was asked for because its letter had failed, or the two
+    requests may have crossed that: then the second is that refusal's, of the delivery before."""
+    called_ns = cause.called_ns if isinstance(cause, Completion) else None
+    is_of_before = called_ns is not None and called_ns < before.t_ns
+    return is_of_before or not timeline.bounds.is_past("crossing", before.t_ns, again.t_ns)
+
+
 def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
     """Judge a message that was asked for instead of becoming a letter, where nothing had failed. A failed letter and a
     nack of before may ask for it one behind the other, as may each copy that a fault repeated. What is asked for on a
@@ -134,7 +142,7 @@ def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
         return
     if way is not Way.ASKED_FOR or errand.waits_ns is None or errand.failure is not None or errand.letter is not None:
         return
-    if before is not None and not timeline.bounds.is_past("crossing", before.t_ns, event.t_ns):
+    if before is not None and _was_refused_earlier(timeline, errand.cause, before, event):
         return
     copies = (one for one in timeline.copies(errand.consumer, errand.source) if one.frame.seq < event.seq)
     if any(one.frame.fate is Fate.DUPLICATED and one.frame.intact for one in copies):
