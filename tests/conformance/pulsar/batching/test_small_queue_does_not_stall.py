@@ -10,7 +10,7 @@ import pytest
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import MS, PRODUCER, Script
-from assay_conformance.model.event import Outcome
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.model.facts import Lack
 from assay_conformance.pulsar.checks.batching.small_queue_does_not_stall import small_queue_does_not_stall
 
@@ -42,6 +42,21 @@ def _small_queue(second_ms: float, *inside: int) -> Check:
 def test_batches_that_leave_by_their_delay_and_fit_the_queue_are_accepted() -> None:
     check = _small_queue(212, 2, 3)
     assert (check.findings, check.exercised) == ([], 2)
+
+
+@pytest.mark.parametrize(("ends_ms", "codes"), [(1_200, ["too-late"]), (2_103, [])])
+def test_room_that_a_time_out_makes_may_be_reported_by_a_clock_that_is_ahead(ends_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(**SMALL)
+    story.at(100)
+    calls = [story.send(number) for number in range(3)]
+    story.at(151).send_frame(0, 1, batch=True)
+    story.at(2_100).send_frame(2, batch=True)
+    for call in calls[:2]:
+        story.at(2_104).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, done_ns=ends_ms * MS)
+    story.ok(2, called_ns=102 * MS)
+    check = trial(small_queue_does_not_stall, story.done())
+    assert [finding.code for finding in check.findings] == codes
 
 
 def test_batch_that_leaves_long_after_there_was_room_is_found() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from assay_conformance.pulsar.timeline import (
     Exercised,
     Producer,
     Says,
+    Send,
     Timeline,
     Unit,
     breach,
@@ -84,16 +85,24 @@ def _left(timeline: Timeline, queue: _Queue) -> Iterator[_Left]:
     answers = [frame for unit in units for frame in (*unit.receipts, *unit.errors)]
     answers += [answer.frame for answer in timeline.answers if answer.handle == queue.handle]
     answers.sort(key=lambda frame: frame.seq)
-    sends = timeline.sends_of(queue.handle)
-    ends_ns = sorted(ended_ns(send.completion) for send in sends if send.completion is not None)
+    sends = [send for send in timeline.sends_of(queue.handle) if send.completion is not None]
     for producer in timeline.producers_of(queue.handle):
         waiting: list[Unit] = []
         for unit in (one for one in producer.units if one.numbers):
-            seq, left_ns = unit.first.seq, unit.first.t_ns
+            seq = unit.first.seq
             waiting = [*(one for one in waiting if not _is_over(timeline, one, seq)), unit]
-            answered, ended = bisect_right(answers, seq, key=lambda frame: frame.seq), bisect_right(ends_ns, left_ns)
-            room_ns = max(answers[answered - 1].t_ns if answered else 0, ends_ns[ended - 1] if ended else 0)
+            answered = bisect_right(answers, seq, key=lambda frame: frame.seq)
+            room_ns = max(answers[answered - 1].t_ns if answered else 0, _made_room_ns(sends, unit))
             yield _Left(queue, unit, sum(len(one.numbers) for one in waiting) >= queue.messages, room_ns)
+
+
+def _made_room_ns(sends: Iterable[Send], unit: Unit) -> int:
+    """The last end of an older send by when a batch left. An end by the client's clock may seem to come a little later
+    than what it made room for: the two have clocks of their own."""
+    left_ns, slack_ns = unit.first.t_ns, TOLERANCES["time-out-early"].slack_ns
+    older = (send.completion for send in sends if (send.invoke.number or 0) < unit.numbers[0])
+    ends_ns = (ended_ns(end) for end in older if end is not None)
+    return max((min(end_ns, left_ns) for end_ns in ends_ns if end_ns <= left_ns + slack_ns), default=0)
 
 
 def _is_over(timeline: Timeline, unit: Unit, seq: int) -> bool:
