@@ -110,7 +110,7 @@ def remove_key(rng: random.Random, document: bytes) -> tuple[bytes, str]:
 
 
 def add_key(rng: random.Random, document: bytes) -> tuple[bytes, str]:
-    """An unknown key, whose value is hostile: readers ignore unknown fields, but they do parse them."""
+    """An unknown key, whose value is hostile: whoever refuses or ignores the key parses the value, too."""
     tree = json.loads(document)
     name = rng.choice(list(SCALARS))
     objects = [path for path in places(tree) if isinstance(_at(tree, path), dict)]

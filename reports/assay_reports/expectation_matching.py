@@ -63,7 +63,7 @@ class EntryState(StrEnum):
 FAILS_THE_RUN = frozenset({EntryState.STALE, EntryState.EXPIRED})
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """An entry of a file and what became of it. `broker`: whose failure it is, where it is not the client's."""
 
     state: EntryState
@@ -71,7 +71,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     broker: str = ""
 
 
-class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """One requirement in one Case, over the attempts that count. `listed` are the reasons of the expected codes.
     `not_judged`: reason -> how many occurrences of its precondition were not judged for it."""
 

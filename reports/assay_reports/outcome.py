@@ -80,7 +80,7 @@ _FORGIVEN = frozenset({Expected.EXPECTED_FAIL, Expected.EXPIRED})
 """States of a cell whose every code is listed; an expired entry fails the run by itself."""
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One cause and the sentence that names what has it."""
 
     cause: Cause

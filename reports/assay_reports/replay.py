@@ -20,7 +20,7 @@ from assay_conformance.model.schema import CURRENT, FileKind, Header, read_docum
 from assay_conformance.model.verdict import Finding, Judgement, Verdict
 
 
-class Breach(msgspec.Struct, frozen=True, kw_only=True):
+class Breach(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the Case showed: the requirement, its clause as it read then, the finding code and its sentence."""
 
     requirement: RequirementId
@@ -29,7 +29,7 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class Replay(Header, frozen=True, kw_only=True):
+class Replay(Header, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`version` is what the client reported itself; `broker` is kind, name and version."""
 
     suite: str

@@ -5,11 +5,9 @@ Escaping for a format (rich, XML, HTML) is the writer's; this is what every writ
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable
 
-from assay_conformance.model.renamed import hint
+from assay_conformance.model.unknown_keys import closest as closest
 
 # C0 and C1 controls but the line feed, what breaks lines unasked, bidirectional overrides and isolates (they can make
 # a line read backwards), zero-width characters, lone surrogates and the two code points XML refuses.
@@ -45,19 +43,6 @@ def ms(t_ns: int) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """`1 Case`, `2 Cases`."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
-
-
-_LONGEST_WORD = 200
-
-
-def closest(word: str, known: Iterable[str]) -> str:
-    """Return what to write instead of `word`: the name it has now, or the nearest of those that are known; "" for
-    neither."""
-    if called := hint(word):
-        return called
-    # Its time grows with the square of a word.
-    near = difflib.get_close_matches(word, list(known), n=1) if len(word) <= _LONGEST_WORD else ()
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _visible(match: re.Match[str]) -> str:

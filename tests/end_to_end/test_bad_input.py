@@ -143,7 +143,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "agent.toml with a key too many": (
         lambda place: ["certify", place.agent_toml('language = "python"', 'language = "python"\ncolour = "red"')],
-        r'{base}/agent\.toml: key "colour" is unknown, expected one of the keys of .*',
+        r'{base}/agent\.toml: key "colour" is unknown; expected one of .*',
     ),
     "agent.toml with a key missing": (
         lambda place: ["certify", place.agent_toml('scheme = "pep440"\n', "")],
@@ -175,7 +175,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "expectations with a wrong key": (
         lambda place: place.expectations("reason =", "because ="),
-        r"{base}/expectations\.toml: deviation other-bytes: unknown key 'because', expected one of .*reason.*",
+        r"{base}/expectations\.toml: deviation other-bytes: unknown key 'because'.*; expected one of .*reason.*",
     ),
     "expectations with a bad range": (
         lambda place: place.expectations('versions = ">=0"', 'versions = "3 or so"'),

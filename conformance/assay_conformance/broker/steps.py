@@ -13,6 +13,7 @@ from assay_conformance.broker.raw import StoredEntry
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.store import Hold
 from assay_conformance.broker.topics import Topics
+from assay_conformance.model.doors import MalformedError, convert
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.policy import Policies, Rate
 
@@ -223,6 +224,6 @@ def read_step(verb: str, args: Mapping[str, Any]) -> Step:
     if kind is None:
         raise UsageError(f"broker step {verb!r}: expected one of {', '.join(sorted(STEPS))}")
     try:
-        return msgspec.convert(args, kind)
-    except msgspec.ValidationError as error:
+        return convert(args, kind)
+    except MalformedError as error:
         raise UsageError(f"broker step {verb!r}: {error}") from error

@@ -26,6 +26,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.topic_names import base_topic, named_topics
+from assay_conformance.model.unknown_keys import closest
 
 MOST_STEPS: Final = 10_000
 MOST_TOPICS: Final = 100
@@ -133,7 +134,10 @@ def _refuse_unread(given: Mapping[str, Any], known: Collection[str], where: str)
     """A size under another name would pass for the one that is meant, and be none."""
     for key in given:
         if key not in known:
-            raise UsageError(f"{where}: {shown(key)} means nothing there; expected some of {', '.join(sorted(known))}")
+            near = closest(key, known)
+            raise UsageError(
+                f"{where}: {shown(key)} means nothing there{near}; expected some of {', '.join(sorted(known))}"
+            )
 
 
 def _check_config(config: Mapping[str, Any], where: str) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from assay_conformance.model.case import Config
+from assay_conformance.model.doors import MalformedError, convert
 from assay_conformance.model.errors import UsageError
 
 Unsigned = Annotated[int, msgspec.Meta(ge=0)]
@@ -200,6 +201,6 @@ S = TypeVar("S", ClientSettings, ProducerSettings, ConsumerSettings)
 def settings(kind: type[S], config: Config) -> S:
     """The settings a configuration asks for; UsageError that names the key when it is unknown or its value wrong."""
     try:
-        return msgspec.convert(config, kind)
-    except msgspec.ValidationError as error:
+        return convert(config, kind)
+    except MalformedError as error:
         raise UsageError(f"{kind.__name__}: {error}") from error

@@ -71,7 +71,7 @@ class Topic(Policies, frozen=True, omit_defaults=True, kw_only=True):
         return Policies(**given | {"deduplication": self.deduplication or None})
 
 
-class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """Brokers and topics. A broker's constants are Pulsar's own; a Case lowers them where it must wait. `namespace` are
     the policies of the namespace all topics are in."""
 
@@ -93,7 +93,7 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return nearest(own, self.namespace, self.settings.policies)
 
 
-class ClientConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ClientConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """Defaults for the open_client / open_producer / open_consumer steps, in the suite's configuration keys."""
 
     client: Config = {}
@@ -101,7 +101,7 @@ class ClientConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     consumer: Config = {}
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One action. Agent steps are issued and not awaited: `wait` steps await.
 
     `saves` numbers the result (a handle, or an operation); later steps refer to that number in their arguments
@@ -116,7 +116,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     at_ms: int | None = None
 
 
-class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """Deadlines. `least_wall_ms`: a Case that cannot end sooner says so, and the pool starts it early."""
 
     operation_ms: int = 10_000
@@ -125,7 +125,7 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     least_wall_ms: int = 0
 
 
-class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """One schedule and what it is meant to exercise. `id` is `<chapter>/<words>`, and `<chapter>/<words>@<words>+…` for
     a permutation: the same under other circumstances. A client that lacks any of what it `assumes` (`Lack`) is not
     asked."""

@@ -19,6 +19,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from assay_conformance.model.unknown_keys import unknown_key
+
 MOST_DEPTH: Final = 64
 """Brackets within brackets. The deepest file of ours has eleven."""
 MOST_KEY_PARTS: Final = 16
@@ -76,16 +78,20 @@ def decode_json(text: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(text)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise MalformedError(reason(error, text)) from error
+        raise MalformedError(reason(error, text, decoder.type)) from error
 
 
-def reason(error: Exception, text: bytes | None = None) -> str:
-    """What msgspec says about `text`, cut to a length that can be read, its place at the end kept."""
+def reason(error: Exception, text: bytes | None = None, shape: Any = None) -> str:
+    """What msgspec says about `text`, which was to be a `shape`, cut to a length that can be read, its place at the end
+    kept."""
     if text is not None and not text.strip():
         return "is empty, expected a JSON value"
     said = str(error)
     if said == _CUT_OFF and text is not None and _SURROGATE.search(text):
         return "holds half of a surrogate pair"
+    if (extra := unknown_key(said, shape)) is not None:
+        key, place, instead = extra
+        return shortened(f"unknown key {shown(key)}{f' in {place}' if place else ''}{instead}", MOST_REASON)
     return _CLEARER.get(said) or shortened(said, MOST_REASON)
 
 
@@ -101,7 +107,7 @@ def convert(value: Any, shape: type[T]) -> T:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise MalformedError(reason(error)) from error
+        raise MalformedError(reason(error, None, shape)) from error
 
 
 def _check_utf8(text: bytes) -> None:

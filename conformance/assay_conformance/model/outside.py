@@ -28,7 +28,7 @@ class Means(StrEnum):
 # --- toxiproxy: bytes of connections ----------------------------------------------------------------------------------
 
 
-class _Toxic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class _Toxic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """`direction` is the stream it lies on; `toxicity` the share of connections that get it."""
 
     direction: Direction = Direction.TO_CLIENT
@@ -80,7 +80,7 @@ class LimitData(_Toxic, frozen=True, omit_defaults=True, kw_only=True, tag="limi
     limit_bytes: int
 
 
-class Disable(msgspec.Struct, frozen=True, tag="disable", tag_field="do"):
+class Disable(msgspec.Struct, frozen=True, tag="disable", tag_field="do", forbid_unknown_fields=True):
     """Every connection ends, and new ones are refused until healed."""
 
 
@@ -97,7 +97,7 @@ class Role(StrEnum):
     CLIENT = "client"
 
 
-class Target(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Target(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """A process of the Case: the `index`-th of its role; or, for a broker, the one that owns topic `owner_of`."""
 
     role: Role = Role.BROKER
@@ -105,7 +105,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     owner_of: str | None = None
 
 
-class _OnProcess(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class _OnProcess(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     target: Target = Target()
 
 
@@ -139,7 +139,15 @@ class ReadOnlyDisk(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, ta
 # --- namespaces: packets ----------------------------------------------------------------------------------------------
 
 
-class Shape(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="shape", tag_field="do"):
+class Shape(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    kw_only=True,
+    tag="shape",
+    tag_field="do",
+    forbid_unknown_fields=True,
+):
     """Packets between client and brokers, in `direction` (both when None): later by `delay_ms` give or take
     `jitter_ms`; lost, sent twice, overtaken or damaged with these probabilities; at most `rate_kb_s` (0 = any)."""
 
@@ -153,7 +161,15 @@ class Shape(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="
     rate_kb_s: int = 0
 
 
-class Partition(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="partition", tag_field="do"):
+class Partition(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    kw_only=True,
+    tag="partition",
+    tag_field="do",
+    forbid_unknown_fields=True,
+):
     """No packet passes in `direction` (both when None)."""
 
     direction: Direction | None = None

@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Rate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Rate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """A rate limit; 0 = not set, -1 = unlimited whatever the levels below say. `period_s` is ratePeriodInSecond.
 
     `relative_to_publish`, of dispatch rates: what was published in a period is added to the next one's tokens.
@@ -35,7 +35,7 @@ class BacklogAction(StrEnum):
     CONSUMER_BACKLOG_EVICTION = "consumer_backlog_eviction"
 
 
-class BacklogQuota(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class BacklogQuota(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """How large a topic's largest backlog may be; 0 or less = without limit. `limit_s`: age of its first entry.
 
     Pulsar has one quota of each type, with an action of its own: `age_action` is that of the age where it is another.
@@ -52,14 +52,14 @@ class BacklogQuota(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         return self.age_action or self.action
 
 
-class Retention(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Retention(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """How long, and up to how many bytes, acknowledged entries are kept; -1 = without limit."""
 
     minutes: int = 0
     bytes: int = 0
 
 
-class DelayedDelivery(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class DelayedDelivery(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """Whether `deliver_at_time` counts, and delayedDeliveryTickTimeMillis. A message to be delivered later than
     `max_delay_ms` after it was published is refused; 0: none is."""
 
@@ -77,14 +77,14 @@ class SubscriptionKind(StrEnum):
     KEY_SHARED = "Key_Shared"
 
 
-class SubscribeRate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class SubscribeRate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """How often a consumer, known by its name and id, may subscribe in a period; 0 or less = without limit."""
 
     per_consumer: int = -1
     period_s: int = 30
 
 
-class AutoCreation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class AutoCreation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a topic is created when it is first used, and with how many partitions (0 = none)."""
 
     enabled: bool = True
@@ -105,7 +105,7 @@ class SchemaCompatibility(StrEnum):
     FULL_TRANSITIVE = "FULL_TRANSITIVE"
 
 
-class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """What one level sets; None = nothing, the next level counts."""
 
     deduplication: bool | None = None
@@ -147,7 +147,7 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """schemaValidationEnforced: a topic with a schema takes no producer without one."""
 
 
-class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """What Pulsar's broker.conf sets. `policies` hold for topics that nothing nearer says otherwise of; `publish_rate`
     and `dispatch_rate` are one broker's for all its topics together."""
 

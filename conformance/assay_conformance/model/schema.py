@@ -1,7 +1,7 @@
 """File formats: every file's first record says what it is and in which version.
 
-Readers accept the same major version, ignore unknown fields, upgrade an older major by a function registered here, or
-refuse in one sentence.
+Readers accept the same major version, upgrade an older major by a function registered here, or refuse in one sentence.
+Unknown keys are refused where people write or edit a file (model/unknown_keys.py), and ignored elsewhere.
 """
 
 from __future__ import annotations

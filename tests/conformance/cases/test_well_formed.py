@@ -87,7 +87,7 @@ def test_an_argument_of_another_kind_is_told_with_what_came() -> None:
             {"topic": "t", "partitions": 10**9},
             "'partitions': expected a whole number from 0 to 1000",
         ),
-        (Who.BROKER, "move", {"topic": "t", "broker": 0, "x=y": 1}, "broker step 'move': .*unknown field `x=y`"),
+        (Who.BROKER, "move", {"topic": "t", "broker": 0, "x=y": 1}, "broker step 'move': .*unknown key 'x=y'"),
         (Who.BROKER, "move", {"topic": "t", "broker": 1}, "'broker': expected a whole number from 0 to 0, came 1"),
         (Who.BROKER, "unload", {"topic": "u"}, "topic: expected one of t, came 'u'"),
         (Who.AGENT, "open_producer", {"client": 1, "topic": "u"}, "topic: expected one of t, came 'u'"),

@@ -161,7 +161,7 @@ def test_words_of_consumers_are_looked_up(key: str, word: str) -> None:
 
 def test_arguments_of_a_broker_step_have_names_that_it_takes() -> None:
     step = {"who": "broker", "verb": "unload", "args": {"topic": "t", "x=__import__('os').system('x'), y": 1}}
-    with pytest.raises(UsageError, match=r"x\.json: step \d+: broker step 'unload': .*unknown field"):
+    with pytest.raises(UsageError, match=r"x\.json: step \d+: broker step 'unload': .*unknown key"):
         _exported(_with(lambda case, _: case["steps"].append(step)))
 
 

@@ -233,7 +233,7 @@ def test_an_acknowledgment_after_the_second_delivery_was_none_before_it(tmp_path
     ("old", "new", "sentence"),
     [
         ('producer = "who"\n', "", r"missing required field `producer` - at `\$.sent`"),
-        ('key = "key"', 'colour = "key"', "unknown field `colour`"),
+        ('key = "key"', 'colour = "key"', "unknown key 'colour'"),
         ('sent_at = "t"', 'sent_at = "t"\nunit = "days"', r"Invalid enum value 'days' - at `\$.sent.unit`"),
         ("[run]", "[run", "is not TOML"),
         ('sent_at = "t"', 'sent_at = "when"', "no column 'when', which sent.sent_at names; it has"),
