@@ -1,14 +1,16 @@
 """How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
 
 A time bound is judged only if, in its window, the bench's loop lag and the run-queue waits of the agent and of the
-broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. While a fault
-outside the frames lasts no time bound is judged: the wire witness sees neither how long bytes were under way nor what a
-process was kept from.
+broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. So it does where
+shorter waits come to what was late together: a client that hears of something, is woken, arms a timer and writes waits
+several times. While a fault outside the frames lasts no time bound is judged: the wire witness sees neither how long
+bytes were under way nor what a process was kept from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, insort
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -83,11 +85,14 @@ class LoadRecord:
 
     def __init__(self) -> None:
         self._samples: list[Load] = []
+        """In order of time."""
+        self._longest_ns = 0
         self._standing: dict[int, int] = {}
         self._excused_ns: float = -inf
 
     def add(self, sample: Load) -> None:
-        self._samples.append(sample)
+        insort(self._samples, sample, key=_t_ns)
+        self._longest_ns = max(self._longest_ns, sample.window_ns)
 
     def fired(self, fault: int, action: str, now_ns: int) -> None:
         """Its receipt is of a second look: it stood before, and so excuses what was due before."""
@@ -106,14 +111,12 @@ class LoadRecord:
         """True when no sample that overlaps the window shows a quarter of the tolerance or more. Without `brokers`,
         whether bench and agent kept to their schedule."""
         limit_ns = tolerance.slack_ns // 4
-        return all(
-            _kept_ns(sample, brokers=brokers) < limit_ns for sample in _overlapping(self._samples, start_ns, end_ns)
-        )
+        return all(_kept_ns(sample, brokers=brokers) < limit_ns for sample in self._overlapping(start_ns, end_ns))
 
     def held_up(self, start_ns: int, end_ns: int) -> HeldUp:
         """What the samples that overlap the window add up to. A wait is reported when it is over, however many windows
         it took, or grows from one to the next: of each sample no more counts towards the sum than its window."""
-        kept = [(_kept_ns(sample), sample.window_ns) for sample in _overlapping(self._samples, start_ns, end_ns)]
+        kept = [(_kept_ns(sample), sample.window_ns) for sample in self._overlapping(start_ns, end_ns)]
         worst_ns = max((wait_ns for wait_ns, _ in kept), default=0)
         return HeldUp(max(worst_ns, sum(min(one) for one in kept)), worst_ns)
 
@@ -124,7 +127,7 @@ class LoadRecord:
 
     def alone(self, start_ns: int, end_ns: int) -> bool:
         """True when no sample that overlaps the window shows other attempts on the same broker."""
-        return not any(sample.others for sample in _overlapping(self._samples, start_ns, end_ns))
+        return not any(sample.others for sample in self._overlapping(start_ns, end_ns))
 
     def fair(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
         """True when the machine was quiet, and what was late at the end had its time without a fault in the way."""
@@ -135,12 +138,30 @@ class LoadRecord:
         """Judge something due at `due_ns` and seen at `seen_ns`, in the window that began at `start_ns`."""
         if seen_ns <= due_ns + tolerance.slack_ns:
             return Timing.IN_TIME
-        return Timing.LATE if self.fair(start_ns, seen_ns, tolerance) else Timing.UNDECIDED
+        late_ns = seen_ns - due_ns - tolerance.slack_ns
+        if not self.fair(start_ns, seen_ns, tolerance):
+            return Timing.UNDECIDED
+        # In between it is only waited for, which no wait of the machine makes longer.
+        begun_ns = min(start_ns + tolerance.slack_ns, due_ns)
+        samples = {
+            id(one): one for window in ((start_ns, begun_ns), (due_ns, seen_ns)) for one in self._overlapping(*window)
+        }
+        waited_ns = sum(min(_kept_ns(sample), sample.window_ns) for sample in samples.values())
+        return Timing.LATE if waited_ns < late_ns else Timing.UNDECIDED
+
+    def _overlapping(self, start_ns: int, end_ns: int) -> Iterator[Load]:
+        """Samples whose windows overlap that one."""
+        for place in range(bisect_left(self._samples, start_ns, key=_t_ns), len(self._samples)):
+            sample = self._samples[place]
+            if sample.t_ns - self._longest_ns > end_ns:
+                return
+            if sample.t_ns - sample.window_ns <= end_ns:
+                yield sample
 
 
 def _kept_ns(sample: Load, *, brokers: bool = True) -> int:
     return max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns if brokers else 0)
 
 
-def _overlapping(samples: Iterable[Load], start_ns: int, end_ns: int) -> Iterable[Load]:
-    return (s for s in samples if s.t_ns >= start_ns and s.t_ns - s.window_ns <= end_ns)
+def _t_ns(sample: Load) -> int:
+    return sample.t_ns

@@ -44,6 +44,33 @@ def test_nothing_is_late_on_a_busy_machine(who: str) -> None:
     assert timing(busy(**{who: SLACK_MS * MS}), 0, SLACK_MS + 1) is Timing.UNDECIDED
 
 
+def waits(every_ms: int, wait_ms: int, until_ms: int) -> LoadRecord:
+    """Windows of a tenth of a second, in each of which somebody was kept waiting for so long."""
+    record = LoadRecord()
+    for end_ms in range(100, until_ms + 1, every_ms):
+        record.add(Load(seq=end_ms, t_ns=end_ms * MS, window_ns=100 * MS, loop_lag_ns=wait_ms * MS, agent_wait_ns=0))
+    return record
+
+
+@pytest.mark.parametrize(("wait_ms", "expected"), [(100, Timing.UNDECIDED), (10, Timing.LATE)])
+def test_short_waits_excuse_what_they_come_to_together(wait_ms: int, expected: Timing) -> None:
+    """None of them by itself: a client that is woken, arms a timer and writes waits three times."""
+    assert timing(waits(100, wait_ms, 2_000), 0, SLACK_MS + 300) is expected
+
+
+def test_waits_beside_a_timer_that_runs_excuse_nothing() -> None:
+    record, slack_ns = waits(100, 100, 9_000), SLACK_MS * MS
+    assert record.timing(0, 30_000 * MS, 30_700 * MS + slack_ns, TOLERANCES["answer"]) is Timing.LATE
+
+
+def test_samples_are_looked_up_by_their_time_whatever_order_they_come_in() -> None:
+    record = LoadRecord()
+    for end_ms in (300, 100, 200):
+        record.add(Load(seq=0, t_ns=end_ms * MS, window_ns=100 * MS, loop_lag_ns=end_ms * MS, agent_wait_ns=0))
+    assert record.held_up(150 * MS, 190 * MS) == HeldUp(200 * MS, 200 * MS)
+    assert record.held_up(0, 50 * MS).worst_ns == 100 * MS
+
+
 def test_schedule_of_a_case_is_not_its_brokers_affair() -> None:
     record, tolerance = busy(broker_wait_ns=SLACK_MS * MS), TOLERANCES["answer"]
     assert not record.quiet(0, SLACK_MS * MS, tolerance)

@@ -63,6 +63,24 @@ def test_batch_that_leaves_long_after_there_was_room_is_found() -> None:
     assert [finding.code for finding in _small_queue(600, 2, 3).findings] == ["too-late"]
 
 
+@pytest.mark.parametrize(("wait_ms", "codes"), [(24, []), (2, ["too-late"])])
+def test_batch_is_not_late_where_short_waits_of_the_machine_come_to_as_much(wait_ms: int, codes: list[str]) -> None:
+    """The receipt has to be heard, a blocked send to be woken, a timer to be armed and to end: four waits, each too
+    short to excuse a batch by itself."""
+    story = Script()
+    story.producer(**SMALL)
+    sends = [story.at(100).send(number) for number in range(4)]
+    story.at(151).send_frame(0, 1, batch=True)
+    story.at(160).receipt(0)
+    for end_ms in (200, 300):
+        story.at(end_ms).load(100, loop_lag_ms=wait_ms)
+    story.at(320).send_frame(2, 3, batch=True)
+    story.at(400).load(100, loop_lag_ms=wait_ms)
+    for send in sends:
+        story.complete(send, called_ns=100 * MS)
+    assert [finding.code for finding in trial(small_queue_does_not_stall, story.done()).findings] == codes
+
+
 def test_room_is_made_when_a_send_ends_however_late_the_agent_says_so() -> None:
     story = Script()
     story.producer(**SMALL)

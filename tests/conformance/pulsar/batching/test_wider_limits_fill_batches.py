@@ -25,7 +25,7 @@ def test_longer_delay_that_gathers_nothing_is_told() -> None:
     )
 
 
-def _slow(*, disturbed: bool) -> list[Event]:
+def _slow(*, disturbed: bool, lag_ms: int = 0) -> list[Event]:
     story = Script()
     for handle, delay_ms, waits_ms in ((1, 1, 0), (2, 40, 300)):
         batch, name = 2 if handle == 1 else 10, f"p{handle}"
@@ -42,12 +42,17 @@ def _slow(*, disturbed: bool) -> list[Event]:
         story.after(waits_ms)
         for number in range(10):
             story.ok(number, handle)
+    story.load(100, loop_lag_ms=lag_ms)
     return story.done()
 
 
 @pytest.mark.parametrize(("disturbed", "codes"), [(True, []), (False, ["longer-waits"])])
 def test_waits_are_compared_where_nothing_went_wrong(disturbed: bool, codes: list[str]) -> None:
     assert told(wider_limits_fill_batches, _slow(disturbed=disturbed))[0] == codes
+
+
+def test_waits_on_a_late_machine_are_not_compared() -> None:
+    assert told(wider_limits_fill_batches, _slow(disturbed=False, lag_ms=200))[0] == []
 
 
 def test_messages_too_far_apart_to_gather_are_not_compared() -> None:

@@ -23,8 +23,16 @@ def wider_limits_fill_batches(timeline: Timeline, costs: tuple[Cost, Cost]) -> S
     smaller, larger = costs
     if not _wider(larger.limits, smaller.limits) or not _close_to_each_other(timeline, smaller, larger.limits):
         return
-    evidence = (smaller.units[0].first, larger.units[0].first)
     yield Exercised(larger.units[0].first)
+    if worse := list(_worse(timeline, smaller, larger)):
+        # A late machine calls the client late, and hears of it late.
+        since_ns, until_ns = larger.units[0].first.t_ns, timeline.bounds.end_ns
+        timeline.bounds.check_quiet("batch-delay", since_ns, until_ns, what="whether wider limits gather more")
+    yield from worse
+
+
+def _worse(timeline: Timeline, smaller: Cost, larger: Cost) -> Says:
+    evidence = (smaller.units[0].first, larger.units[0].first)
     if len(larger.units) == len(smaller.units):
         yield breach(
             "no-larger-batches",
@@ -38,7 +46,7 @@ def wider_limits_fill_batches(timeline: Timeline, costs: tuple[Cost, Cost]) -> S
         ("more-frames", len(larger.units), len(smaller.units) + FRAMES_OVER, "frames"),
         ("more-bytes", larger.bytes, int(smaller.bytes * BYTES_OVER), "bytes"),
     ]
-    came_again = any(len(unit.line.sessions) > 1 for cost in costs for unit in cost.units)
+    came_again = any(len(unit.line.sessions) > 1 for cost in (smaller, larger) for unit in cost.units)
     if not came_again and not timeline.events.of(Fired):
         amounts.append(("longer-waits", *waited, "ms on average"))
     for code, came, most, what in amounts:
