@@ -1,6 +1,6 @@
 """Whether the time to read what somebody else wrote grows with its size, or with the square of it.
 
-    python -m bench.growth [plan replay history turns refusals day expectations toml agent] [--factor 10]
+    python -m bench.growth [plan replay history turns refusals reconnects handles day run expectations toml agent]
 
 Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a process
 of its own, whose time and memory are told. A factor of ten may take fifteen times as long.
@@ -21,17 +21,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay_conformance.cases.build import EARLIEST, Schedule
-from assay_conformance.history.script import Script
+from assay_conformance.checks.trial import ANY_CASE
+from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.agent import Answer
 from assay_conformance.model.case import Limits
 from assay_conformance.model.direction import Direction
-from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.model.event import ErrorClass, MessageId, Outcome
 from assay_conformance.model.fault import Drop, Fault, OnFrame
+from assay_conformance.model.run import read_run
 from assay_conformance.model.schema import FileKind, header
 from assay_conformance.pulsar.cases import all_cases
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
-from assay_fixtures.runner.folder import lines, read_lines
+from assay_fixtures.runner.folder import RunFolder, history_path, lines, read_lines
 from assay_fixtures.verified import exit_code
+from assay_reports.files import load
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden" / "runs" / "1.1"
 ALLOWED = 1.5
@@ -116,6 +119,47 @@ def _refusals(folder: Path, size: int) -> None:
     (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
 
 
+def _reconnects(folder: Path, size: int) -> None:
+    """A connection for each message, of a producer and of a consumer that asks for one at a time."""
+    folder.mkdir()
+    story = Script()
+    story.producer()
+    story.consumer(receiver_queue_size=0)
+    for number in range(size // 18):
+        receive = story.invoke("receive", CONSUMER, args={"count": 1})
+        story.flow(1, conn=number)
+        story.send(number)
+        story.send_frame(number, conn=number)
+        story.stored(number)
+        story.receipt(number, conn=number)
+        story.ok(number)
+        story.message(number, conn=number)
+        story.received(number)
+        story.complete(receive, count=1)
+        story.cut(number)
+        story.producer_again(number + 1, last_sequence_id=number, epoch=number + 1)
+        story.subscribed(number + 1)
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
+
+
+def _handles(folder: Path, size: int) -> None:
+    """A producer for each message, all on one connection."""
+    folder.mkdir()
+    story = Script()
+    for handle in range(1, size // 11 + 1):
+        its: dict[str, Any] = {"producer_id": handle, "name": f"p{handle}"}
+        story.producer(handle, **its)
+        story.send(0, handle)
+        story.send_frame(0, handle=handle, **its)
+        story.receipt(0, producer_id=handle, id=MessageId(1, handle))
+        story.ok(0, handle)
+        closing = story.invoke("close", handle)
+        story.up("CLOSE_PRODUCER", producer_id=handle, request_id=1_000_000 + handle)
+        story.down("SUCCESS", request_id=1_000_000 + handle)
+        story.complete(closing)
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
+
+
 def _day(folder: Path, size: int) -> None:
     """Of the reference client: every tenth message is refused and comes again, all are acknowledged."""
     folder.mkdir()
@@ -131,6 +175,17 @@ def _day(folder: Path, size: int) -> None:
     config = {**EARLIEST, "subscription_type": "shared", "nack_delay_ms": 100}
     case = plan.case("bench/day", "A day", (), consumer=config, limits=Limits(case_ms=86_400_000))
     (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, ReferenceTrial().in_virtual_time(case).events))
+
+
+def _run(folder: Path, size: int) -> None:
+    """A day as the only Case of a run."""
+    run = RunFolder.create(folder)
+    info = load(GOLDEN / "run.json", "a run's run.json", read_run)
+    run.write_info(msgspec.structs.replace(info, facts=FACTS))
+    run.write_plan([ANY_CASE])
+    history = history_path(folder, ANY_CASE.id, 1).parent
+    history.parent.mkdir(parents=True)
+    _day(history, size)
 
 
 def _expectations(folder: Path, size: int) -> None:
@@ -171,7 +226,6 @@ def _read_replay(folder: Path) -> None:
 
 
 def _judge_history(folder: Path) -> None:
-    from assay_conformance.checks.trial import ANY_CASE
     from assay_conformance.model.event import Event
     from assay_fixtures.packs import load_packs
     from assay_fixtures.runner.judging import judge
@@ -185,6 +239,15 @@ def _judge_history(folder: Path) -> None:
     else:
         events: Iterator[Event] = read_lines(path, FileKind.HISTORY, Event)  # type: ignore[arg-type]
         judge(events, ANY_CASE, *knowing)
+
+
+def _check_run(folder: Path) -> None:
+    from assay_fixtures.cli.settle import conclude, rejudge, settle
+    from assay_fixtures.packs import load_packs
+    from assay_fixtures.runner.folder import StoredRun
+
+    stored, pack = StoredRun(folder), load_packs()
+    settle(stored, pack, conclude(stored, pack, rejudge(stored, pack)))
 
 
 def _read_expectations(folder: Path) -> None:
@@ -214,7 +277,10 @@ INPUTS: dict[str, Input] = {
     "history": Input(10_000, "events", _history, _judge_history),
     "turns": Input(10_000, "events", _turns, _judge_history),
     "refusals": Input(10_000, "events", _refusals, _judge_history),
+    "reconnects": Input(10_000, "events", _reconnects, _judge_history),
+    "handles": Input(10_000, "events", _handles, _judge_history),
     "day": Input(5_000, "events", _day, _judge_history),
+    "run": Input(5_000, "events", _run, _check_run),
     "expectations": Input(1_000, "entries", _expectations, _read_expectations),
     "toml": Input(3_000, "tables", _toml, _read_toml),
     "agent": Input(10_000, "lines", _agent, _read_agent),

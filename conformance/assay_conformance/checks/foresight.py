@@ -80,10 +80,14 @@ class Foresight:
     _case_number: int = -1
     _topics: dict[str, str] = field(default_factory=dict)
     _openings: dict[int, Invoke] = field(default_factory=dict)
+    _openings_on: dict[str | None, dict[int, Invoke]] = field(default_factory=dict)
+    """The same by topic, without those that are gone."""
     _opened: dict[int, int] = field(default_factory=dict)
     """Producer handle -> `seq` of the end of its opening."""
     _gone: set[int] = field(default_factory=set)
     _sessions: list[_Session] = field(default_factory=list)
+    _sessions_on: dict[int, list[_Session]] = field(default_factory=dict)
+    """By connection."""
     _current: dict[tuple[int, int], _Session] = field(default_factory=dict)
     _asked: dict[tuple[int, int], _Session] = field(default_factory=dict)
 
@@ -154,6 +158,7 @@ class Foresight:
             self.clients[event.handle] = event
         elif event.verb == "open_producer":
             self._openings[event.handle] = event
+            self._openings_on.setdefault(self._full_topic(event), {})[event.handle] = event
             name = (event.args.get("config") or {}).get("producer_name")
             if name:
                 self._asked_names[event.handle] = str(name)
@@ -176,9 +181,8 @@ class Foresight:
             self._gone.update(h for h, opening in self._openings.items() if handle in (h, opening.args.get("client")))
 
     def _closed(self, event: Closed) -> None:
-        for session in self._sessions:
-            if session.request.conn == event.conn and session.lost is None:
-                session.lost = event.seq
+        for session in self._sessions_on.pop(event.conn, ()):
+            session.lost = event.seq
 
     def _agent_ended(self, event: AgentEnded) -> None:
         if event.killed:
@@ -189,13 +193,10 @@ class Foresight:
             return
         topic = str(event.fields.get("topic", ""))
         base = base_topic(topic)
-        candidates = tuple(
-            handle
-            for handle, opening in self._openings.items()
-            if handle not in self._gone and self._full_topic(opening) == base
-        )
+        candidates = tuple(handle for handle in self._openings_on.get(base, ()) if handle not in self._gone)
         session = _Session(event, str(event.fields.get("producer_name") or ""), topic, candidates)
         self._sessions.append(session)
+        self._sessions_on.setdefault(event.conn, []).append(session)
         self._current[event.conn, event.producer_id] = session
         if event.request_id is not None:
             self._asked[event.conn, event.request_id] = session

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
 from operator import attrgetter
 
 from assay_conformance.ledger.clauses import Scope, covers
 from assay_conformance.ledger.collection import Counted, Rows, Small, Sums
 from assay_conformance.ledger.info import LedgerInfo, Origin
+from assay_conformance.ledger.lasted import Lasted
 from assay_conformance.ledger.rows import (
     Ack,
     Attempt,
@@ -120,6 +124,8 @@ class Evidence:
         for consumer in small.consumers.values():
             self._consumers.setdefault(consumer.sub, []).append(consumer)
         self._epochs = {sub: [e for e in small.epochs.values() if e.sub in (NONE, sub)] for sub in small.subscriptions}
+        self._times: dict[int | None, Lasted] = {}
+        self._topics: dict[int, frozenset[int]] = {}
         self._subscriptions: dict[int, tuple[Subscription, ...]] = {}
         """Stream -> those of its topic."""
         self._first_refusal: dict[int, int] = {}
@@ -142,6 +148,37 @@ class Evidence:
     def epochs_of(self, sub: int) -> list[Epoch]:
         return self._epochs.get(sub, [])
 
+    def epoch_times(self, sub: int | None) -> Lasted:
+        """When faults acted on this subscription, or without one on anything."""
+        if sub not in self._times:
+            epochs = self.small.epochs.values() if sub is None else self.epochs_of(sub)
+            self._times[sub] = Lasted((epoch.t_from, inf if epoch.t_to is None else epoch.t_to) for epoch in epochs)
+        return self._times[sub]
+
+    def topics_of(self, sub: int) -> frozenset[int]:
+        """Topics with a stream that the subscription covers."""
+        if sub not in self._topics:
+            subscription, topics = self.small.subscriptions[sub], {one.topic for one in self.small.streams.values()}
+            self._topics[sub] = frozenset(topic for topic in topics if covers(subscription, topic))
+        return self._topics[sub]
+
+    def counted(self, what: Counted, of: int, from_us: int, until_us: int) -> int:
+        """How many of them there were in the units of time that lie between these."""
+        seconds, sums = self._counts.get((what, of), ((), (0,)))
+        unit_us = self.sums.unit_us
+        first, behind = bisect_left(seconds, -(-from_us // unit_us)), bisect_left(seconds, until_us // unit_us)
+        return sums[behind] - sums[first] if behind > first else 0
+
+    @cached_property
+    def _counts(self) -> dict[tuple[Counted, int], tuple[list[int], list[int]]]:
+        """Units of time in which something was counted, and the sums of what was counted ahead of each, and of all."""
+        found: dict[tuple[Counted, int], tuple[list[int], list[int]]] = {}
+        for one in sorted(self.sums.series, key=attrgetter("second")):
+            seconds, sums = found.setdefault((one.what, one.of), ([], [0]))
+            seconds.append(one.second)
+            sums.append(sums[-1] + one.n)
+        return found
+
     # --- clocks ---
 
     def clock_error(self, *, stream: int | None = None, consumers: tuple[int, ...] = ()) -> int | None:
@@ -162,11 +199,7 @@ class Evidence:
 
     def faulted(self, sub: int | None, from_us: int, to_us: int) -> bool:
         """Whether a fault acted on this subscription, or without one on anything, then or shortly before."""
-        settle_us = self.info.settle_us
-        return any(
-            epoch.t_from <= to_us and (epoch.t_to is None or epoch.t_to + settle_us >= from_us)
-            for epoch in (self.small.epochs.values() if sub is None else self.epochs_of(sub))
-        )
+        return self.epoch_times(sub).latest_end(to_us) + self.info.settle_us >= from_us
 
     def moved(self, sub: int, from_us: int, to_us: int) -> bool:
         """Whether one of its consumers came or went in that time, or shortly before: what a consumer had in its

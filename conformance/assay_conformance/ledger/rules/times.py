@@ -168,36 +168,29 @@ class FlowsAfterHeal(Rule):
 
     def _healed(self, sub: int) -> list[Epoch]:
         """Faults that were over for the time that makes a stall before another began."""
-        epochs = self.evidence.epochs_of(sub)
+        times = self.evidence.epoch_times(sub)
         return [
             epoch
             for epoch in self.evidence.outages_of(sub)
             if epoch.t_to is not None
             and (until_us := epoch.t_to + self.evidence.stall_us(epoch)) <= self.evidence.end_us
-            and not any(other.t_from <= until_us and _ends(other) > epoch.t_to for other in epochs)
+            and times.latest_end(until_us) <= epoch.t_to
         ]
 
     def _stored_soon(self, sub: int, epoch: Epoch) -> int:
         """Messages stored in the first half of the time: later ones may still be on their way at its end."""
-        topics = {stream.topic for stream in self.small.streams.values()}
-        mine = {topic for topic in topics if clauses.covers(self.small.subscriptions[sub], topic)}
         from_us = epoch.t_to or 0
-        return self._count(Counted.STORED, mine, from_us, from_us + self.info.stall_us // 2)
+        until_us = from_us + self.info.stall_us // 2
+        return sum(
+            self.evidence.counted(Counted.STORED, topic, from_us, until_us) for topic in self.evidence.topics_of(sub)
+        )
 
     def _got(self, sub: int, from_us: int, until_us: int) -> int:
-        return sum(self._count(what, {sub}, from_us, until_us, whole=False) for what in (Counted.FIRST, Counted.AGAIN))
-
-    def _count(self, what: Counted, numbers: set[int], from_us: int, until_us: int, *, whole: bool = True) -> int:
-        """Of the units of time inside, wholly or at all."""
+        """In all units of time that are inside at all."""
         unit_us = self.evidence.sums.unit_us
-        inside = 0 if whole else unit_us
         return sum(
-            second.n
-            for second in self.evidence.sums.series
-            if second.what is what
-            and second.of in numbers
-            and second.second * unit_us >= from_us - inside
-            and (second.second + 1) * unit_us <= until_us + inside
+            self.evidence.counted(what, sub, from_us - unit_us, until_us + unit_us)
+            for what in (Counted.FIRST, Counted.AGAIN)
         )
 
 
@@ -224,7 +217,3 @@ class FaultWindows(Rule):
             f"{epoch.action} of {epoch.target} at {at(epoch.t_from)}: {window.messages} messages, {window.lost} lost, "
             f"{window.again} again{latency}"
         )
-
-
-def _ends(epoch: Epoch) -> float:
-    return float("inf") if epoch.t_to is None else epoch.t_to

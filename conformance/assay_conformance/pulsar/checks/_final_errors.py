@@ -115,7 +115,7 @@ def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
     answer = next(iter(timeline.answers_to(request)), None)
     if answer is None or answer.fields.get("producer_ready") is False:
         return None
-    closes = (one for one in timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER") if one.conn == request.conn)
+    closes = timeline.events.frames_on(request.conn, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
     between = (one for one in closes if request.seq < one.seq < answer.seq and from_client(one))
     own = (request.producer_id, request.consumer_id)
     if any((one.producer_id, one.consumer_id) == own for one in between):

@@ -46,12 +46,21 @@ class Connecting(Consuming):
         """Frames as a fault held them, and as it let them go."""
         return [frame for frame in self.events.frames() if frame.fate in (Fate.HELD, Fate.RELEASED)]
 
+    @cached_property
+    def dropped(self) -> list[Frame]:
+        """Frames that a fault dropped."""
+        return [frame for frame in self.events.frames() if frame.fate is Fate.DROPPED]
+
     def written(self, frame: Frame) -> Frame:
         """The frame as its sender wrote it: of one that a fault let go, the moment at which it was held."""
         if frame.fate is not Fate.RELEASED:
             return frame
-        held = (one for one in self.moved if one.fate is Fate.HELD and one.conn == frame.conn)
-        return next((one for one in held if one.frame == frame.frame), frame)
+        return self._held.get((frame.conn, frame.frame), frame)
+
+    @cached_property
+    def _held(self) -> dict[tuple[int, int], Frame]:
+        """By connection and number; of one that was held twice the first time."""
+        return {(one.conn, one.frame): one for one in reversed(self.moved) if one.fate is Fate.HELD}
 
     def stored_at(self, entry: Entry) -> Stored | None:
         """What is stored there."""

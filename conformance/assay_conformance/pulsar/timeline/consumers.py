@@ -44,8 +44,9 @@ class ConsumerSessions:
         """The first SUCCESS that its broker wrote: it takes what the consumer says from then on, although a fault may
         keep the answer from the client."""
         request = session.request
-        answers = (one for one in self._events.frames("SUCCESS") if one.from_sender and one.seq > request.seq)
-        return next((one for one in answers if (one.conn, one.request_id) == (session.conn, request.request_id)), None)
+        successes = self._events.frames_on(session.conn, "SUCCESS")
+        answers = (one for one in successes if one.from_sender and one.seq > request.seq)
+        return next((one for one in answers if one.request_id == request.request_id), None)
 
     def _by_session(self, command: str) -> dict[int, list[Frame]]:
         known = self._frames.get(command)

@@ -89,15 +89,18 @@ def setbacks(timeline: Timeline) -> list[Setback]:
         owner = whose(one.session, one.frame)
         if owner is not None:
             courses.setdefault((id(owner), one.session.topic), (owner, []))[1].append(one)
-    return [one for owner, course in courses.values() for one in _of_course(timeline, owner, course)]
+    tried = _Attempts(timeline)
+    return [one for owner, course in courses.values() for one in _of_course(timeline, tried, owner, course)]
 
 
-def _of_course(timeline: Timeline, owner: Producer | Consumer, course: Sequence[Registered]) -> Iterator[Setback]:
+def _of_course(
+    timeline: Timeline, tried: _Attempts, owner: Producer | Consumer, course: Sequence[Registered]
+) -> Iterator[Setback]:
     topic = course[0].session.topic
     admitted = [one.session.admitted for one in course if one.session.admitted is not None]
     met = sorted(_met(timeline, course), key=_seq)
     met = [event for event in met if admitted and admitted[0].seq < event.seq]
-    attempts = _attempts(timeline, topic) if met else []
+    attempts = tried.on(topic) if met else ()
     began = met[0] if met else None
     for place, event in enumerate(met):
         if place and any(met[place - 1].seq < one.seq < event.seq for one in admitted):
@@ -127,21 +130,33 @@ def _what_came(timeline: Timeline, one: Registered) -> Event | None:
 def _end(timeline: Timeline, one: Registered) -> Event | None:
     """Its connection's end, or the broker's close of it; None where its client closed it before, or it had no end."""
     ends: list[Event] = []
-    for close in timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER", "UNSUBSCRIBE"):
+    for close in timeline.events.frames_on(one.frame.conn, "CLOSE_PRODUCER", "CLOSE_CONSUMER", "UNSUBSCRIBE"):
         id = close.producer_id if one.kind == "producer" else close.consumer_id
         is_known = close.dir is Direction.TO_BROKER or close.to_receiver
-        if is_known and (close.conn, id) == (one.frame.conn, one.id) and close.seq > one.frame.seq:
+        if is_known and id == one.id and close.seq > one.frame.seq:
             ends.append(close)
     lost = timeline.closed(one.frame.conn)
     first = min([*ends, *([] if lost is None else [lost])], key=_seq, default=None)
     return None if isinstance(first, Frame) and first.dir is Direction.TO_BROKER else first
 
 
-def _attempts(timeline: Timeline, topic: str) -> list[Event]:
-    base = base_topic(topic)
-    frames = (one for one in timeline.events.frames(*_ATTEMPTS) if one.from_sender)
-    found: list[Event] = [one for one in frames if base_topic(timeline.local_topic(one)) == base]
-    return sorted((*found, *timeline.events.of(Opened)), key=_seq)
+class _Attempts:
+    """What may have been tried for a topic: what was asked about it, and every new connection."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._opened: Sequence[Event] = timeline.events.of(Opened)
+        self._asked: dict[str, list[Event]] = {}
+        for one in timeline.events.frames(*_ATTEMPTS):
+            if one.from_sender:
+                self._asked.setdefault(base_topic(timeline.local_topic(one)), []).append(one)
+        self._on: dict[str, Sequence[Event]] = {}
+
+    def on(self, topic: str) -> Sequence[Event]:
+        """Those for a topic, in order."""
+        base = base_topic(topic)
+        if base not in self._on:
+            self._on[base] = sorted((*self._asked.get(base, ()), *self._opened), key=_seq)
+        return self._on[base]
 
 
 def _rest(timeline: Timeline, setback: Setback) -> Event | None:

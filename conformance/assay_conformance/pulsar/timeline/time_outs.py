@@ -77,7 +77,7 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
     if for_ever and drops:
         return True
     numbers = {number for one in drops for number in one.frames}
-    dropped = (one for one in timeline.events.frames() if one.fate is Fate.DROPPED and one.frame in numbers)
+    dropped = (one for one in timeline.dropped if one.frame in numbers)
     return (
         any(_lasts(timeline, frame, at) for frame in dropped)
         or _is_held_back(timeline, at)

@@ -166,10 +166,14 @@ class Timeline(Producing, Acknowledging):
 
     def has_had_trouble(self, receipt: Frame, *kinds: Why) -> bool:
         """Whether something of these kinds, or a receipt that a fault held back or repeated, came before this one."""
-        earlier = self.events.frames("SEND_RECEIPT")
-        moved = (one for one in earlier if one.conn == receipt.conn and one.to_receiver and one.fate is not Fate.PASSED)
-        first_moved = next(moved, receipt)
+        first_moved = self._first_moved_receipt.get(receipt.conn, receipt)
         return first_moved.seq < receipt.seq or self.connection(receipt.conn).has_seen(receipt, *kinds)
+
+    @cached_property
+    def _first_moved_receipt(self) -> dict[int, Frame]:
+        """Connection -> the first receipt that came to the client as a fault made it come."""
+        receipts = reversed(self.events.frames("SEND_RECEIPT"))
+        return {one.conn: one for one in receipts if one.to_receiver and one.fate is not Fate.PASSED}
 
     def has_begun_to_end(self, seq: int) -> bool:
         """Whether the application had begun to end what it has, ahead of event `seq`."""
@@ -257,14 +261,14 @@ class Timeline(Producing, Acknowledging):
 
     def sends_on(self, session: ProducerSession) -> Iterator[Frame]:
         """Every SEND of a session, from its PRODUCER on until the next one under its id there."""
-        for frame in self.events.frames("SEND"):
-            ours = (frame.conn, frame.producer_id) == (session.conn, session.producer_id) and frame.from_sender
+        for frame in self.events.frames_on(session.conn, "SEND"):
+            ours = frame.producer_id == session.producer_id and frame.from_sender
             if ours and self.session_of(frame) is session:
                 yield frame
 
     def was_closed(self, session: ProducerSession) -> bool:
         """Whether a CLOSE_PRODUCER was written for a session, by either side."""
-        closes = (one for one in self.events.frames("CLOSE_PRODUCER") if one.from_sender)
+        closes = (one for one in self.events.frames_on(session.conn, "CLOSE_PRODUCER") if one.from_sender)
         return any(self.session_of(one) is session for one in closes)
 
     def numbers(self, frame: Frame, session: ProducerSession) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 
@@ -25,6 +26,16 @@ def _grants(timeline: Timeline) -> Iterator[Grant]:
     return (grant for account in zero_queue_accounts(timeline) for grant in account.grants)
 
 
+def _asked_for(timeline: Timeline) -> dict[int | None, tuple[list[int], list[int]]]:
+    """Consumer handle -> its receive calls (`seq`), and how many messages those ahead of each, and all, ask for."""
+    found: dict[int | None, tuple[list[int], list[int]]] = {}
+    for call in timeline.events.invokes("receive"):
+        calls, sums = found.setdefault(call.handle, ([], [0]))
+        calls.append(call.seq)
+        sums.append(sums[-1] + int(call.args.get("count", 0)))
+    return found
+
+
 @check("flow.zero-queue-permit-per-receive", of=_grants)
 def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     """flow.zero-queue-permit-per-receive: a consumer with a receiver queue of 0 grants one permit at a time, and no
@@ -34,10 +45,10 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     or was read by the reader before: then another permit follows for the receive that waits.
     """
     account, flow, balance = grant.account, grant.frame, grant.balance
-    calls = (call for call in timeline.events.invokes("receive") if call.handle == account.handle)
-    asked = sum(int(call.args.get("count", 0)) for call in calls if call.seq < flow.seq)
-    began = account.frames[0].seq
-    got = 0 if account.consumer is None else sum(one.seq < began for one in timeline.received(account.consumer))
+    calls, sums = timeline.once(_asked_for).get(account.handle, ((), (0,)))
+    asked = sums[bisect_left(calls, flow.seq)]
+    received = () if account.consumer is None else timeline.received(account.consumer)
+    got = bisect_left(received, account.frames[0].seq, key=lambda one: one.seq)
     if balance.outstanding > 1:
         yield breach(
             "more-than-one",

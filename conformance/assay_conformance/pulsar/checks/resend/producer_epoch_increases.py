@@ -51,9 +51,9 @@ def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSe
 
 
 def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
-    ids = (session.conn, session.producer_id)
-    closes = (one for one in timeline.events.frames("CLOSE_PRODUCER") if one.dir is Direction.TO_BROKER)
-    return any((one.conn, one.producer_id or 0) == ids and one.from_sender and one.seq < until.seq for one in closes)
+    frames = timeline.events.frames_on(session.conn, "CLOSE_PRODUCER")
+    closes = (one for one in frames if one.dir is Direction.TO_BROKER and one.from_sender)
+    return any((one.producer_id or 0) == session.producer_id and one.seq < until.seq for one in closes)
 
 
 def _begins_with_zero(timeline: Timeline, session: ProducerSession) -> Says:

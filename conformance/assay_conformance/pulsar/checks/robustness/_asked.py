@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Timeline, UnknownError
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Request, Timeline, UnknownError
 
 
 class Asked(NamedTuple):
@@ -37,6 +38,10 @@ def _opening_producer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
             yield _asked(timeline, producer.topic, last.request, end, good=good is not None)
 
 
+def _seq(request: Request) -> int:
+    return request.frame.seq
+
+
 def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
     consumer = timeline.consumer(end.handle)
     if consumer is not None and consumer.unsure:
@@ -51,9 +56,11 @@ def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
 def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
     """The last request for each topic, or the last that was answered well."""
     consumer, found = timeline.consumer(end.handle), dict[str, Asked]()
-    for request in timeline.requests(command):
+    requests = timeline.requests(command)
+    for place in range(bisect_right(requests, call.seq, key=_seq), bisect_left(requests, end.seq, key=_seq)):
+        request = requests[place]
         session = timeline.consumer_sessions.of(request.frame)
-        if session is None or session.consumer is not consumer or not call.seq < request.frame.seq < end.seq:
+        if session is None or session.consumer is not consumer:
             continue
         one = _asked(timeline, session.topic, request.frame, end)
         known = found.get(session.topic)
@@ -64,8 +71,10 @@ def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion
 
 def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
     """What a producer or consumer asks for as it is closed: of a client that is closed, its connections go."""
-    for frame in timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
-        if frame.from_sender and frame.dir is Direction.TO_BROKER and call.seq < frame.seq < end.seq:
+    closes = timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
+    since, until = (bisect_right(closes, one.seq, key=lambda frame: frame.seq) for one in (call, end))
+    for frame in closes[since:until]:
+        if frame.from_sender and frame.dir is Direction.TO_BROKER:
             session = timeline.session_of(frame) if frame.producer_id is not None else None
             line = None if session is None else session.line
             attached = timeline.consumer_sessions.of(frame) if frame.consumer_id is not None else None
@@ -81,12 +90,9 @@ def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Aske
 
 def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | None:
     """The broker's own close of the same, which may cross the client's: with it the broker has forgotten it."""
-    ids = (close.conn, close.producer_id, close.consumer_id)
-    closes = timeline.events.frames(close.command)
-    orders = (
-        one for one in closes if one.dir is Direction.TO_CLIENT and (one.conn, one.producer_id, one.consumer_id) == ids
-    )
-    return next((one for one in orders if one.seq < end.seq), None)
+    ids = (close.producer_id, close.consumer_id)
+    orders = (one for one in timeline.events.frames_on(close.conn, close.command) if one.dir is Direction.TO_CLIENT)
+    return next((one for one in orders if (one.producer_id, one.consumer_id) == ids and one.seq < end.seq), None)
 
 
 def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
