@@ -82,6 +82,8 @@ class Foresight:
     _openings: dict[int, Invoke] = field(default_factory=dict)
     _openings_on: dict[str | None, dict[int, Invoke]] = field(default_factory=dict)
     """The same by topic, without those that are gone."""
+    _ends_with: dict[int | None, list[int]] = field(default_factory=dict)
+    """Handle of a producer or client -> the producers that are gone once it is closed."""
     _opened: dict[int, int] = field(default_factory=dict)
     """Producer handle -> `seq` of the end of its opening."""
     _gone: set[int] = field(default_factory=set)
@@ -159,6 +161,8 @@ class Foresight:
         elif event.verb == "open_producer":
             self._openings[event.handle] = event
             self._openings_on.setdefault(self._full_topic(event), {})[event.handle] = event
+            for ends_with in (event.handle, event.args.get("client")):
+                self._ends_with.setdefault(ends_with, []).append(event.handle)
             name = (event.args.get("config") or {}).get("producer_name")
             if name:
                 self._asked_names[event.handle] = str(name)
@@ -178,7 +182,7 @@ class Foresight:
         elif event.verb == "send" and event.outcome is not Outcome.OK:
             self.failed_sends.setdefault(handle, []).append(event)
         elif event.verb == "close" and event.outcome is Outcome.OK:
-            self._gone.update(h for h, opening in self._openings.items() if handle in (h, opening.args.get("client")))
+            self._gone.update(self._ends_with.get(handle, ()))
 
     def _closed(self, event: Closed) -> None:
         for session in self._sessions_on.pop(event.conn, ()):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from operator import attrgetter
+from typing import Final
 
 from assay_conformance.ledger.clauses import Scope, covers
 from assay_conformance.ledger.collection import Counted, Rows, Small, Sums
@@ -28,6 +29,8 @@ from assay_conformance.ledger.rows import (
 from assay_conformance.ledger.tables import ANY_HELD, NONE, AckKind, Result
 
 UNBATCHED = -1
+
+_NEVER_COUNTED: Final[tuple[Sequence[int], Sequence[int]]] = ((), (0,))
 
 # As in `model.event`: members of enums are slow to find, and every row is asked.
 _OK, _FAIL, _NACK = Result.OK, Result.FAIL, AckKind.NACK
@@ -164,7 +167,7 @@ class Evidence:
 
     def counted(self, what: Counted, of: int, from_us: int, until_us: int) -> int:
         """How many of them there were in the units of time that lie between these."""
-        seconds, sums = self._counts.get((what, of), ((), (0,)))
+        seconds, sums = self._counts.get((what, of), _NEVER_COUNTED)
         unit_us = self.sums.unit_us
         first, behind = bisect_left(seconds, -(-from_us // unit_us)), bisect_left(seconds, until_us // unit_us)
         return sums[behind] - sums[first] if behind > first else 0

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from assay_conformance.checks.consumption import buries, plain_acks
-from assay_conformance.model.event import Position
+from assay_conformance.model.event import Position, Received
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
 from assay_conformance.pulsar.timeline import (
     Entry,
@@ -24,6 +25,9 @@ from assay_conformance.pulsar.timeline.readers import is_reader
 
 def _grants(timeline: Timeline) -> Iterator[Grant]:
     return (grant for account in zero_queue_accounts(timeline) for grant in account.grants)
+
+
+_NEVER_ASKED: Final[tuple[Sequence[int], Sequence[int]]] = ((), (0,))
 
 
 def _asked_for(timeline: Timeline) -> dict[int | None, tuple[list[int], list[int]]]:
@@ -45,9 +49,9 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     or was read by the reader before: then another permit follows for the receive that waits.
     """
     account, flow, balance = grant.account, grant.frame, grant.balance
-    calls, sums = timeline.once(_asked_for).get(account.handle, ((), (0,)))
+    calls, sums = timeline.once(_asked_for).get(account.handle, _NEVER_ASKED)
     asked = sums[bisect_left(calls, flow.seq)]
-    received = () if account.consumer is None else timeline.received(account.consumer)
+    received: Sequence[Received] = () if account.consumer is None else timeline.received(account.consumer)
     got = bisect_left(received, account.frames[0].seq, key=lambda one: one.seq)
     if balance.outstanding > 1:
         yield breach(
