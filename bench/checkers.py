@@ -35,9 +35,7 @@ from assay_conformance.checks.part import run
 from assay_conformance.checks.routes import routes
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.event import (
-    Event,
-)
+from assay_conformance.model.event import Event
 from assay_conformance.model.fault import Cut, Fault
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Judgement

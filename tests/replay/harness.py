@@ -18,15 +18,7 @@ from assay_conformance.model.event import MessageId
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.policy import Policies
 from assay_conformance.pulsar.mutants import overrides_of
-from assay_conformance.wire import (
-    NO_ID,
-    BaseCommand,
-    CommandType,
-    Frame,
-    Payload,
-    decode,
-    encode_around,
-)
+from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, Payload, decode, encode_around
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
 from assay_fixtures.differential.normal import message_ids, normal, one_line
 

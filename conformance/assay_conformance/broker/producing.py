@@ -10,12 +10,7 @@ from assay_conformance.broker.publishing import last_sequence_id
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import CommandType, Frame
-from assay_conformance.wire.pulsar_pb2 import (
-    CommandCloseProducer,
-    CommandProducer,
-    CommandSend,
-    ServerError,
-)
+from assay_conformance.wire.pulsar_pb2 import CommandCloseProducer, CommandProducer, CommandSend, ServerError
 
 
 def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> None:

@@ -17,13 +17,7 @@ from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.liveness import Liveness
 from assay_conformance.broker.reading import Reading
-from assay_conformance.broker.rules import (
-    CLOSE_VERSION,
-    SINCE_VERSION,
-    MigratedError,
-    RefusalError,
-    ViolationError,
-)
+from assay_conformance.broker.rules import CLOSE_VERSION, SINCE_VERSION, MigratedError, RefusalError, ViolationError
 from assay_conformance.broker.timers import Timer
 from assay_conformance.wire import CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import CommandConnect, CommandProducer, CommandSubscribe

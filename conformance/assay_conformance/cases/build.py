@@ -1,8 +1,7 @@
 """Writing a Case by hand: a schedule that numbers its own steps, and short words for triggers.
 
     def three_sends_then_a_cut() -> Case:
-        plan = Schedule()
-        producer = plan.producer(plan.client())
+        plan, producer = Schedule.with_producer()
         plan.send(producer, 3)
         plan.wait_ops()
         return plan.case(
@@ -58,9 +57,38 @@ def down(command: str, k: int = 1, **options: Any) -> OnFrame:
 class Schedule:
     """Collects steps. Every method appends at least one; `last` is the index faults refer to by AfterStep and Until."""
 
-    def __init__(self) -> None:
+    def __init__(self, stored: Sequence[Mapping[str, Any]] = ()) -> None:
+        """`stored`: entries (`cases.stored`) that topic `t` holds before anything else happens."""
         self.steps: list[Step] = []
         self._saved = 0
+        if stored:
+            self.broker("store_entries", topic="t", entries=stored)
+
+    @classmethod
+    def with_client(cls, stored: Sequence[Mapping[str, Any]] = (), **config: Any) -> tuple[Schedule, int]:
+        """Begin with a client, and return it, too."""
+        plan = cls(stored)
+        return plan, plan.client(**config)
+
+    @classmethod
+    def with_producer(cls, topic: str = "t", **config: Any) -> tuple[Schedule, int]:
+        """Begin with a client and a producer of it, and return the producer, too."""
+        plan, client = cls.with_client()
+        return plan, plan.producer(client, topic, **config)
+
+    @classmethod
+    def with_consumer(
+        cls, topic: str | Sequence[str] = "t", stored: Sequence[Mapping[str, Any]] = (), **config: Any
+    ) -> tuple[Schedule, int]:
+        """Begin with a client and a consumer of it, and return the consumer, too."""
+        plan, client = cls.with_client(stored)
+        return plan, plan.consumer(client, topic, **config)
+
+    @classmethod
+    def with_consumer_of(cls, entries: Sequence[Mapping[str, Any]], **options: Any) -> tuple[Schedule, int]:
+        """Begin with a consumer that was handed these entries: `consumer_of`."""
+        plan = cls()
+        return plan, plan.consumer_of(entries, **options)
 
     @property
     def last(self) -> int:
@@ -134,11 +162,21 @@ class Schedule:
         return self.agent("send", {"producer": producer, "count": count, "size": size, **message})
 
     def receive(
-        self, consumer: int, count: int, timeout_ms: int = 10_000, *, does: HandlerAct = HandlerAct.RETURN
+        self,
+        consumer: int,
+        count: int,
+        timeout_ms: int = 10_000,
+        *,
+        does: HandlerAct = HandlerAct.RETURN,
+        wait: bool = False,
     ) -> int:
-        """`does`: what each call of a handler does, where the consumer has one."""
+        """`does`: what each call of a handler does, where the consumer has one; `wait`: until the application has got
+        as many messages of this consumer."""
         args = {"consumer": consumer, "count": count, "timeout_ms": timeout_ms}
-        return self.agent("receive", args if does is HandlerAct.RETURN else {**args, "does": does.value})
+        op = self.agent("receive", args if does is HandlerAct.RETURN else {**args, "does": does.value})
+        if wait:
+            self.wait_received(consumer, count)
+        return op
 
     def let_return(self, consumer: int, delivery: int, *, raises: bool = False) -> int:
         """End the handler call of a delivery that waits."""

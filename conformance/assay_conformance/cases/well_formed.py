@@ -8,18 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from assay_conformance.broker.steps import read_step
-from assay_conformance.cases.arguments import (
-    EITHER,
-    HANDLE,
-    MESSAGE,
-    MS,
-    OPENING,
-    RANGES,
-    VERBS,
-    Kind,
-    kind_of,
-    whole,
-)
+from assay_conformance.cases.arguments import EITHER, HANDLE, MESSAGE, MS, OPENING, RANGES, VERBS, Kind, kind_of, whole
 from assay_conformance.model.case import Case, Step, Topology, Who, check_case_id
 from assay_conformance.model.doors import shown
 from assay_conformance.model.errors import UsageError

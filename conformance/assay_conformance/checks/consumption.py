@@ -12,15 +12,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
-from assay_conformance.model.event import (
-    Fate,
-    Frame,
-    Invoke,
-    MessageId,
-    Outcome,
-    Received,
-    Sides,
-)
+from assay_conformance.model.event import Fate, Frame, Invoke, MessageId, Outcome, Received, Sides
 from assay_conformance.model.fault import Direction
 
 REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)

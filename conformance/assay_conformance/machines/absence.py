@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from assay_conformance.machines.edit import Edit
-from assay_conformance.machines.signature import (
-    PARTS,
-    Shape,
-    shape,
-    words_of_fault,
-    words_of_setting,
-    words_of_step,
-)
+from assay_conformance.machines.signature import PARTS, Shape, shape, words_of_fault, words_of_setting, words_of_step
 from assay_conformance.model.case import Case
 
 _NEEDED_BY_ALL = frozenset({"agent send", "agent receive"})

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_conformance.model.direction import Direction
-from assay_conformance.model.outside import (
-    Bandwidth,
-    Latency,
-    LimitData,
-    ResetPeer,
-    Slicer,
-    SlowClose,
-    Timeout,
-)
+from assay_conformance.model.outside import Bandwidth, Latency, LimitData, ResetPeer, Slicer, SlowClose, Timeout
 
 OnStream = Latency | Bandwidth | SlowClose | Timeout | ResetPeer | Slicer | LimitData
 

@@ -21,18 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay_conformance.ledger.info import LedgerInfo
-from assay_conformance.ledger.tables import (
-    DELIVERY,
-    NONE,
-    PARTS,
-    SMALL,
-    Again,
-    Integrity,
-    Kind,
-    Layout,
-    Plain,
-    Table,
-)
+from assay_conformance.ledger.tables import DELIVERY, NONE, PARTS, SMALL, Again, Integrity, Kind, Layout, Plain, Table
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import CURRENT, FileKind, write_document
 from assay_reports import within

@@ -13,10 +13,7 @@ from tests.profiles import scaled
 from assay_conformance.broker import ReadBackState
 from assay_conformance.broker.handlers import HANDLERS
 from assay_conformance.model.case import Rate
-from assay_conformance.wire import (
-    BaseCommand,
-    CommandType,
-)
+from assay_conformance.wire import BaseCommand, CommandType
 
 STEPS = [
     ("unload", {"topic": "t"}),

@@ -9,15 +9,7 @@ from tests.conformance.broker.bench import Bench, C
 
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.policy import BrokerSettings
-from assay_conformance.wire import (
-    NO_ID,
-    Member,
-    MessageMetadata,
-    SingleMessageMetadata,
-    command,
-    encode,
-    encode_batch,
-)
+from assay_conformance.wire import NO_ID, Member, MessageMetadata, SingleMessageMetadata, command, encode, encode_batch
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 

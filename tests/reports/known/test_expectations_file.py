@@ -10,13 +10,7 @@ import pytest
 
 from assay_conformance.model.errors import UsageError
 from assay_reports.deviations import Occurs, in_range
-from assay_reports.expectations import (
-    Expectations,
-    check_known,
-    none_expected,
-    parse_expectations,
-    read_expectations,
-)
+from assay_reports.expectations import Expectations, check_known, none_expected, parse_expectations, read_expectations
 from assay_reports.impact import Impact
 
 HEAD = 'schema = "2.0"\nagent = "pulsar-python"\ntested = ">=3.5,<3.14"\n'

@@ -10,15 +10,7 @@ import pytest
 from rich.console import Console
 
 from assay_conformance.machines.areas import Area
-from assay_reports.exploration import (
-    Exploration,
-    Figures,
-    Found,
-    Listed,
-    Once,
-    goals,
-    open_sentences,
-)
+from assay_reports.exploration import Exploration, Figures, Found, Listed, Once, goals, open_sentences
 from assay_reports.exploration_text import print_exploration
 from assay_reports.published import published_exploration
 

@@ -26,8 +26,7 @@ def partitioned(
     words: str, title: str, requirements: tuple[str, ...], action: Partition, for_ms: int, *more: Fault, **fields: Any
 ) -> Case:
     """Sends before a partition, sends into it, and sends when it is over."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     begins = plan.last
     plan.wait_fired(0)

@@ -66,8 +66,7 @@ def comes_again(plan: Schedule, consumer: int, count: int, deadline_ms: int) -> 
 
 
 def unacked_beyond_timeout(pace: Pace) -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[1])
     comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     return pace.case(
@@ -77,8 +76,7 @@ def unacked_beyond_timeout(pace: Pace) -> Case:
 
 def acked_on_non_persistent_topic(pace: Pace) -> Case:
     """Its messages have no place to come from again."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(2):
         plan.wait_ops(plan.send(producer, 3))
@@ -96,8 +94,7 @@ def acked_on_non_persistent_topic(pace: Pace) -> Case:
 
 def held_by_type(pace: Pace, type: str) -> Case:
     """The second message is handed over when half of the first one's time is over."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=1)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(pace.timeout_ms // 2)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
     comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
@@ -112,8 +109,7 @@ def held_by_type(pace: Pace, type: str) -> Case:
 
 def slow_application(pace: Pace) -> Case:
     """Takes the first message, settles it, and comes back for the others after the time-out."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=1)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=1)
     plan.ack(consumer)
     plan.wait_ms(pace.over_ms)
     plan.receive(consumer, 2)
@@ -129,8 +125,7 @@ def slow_application(pace: Pace) -> Case:
 
 
 def acked_in_time(pace: Pace) -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([*plains(range(2)), batch(range(2, 4))], receives=4)
+    plan, consumer = Schedule.with_consumer_of([*plains(range(2)), batch(range(2, 4))], receives=4)
     plan.ack(consumer, numbers=[0, 1])
     plan.ack(consumer, numbers=[2])
     plan.ack(consumer, numbers=[3])
@@ -145,8 +140,7 @@ def acked_in_time(pace: Pace) -> Case:
 
 
 def acked_cumulatively(pace: Pace) -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[2], cumulative=True)
     plan.wait_ms(pace.over_ms)
     return pace.case(
@@ -159,16 +153,14 @@ def acked_cumulatively(pace: Pace) -> Case:
 
 
 def unacked_chunked_message(pace: Pace) -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(chunks(0, 3), receives=1)
+    plan, consumer = Schedule.with_consumer_of(chunks(0, 3), receives=1)
     comes_again(plan, consumer, 1, deadline_ms=2 * pace.over_ms)
     return pace.case(plan, "unacked-chunked-message", "A message in three chunks is held", "ack-timeout.ended-by-ack")
 
 
 def timeout_not_multiple_of_tick(pace: Pace) -> Case:
     """The second message comes shortly before a tick, which may be the first that counts for it."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=1)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(min(pace.tick_ms, pace.timeout_ms) * 5 // 6)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
     comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)

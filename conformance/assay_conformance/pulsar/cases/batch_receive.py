@@ -20,9 +20,7 @@ NACK_DELAY_MS = 200
 
 
 def limit_of_number() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.wait_ms(ARRIVED_MS)
     for _ in range(3):
         plan.wait_ops(plan.batch_receive(consumer))
@@ -55,8 +53,7 @@ def limit_of_bytes() -> Case:
 
 def empty_and_partial() -> Case:
     """The second batch waits when its messages come."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.batch_receive(consumer))
     batch = plan.batch_receive(consumer)
@@ -74,8 +71,7 @@ def empty_and_partial() -> Case:
 
 def beside_single_receives() -> Case:
     """Whatever the call, each message is handed over once and in order."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.send(producer, 12)
     for _ in range(3):
@@ -98,8 +94,7 @@ def beside_single_receives() -> Case:
 
 
 def partitions() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.send(producer, 30)
     plan.wait_ops()
@@ -118,9 +113,7 @@ def partitions() -> Case:
 
 def redelivered() -> Case:
     """What was refused comes again in a batch."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(4)))
     plan.wait_ops(plan.batch_receive(consumer))
     plan.ack(consumer, messages=(1, 3))
     plan.wait_ops(plan.nack(consumer, messages=(2, 4)))
@@ -144,8 +137,7 @@ def redelivered() -> Case:
 
 def reconnects_while_waiting() -> Case:
     """A batch receive waits over the end of its connection."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     first = plan.batch_receive(consumer)
     plan.send(producer, 3)
@@ -163,9 +155,7 @@ def reconnects_while_waiting() -> Case:
 
 
 def closed_while_waiting() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(5)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(5)))
     plan.wait_ops(plan.batch_receive(consumer))
     waiting = plan.batch_receive(consumer)
     plan.wait_ms(SHORT_MS)

@@ -29,8 +29,7 @@ SILENT_MS = 700
 
 
 def sends(codec: str) -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.agent("send", {"producer": producer, "messages": [{"size": size} for size in SIZES]})
     plan.wait_ops()
     return plan.case(
@@ -43,8 +42,7 @@ def sends(codec: str) -> Case:
 
 def empty_bodies(codec: str) -> Case:
     """A body of no bytes gives a decompressor an empty output buffer, and is a message all the same."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, size=0)
     plan.send(producer, size=COMPRESSED_BYTES)
@@ -79,9 +77,7 @@ def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields:
 
     Clients have crashed on less, so each Case has a process of its own.
     """
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[*entries, *plains(range(100, 103))])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[*entries, *plains(range(100, 103))])
     plan.wait_ops(plan.receive(consumer, 3, timeout_ms=STARVED_MS))
     plan.wait_ms(SILENT_MS)
     return plan.case(

@@ -68,8 +68,7 @@ def _read_dead_letter(plan: Schedule, client: int, consumer: int) -> None:
 
 
 def nacked_beyond_max_redeliver_count() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, **WHOLE))
     _nack(plan, consumer, 3)
@@ -104,9 +103,7 @@ def _nacked_twice(
 
     With `late`, the receipt of the letter is kept back.
     """
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains([0]))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains([0]))
     consumer = plan.consumer(client)
     _nack(plan, consumer, 2)
     if late:
@@ -151,8 +148,7 @@ def dead_letter_producer_rejected_once() -> Case:
 def consumer_closed_before_receipt() -> Case:
     """The redelivered message is never taken by the application. When its consumer closes, the letter that has no
     receipt yet may be the last that needs its bytes."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, size=LETTER_BYTES, **WHOLE))
     plan.wait_ops(plan.receive(consumer, 1))
@@ -190,8 +186,7 @@ def initial_subscription() -> Case:
 
 def two_consumers() -> Case:
     """Each has the messages of some keys, so both have dead letters to send at the same time."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     consumers = [plan.consumer(plan.client()) for _ in range(2)]
     for number in range(KEYS):
         plan.send(producer, key=f"k{number}")
@@ -210,9 +205,7 @@ def two_consumers() -> Case:
 
 
 def chunked_message() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=chunks(0, 3, size=5_000))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=chunks(0, 3, size=5_000))
     consumer = plan.consumer(client)
     _nack(plan, consumer, 2)
     _read_dead_letter(plan, client, consumer)
@@ -231,8 +224,7 @@ def sent_round(
     words: str, title: str, *faults: Fault, rounds: int = 1, late: bool = False, **config: ConfigValue
 ) -> Case:
     """With `late`, the receipt of the first letter is kept back."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, **WHOLE))
     for delivery in range(1, rounds + 1):

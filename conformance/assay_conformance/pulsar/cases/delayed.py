@@ -22,8 +22,7 @@ def _out_of_order(plan: Schedule) -> int:
     for delay_ms in (1_500, 400, 1_000):
         plan.send(producer, deliver_after_ms=delay_ms)
     plan.send(producer)
-    plan.receive(consumer, 4)
-    plan.wait_received(consumer, 4)
+    plan.receive(consumer, 4, wait=True)
     return consumer
 
 
@@ -56,14 +55,12 @@ def strict_delivery_time() -> Case:
 
 
 def delayed_for_an_exclusive_consumer() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client)
     plan.send(producer, deliver_after_ms=900)
     plan.send(producer)
-    plan.receive(consumer, 2)
-    plan.wait_received(consumer, 2)
+    plan.receive(consumer, 2, wait=True)
     return plan.case(
         "delayed/delayed-for-an-exclusive-consumer",
         "A delayed message and one without a delay, for an exclusive consumer",
@@ -74,8 +71,7 @@ def delayed_for_an_exclusive_consumer() -> Case:
 
 
 def broker_restarted_while_delayed() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client)
     plan.wait_ops(plan.send(producer, 2, deliver_after_ms=1_500), plan.send(producer))
@@ -97,8 +93,7 @@ def broker_restarted_while_delayed() -> Case:
 
 def deliver_after_and_deliver_at() -> Case:
     """Delays of a year, a millisecond and an hour: no consumer waits for them."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for delay_ms in (31_536_000_000, 1, 3_600_000):
         plan.send(producer, deliver_after_ms=delay_ms)
     plan.send(producer, deliver_at_ms=FAR_MS)

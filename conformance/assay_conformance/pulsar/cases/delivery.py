@@ -31,8 +31,7 @@ ROOM = 2
 
 def no_faults() -> Case:
     """No faults, and everything is acknowledged: there is no reason for a redelivery."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, 6)
     plan.wait_ops(plan.receive(consumer, 6))
@@ -55,8 +54,7 @@ def no_faults() -> Case:
 
 def outage_while_sending() -> Case:
     """Sends go on while there is no connection; pending ones are sent again."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, 6)
     plan.wait_fired(0)
@@ -84,8 +82,7 @@ def outage_while_sending() -> Case:
 def sends_after_outage() -> Case:
     """The application keeps a receive pending; new messages come as soon as its client has reconnected. Producer and
     consumer may have connections of their own: all end."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     send = plan.send(producer)
     plan.receive(consumer, 4, timeout_ms=3 * STALL_MS)
@@ -110,8 +107,7 @@ def sends_after_outage() -> Case:
 def disconnected_near_operation_timeout() -> Case:
     """Three consumers were opened one after the other, about one operation time-out ago. A timer that is left from
     opening them must not end their reconnect; the producer was opened long before."""
-    plan = Schedule()
-    client = plan.client(operation_timeout_ms=OPENING_MS)
+    plan, client = Schedule.with_client(operation_timeout_ms=OPENING_MS)
     producer = plan.producer(client)
     plan.wait_ops(plan.send(producer))
     plan.wait_ms(2 * NEAR_MS)
@@ -141,8 +137,7 @@ def disconnected_near_operation_timeout() -> Case:
 
 def rejected_send_not_stored() -> Case:
     """With room for two, three of five messages fail before anything of them is sent."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     with plan.held():
         plan.send(producer, ROOM + 3)
@@ -182,8 +177,7 @@ def beside_an_unread_consumer() -> Case:
 
 def receive_across_reconnect() -> Case:
     """No second message helps the first one out of the queue."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, 2, WATCHED_MS)
     asked = plan.last
     plan.wait_frame("SUCCESS", Direction.TO_CLIENT, 2)

@@ -11,8 +11,7 @@ from assay_conformance.pulsar.cases.routing.hooks import routed
 
 
 def assigned_name_kept_on_reconnect() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     return plan.case(
@@ -26,8 +25,7 @@ def assigned_name_kept_on_reconnect() -> Case:
 
 
 def assigned_names() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for _ in range(2):
         producer = plan.producer(client)
         plan.wait_ops(plan.send(producer))
@@ -55,8 +53,7 @@ def _flush_without_receipt(plan: Schedule, producer: int) -> int:
 
 
 def flush_waits_for_receipts() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_sends(3)
@@ -73,8 +70,7 @@ def flush_waits_for_receipts() -> Case:
 
 def flush_after_full_batches() -> Case:
     """Full batches left by themselves: there is nothing to close, and everything to wait for."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 4)
     plan.wait_sends(2)
     quiet = _flush_without_receipt(plan, producer)
@@ -90,8 +86,7 @@ def flush_after_full_batches() -> Case:
 
 def concurrent_flushes() -> Case:
     """Each answers for what was sent before it, whatever other flush is under way."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer)
     plan.flush(producer)
     plan.wait_sends(1)
@@ -110,8 +105,7 @@ def concurrent_flushes() -> Case:
 
 def close_with_sends_in_flight() -> Case:
     """The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 3)
         plan.wait_sends(3)
@@ -128,8 +122,7 @@ def close_with_sends_in_flight() -> Case:
 
 
 def close_without_receipts() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_sends(3)
     plan.wait_ops(plan.close(producer))
@@ -144,8 +137,7 @@ def close_without_receipts() -> Case:
 
 
 def second_exclusive_rejected() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.producer(client, access_mode="exclusive")
     plan.producer(client, access_mode="exclusive")
     plan.wait_ops(plan.send(first), plan.close(first))
@@ -160,8 +152,7 @@ def second_exclusive_rejected() -> Case:
 
 
 def waits_for_exclusive() -> Case:
-    plan = Schedule()
-    first = plan.producer(plan.client(), access_mode="exclusive")
+    plan, first = Schedule.with_producer(access_mode="exclusive")
     second = plan.producer(plan.client(), access_mode="wait_for_exclusive", wait=False)
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
     plan.wait_ops(plan.send(first))
@@ -179,8 +170,7 @@ def waits_for_exclusive() -> Case:
 
 def fencing_ends_other_producer() -> Case:
     """What was thrown out may try as long as its sends may: it stays out."""
-    plan = Schedule()
-    first = plan.producer(plan.client(), access_mode="exclusive", send_timeout_ms=600)
+    plan, first = Schedule.with_producer(access_mode="exclusive", send_timeout_ms=600)
     plan.wait_ops(plan.send(first))
     second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
     plan.wait_ops(plan.send(second))
@@ -196,8 +186,7 @@ def fencing_ends_other_producer() -> Case:
 
 
 def name_in_use() -> Case:
-    plan = Schedule()
-    first = plan.producer(plan.client())
+    plan, first = Schedule.with_producer()
     second = plan.client(operation_timeout_ms=1_000)
     plan.producer(second)
     plan.wait_ops(plan.send(first), plan.close(first))
@@ -230,8 +219,7 @@ def name_held_by_silent_connection() -> Case:
 
 def waits_beyond_operation_timeout() -> Case:
     """Nothing else of that client is asked for meanwhile, so that nothing else times out."""
-    plan = Schedule()
-    first = plan.producer(plan.client(), access_mode="exclusive")
+    plan, first = Schedule.with_producer(access_mode="exclusive")
     second = plan.producer(
         plan.client(operation_timeout_ms=1_000), access_mode="wait_for_exclusive", wait=False, send_timeout_ms=0
     )
@@ -251,8 +239,7 @@ def waits_beyond_operation_timeout() -> Case:
 
 
 def disconnected_while_waiting() -> Case:
-    plan = Schedule()
-    first = plan.producer(plan.client(), access_mode="exclusive", producer_name="first")
+    plan, first = Schedule.with_producer(access_mode="exclusive", producer_name="first")
     second = plan.producer(plan.client(), access_mode="wait_for_exclusive", producer_name="second", wait=False)
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 3, deadline_ms=3_000)
     plan.wait_ops(plan.close(first))
@@ -269,8 +256,7 @@ def disconnected_while_waiting() -> Case:
 
 
 def exclusive_reconnects() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client(), access_mode="exclusive")
+    plan, producer = Schedule.with_producer(access_mode="exclusive")
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     return plan.case(
@@ -285,8 +271,7 @@ def exclusive_reconnects() -> Case:
 
 def fenced_while_disconnected() -> Case:
     """Its return is held up until another one has the topic; a message waits with it."""
-    plan = Schedule()
-    first = plan.producer(plan.client(), access_mode="exclusive")
+    plan, first = Schedule.with_producer(access_mode="exclusive")
     plan.wait_ops(plan.send(first))
     cut = plan.last
     plan.wait_fired(0)

@@ -31,12 +31,10 @@ STRING: Final[dict[str, Any]] = {"schema": "string"}
 
 
 def exchange() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client, **FIRST), plan.producer(client, **FIRST)
     plan.send(producer, 3)
-    plan.receive(consumer, 3)
-    plan.wait_received(consumer, 3)
+    plan.receive(consumer, 3, wait=True)
     plan.wait_ops(plan.value(consumer))
     plan.ack(consumer)
     return plan.case(
@@ -48,8 +46,7 @@ def exchange() -> Case:
 
 
 def stated_again() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client(), **FIRST)
+    plan, producer = Schedule.with_producer(**FIRST)
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     return plan.case(
@@ -63,8 +60,7 @@ def stated_again() -> Case:
 
 
 def batched() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client(), **FIRST)
+    plan, producer = Schedule.with_producer(**FIRST)
     plan.send(producer, 4)
     plan.wait_ops()
     return plan.case(
@@ -78,14 +74,12 @@ def batched() -> Case:
 
 def two_versions(*, durable: bool, partitions: int = 0) -> Case:
     """The consumer's own schema is a third."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for schema in (FIRST, SECOND):
         plan.wait_ops(plan.send(plan.producer(client, **schema), 3))
     reads: dict[str, Any] = {} if durable else {"durable": False}
     consumer = plan.consumer(client, **THIRD, **reads)
-    plan.receive(consumer, 6)
-    plan.wait_received(consumer, 6)
+    plan.receive(consumer, 6, wait=True)
     plan.value(consumer, messages=tuple(range(1, 7)))
     plan.wait_ops()
     kind = "consumer" if durable else "reader"
@@ -103,8 +97,7 @@ def two_versions(*, durable: bool, partitions: int = 0) -> Case:
 
 def refused(kind: str, words: str, schema: dict[str, Any]) -> Case:
     """On a topic that has a schema, and messages."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.producer(client, **FIRST)
     plan.wait_ops(plan.send(first))
     plan.wait_ops(plan.close(first))

@@ -25,9 +25,7 @@ def timed(number: int) -> dict[str, Any]:
 
 def backward_to_message_id() -> Case:
     """The receiver queue is full, and acknowledgments are still being grouped."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(20)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(20)))
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     plan.ack(consumer, messages=(3, 4, 5))
     plan.wait_ops(plan.seek(consumer, delivery=2))
@@ -43,9 +41,7 @@ def backward_to_message_id() -> Case:
 
 def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
     """The consumer seeks the third message of a batch of five, after it received eight of ten."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
-    reading = plan.consumer(plan.client())
+    plan, reading = Schedule.with_consumer(stored=[batch(range(5)), batch(range(5, 10))])
     plan.wait_ops(plan.receive(reading, 8, STARVED_MS))
     plan.wait_ops(plan.seek(reading, delivery=3))
     plan.receive(reading, left, STARVED_MS)
@@ -65,9 +61,7 @@ def into_batch() -> Case:
 
 
 def backward_inclusive() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=2))
     plan.receive(consumer, 9, STARVED_MS)
@@ -86,9 +80,7 @@ def into_batch_inclusive() -> Case:
 
 
 def to_timestamp() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[timed(number) for number in range(10)])
     plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 4 * STEP_MS - 1))
     plan.receive(consumer, 6, STARVED_MS)
@@ -103,9 +95,7 @@ def to_timestamp() -> Case:
 
 def forward() -> Case:
     """All prefetched messages are before the target."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(20)])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[timed(number) for number in range(20)])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 15 * STEP_MS))
     plan.receive(consumer, 5, STARVED_MS)
@@ -142,9 +132,7 @@ def forward_on_partitions() -> Case:
 
 def _between(words: str, title: str, harm: Callable[[Schedule, int], tuple[Fault, ...]]) -> Case:
     """`harm` appends what happens between the seek, whose operation it gets, and its end."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
     seek = plan.seek(consumer, delivery=2)
     faults = harm(plan, seek)
@@ -210,9 +198,7 @@ def cut_after_response() -> Case:
 
 
 def concurrent_seeks() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
     plan.seek(consumer, delivery=2)
     plan.wait_frame("SEEK", Direction.TO_BROKER)
@@ -259,8 +245,7 @@ def _seeks(plan: Schedule, reader: int, **place: int) -> None:
 
 def has_message_available() -> Case:
     """The reader reads to the end from three positions, and calls has_message_available on the way."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    plan = Schedule(stored=[timed(number) for number in range(10)])
     reader = _reader(plan)
     _asks_for_more(plan, reader)
     _reads(plan, reader, 10)
@@ -279,8 +264,7 @@ def has_message_available() -> Case:
 
 def has_message_available_from_latest() -> Case:
     """The reader begins at the end of the topic, and seeks back by time before it reads anything."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    plan = Schedule(stored=[timed(number) for number in range(10)])
     reader = _reader(plan, "latest")
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 3 * STEP_MS)
     for _ in range(7):
@@ -298,8 +282,7 @@ def has_message_available_from_latest() -> Case:
 
 def has_message_available_at_end() -> Case:
     """The reader is after the last message, by its start or by a seek."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    plan = Schedule(stored=[timed(number) for number in range(4)])
     at_the_end = _reader(plan, "latest", "behind")
     _asks_for_more(plan, at_the_end)
     reader = _reader(plan)
@@ -314,8 +297,7 @@ def has_message_available_at_end() -> Case:
 
 
 def time_after_last_message() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    plan = Schedule(stored=[timed(number) for number in range(4)])
     for begins in ("earliest", "latest"):
         _seeks(plan, _reader(plan, begins, begins), publish_time_ms=FIRST_MS + 9 * STEP_MS)
     reader = _reader(plan)
@@ -331,8 +313,7 @@ def time_after_last_message() -> Case:
 
 def time_after_last_message_inclusive() -> Case:
     """`start_inclusive` applies to messages, and not to times."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    plan = Schedule(stored=[timed(number) for number in range(4)])
     _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
         "seek/time-after-last-message-inclusive",
@@ -344,8 +325,7 @@ def time_after_last_message_inclusive() -> Case:
 
 def grows_behind_latest() -> Case:
     """A reader that begins at the end asks before and after each message that comes."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(3)])
+    plan = Schedule(stored=[timed(number) for number in range(3)])
     reader = _reader(plan, "latest")
     _asks_for_more(plan, reader)
     for number in (3, 4):
@@ -361,8 +341,7 @@ def grows_behind_latest() -> Case:
 
 def grows_behind_time() -> Case:
     """What comes behind a seek to a time after the last message is more, whatever time it has."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(3)])
+    plan = Schedule(stored=[timed(number) for number in range(3)])
     reader = _reader(plan)
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
     plan.broker("store_entries", topic="t", entries=[timed(3)])
@@ -389,8 +368,7 @@ def empty_topic() -> Case:
 
 
 def has_message_available_in_batch() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(5))])
+    plan = Schedule(stored=[batch(range(5))])
     reader = _reader(plan)
     _reads(plan, reader, 3)
     _reads(plan, reader, 2)

@@ -22,8 +22,7 @@ def _keyed(key: str, number: int, size: int = 64) -> dict[str, Any]:
 
 def follows_partitions() -> Case:
     """Keys are set, set again and removed; one message has none. Each partition has its own reader."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for key in ("a", "b", "c", "a", "b", "d"):
         plan.send(producer, 1, key=key)
@@ -50,8 +49,7 @@ def follows_partitions() -> Case:
 
 def returns() -> Case:
     """Behind an unload it goes on where it was."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for key in ("a", "b", "c"):
         plan.send(producer, 1, key=key)

@@ -8,17 +8,13 @@ from typing import Any
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.redelivery import Redelivery
-from assay_conformance.client.settings import (
-    ConsumerSettings,
-)
+from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.unacked import TickWheel
 from assay_conformance.client.validation import Validation
 from assay_conformance.pulsar.mutants._late import late_ns
-from assay_conformance.wire import (
-    message_id,
-)
+from assay_conformance.wire import message_id
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

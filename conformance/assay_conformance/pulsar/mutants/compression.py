@@ -9,10 +9,7 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.entries import MAX_UNCOMPRESSED_BYTES, BadEntryError, Position
 from assay_conformance.client.ops import OpBuilder
 from assay_conformance.client.refusal import Cause
-from assay_conformance.wire import (
-    Codec,
-    MessageMetadata,
-)
+from assay_conformance.wire import Codec, MessageMetadata
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

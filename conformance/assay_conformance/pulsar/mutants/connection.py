@@ -18,9 +18,7 @@ from assay_conformance.client.shared import Shared
 from assay_conformance.client.supplier import Supplier
 from assay_conformance.model.credentials import Supplied
 from assay_conformance.pulsar.mutants._late import late_ns
-from assay_conformance.wire import (
-    Frame,
-)
+from assay_conformance.wire import Frame
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

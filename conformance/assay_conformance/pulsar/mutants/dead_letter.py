@@ -12,10 +12,7 @@ from assay_conformance.client.entries import Entry
 from assay_conformance.client.letters import ORIGIN_MESSAGE_ID, REAL_TOPIC, DeadLetters, Letters, ignore
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.producer import Producer
-from assay_conformance.client.settings import (
-    ConsumerSettings,
-    ProducerSettings,
-)
+from assay_conformance.client.settings import ConsumerSettings, ProducerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.values import Done, Outgoing, Result
 

@@ -8,17 +8,11 @@ from assay_conformance.client.hooks import Router
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
-from assay_conformance.client.settings import (
-    HashingScheme,
-    ProducerSettings,
-    Routing,
-)
+from assay_conformance.client.settings import HashingScheme, ProducerSettings, Routing
 from assay_conformance.client.shared import MS
 from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import Outgoing
-from assay_conformance.wire import (
-    murmur3_32_raw,
-)
+from assay_conformance.wire import murmur3_32_raw
 
 
 class DefaultHashIsMurmur3(Publisher):

@@ -13,13 +13,7 @@ from assay_conformance.history.events import Events
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped, Stored
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline.consumers import (
-    Consumer,
-    ConsumerSession,
-    ConsumerSessions,
-    Entry,
-    known_owner,
-)
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.handlers import (

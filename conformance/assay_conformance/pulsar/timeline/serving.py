@@ -12,13 +12,7 @@ from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Positi
 from assay_conformance.model.fault import Cut, CutHow
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Deliveries, Delivery
-from assay_conformance.pulsar.timeline.subscriptions import (
-    DEFAULT_KIND,
-    Acked,
-    Asked,
-    Member,
-    Subscription,
-)
+from assay_conformance.pulsar.timeline.subscriptions import DEFAULT_KIND, Acked, Asked, Member, Subscription
 
 SEEN: Final = ("SUBSCRIBE", "SUCCESS", "ERROR", "MESSAGE", "ACK", REDELIVER, "CLOSE_CONSUMER", "SEEK", "UNSUBSCRIBE")
 

@@ -19,13 +19,7 @@ from assay_conformance.model.errors import UsageError
 from assay_reports.files import read_toml, understanding
 from assay_reports.ledgers.synth.anomalies import KINDS, Anomaly, places
 from assay_reports.ledgers.synth.flows import FLOWS, Flow
-from assay_reports.ledgers.synth.world import (
-    KEY_SHARED,
-    MIX_CONSUMERS,
-    STREAMS,
-    TOPICS,
-    World,
-)
+from assay_reports.ledgers.synth.world import KEY_SHARED, MIX_CONSUMERS, STREAMS, TOPICS, World
 
 PLAIN_MESSAGES = 4_000_000
 MIX_MESSAGES = 1_000_000

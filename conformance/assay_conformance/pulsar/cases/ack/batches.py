@@ -13,8 +13,7 @@ BY_INDEX: Config = {**GROUPED, "batch_index_ack": True, "subscription_type": "sh
 
 
 def batch_partly_acked() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4))], receives=4)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
     plan.wait_ms(FLUSHED_MS)
     plan.ack(consumer, numbers=[3])
@@ -29,8 +28,7 @@ def batch_partly_acked() -> Case:
 
 def partly_acked_batch_redelivered() -> Case:
     """What is at stake: the message that was not acknowledged must come again."""
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4))], receives=4)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
     plan.wait_ms(FLUSHED_MS)
     lost = plan.last
@@ -50,8 +48,7 @@ def partly_acked_batch_redelivered() -> Case:
 
 def cumulative_inside_batch() -> Case:
     """To the second message of four, to the third, and then to the last."""
-    plan = Schedule()
-    consumer = plan.consumer_of([*plains(range(2)), batch(range(2, 6)), *plains([6])], receives=7)
+    plan, consumer = Schedule.with_consumer_of([*plains(range(2)), batch(range(2, 6)), *plains([6])], receives=7)
     plan.ack(consumer, numbers=[3], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
     plan.ack(consumer, numbers=[4], cumulative=True)
@@ -67,8 +64,7 @@ def cumulative_inside_batch() -> Case:
 
 
 def batch_index_one_by_one() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4))], receives=4)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     for numbers in ([1], [0, 3], [2]):
         plan.ack(consumer, numbers=numbers)
         plan.wait_ms(FLUSHED_MS)
@@ -81,8 +77,7 @@ def batch_index_one_by_one() -> Case:
 
 
 def cumulative_inside_batch_by_index() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([*plains([0]), batch(range(1, 5)), *plains([5])], receives=6)
+    plan, consumer = Schedule.with_consumer_of([*plains([0]), batch(range(1, 5)), *plains([5])], receives=6)
     for number in (2, 3, 4):
         plan.ack(consumer, numbers=[number], cumulative=True)
         plan.wait_ms(FLUSHED_MS)
@@ -97,8 +92,7 @@ def cumulative_inside_batch_by_index() -> Case:
 
 def rest_of_batch_redelivered() -> Case:
     """Two of four are acknowledged when the connection dies: the entry comes again, with an ack_set."""
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4))], receives=4)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 2])
     plan.wait_frame("ACK", Direction.TO_BROKER)
     plan.wait_ms(50)

@@ -31,8 +31,7 @@ STEADY_MS = 60
 
 
 def within_one_group_time() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(10)), receives=10)
+    plan, consumer = Schedule.with_consumer_of(plains(range(10)), receives=10)
     plan.ack(consumer, numbers=range(5))
     plan.wait_ms(FLUSHED_MS)
     for number in range(5, 10):
@@ -48,8 +47,7 @@ def within_one_group_time() -> Case:
 
 
 def cumulative_and_individual_in_one_group() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(6)), receives=6)
+    plan, consumer = Schedule.with_consumer_of(plains(range(6)), receives=6)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.ack(consumer, numbers=[3, 5])
     plan.wait_ms(FLUSHED_MS)
@@ -64,8 +62,7 @@ def cumulative_and_individual_in_one_group() -> Case:
 
 def continuous_acks() -> Case:
     """An ack more than once in every interval must not put off those before it."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(8)), receives=8)
+    plan, consumer = Schedule.with_consumer_of(plains(range(8)), receives=8)
     for number in range(8):
         plan.ack(consumer, numbers=[number])
         plan.wait_ms(STEADY_MS)
@@ -79,8 +76,7 @@ def continuous_acks() -> Case:
 
 
 def cumulative_out_of_order() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(10)), receives=10)
+    plan, consumer = Schedule.with_consumer_of(plains(range(10)), receives=10)
     plan.ack(consumer, numbers=[4, 8, 6], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
@@ -93,9 +89,7 @@ def cumulative_out_of_order() -> Case:
 
 def close_with_pending_acks() -> Case:
     """Three times, for once may fall on the very moment of a flush."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(3)))
     for subscription in ("first", "second", "third"):
         consumer = plan.consumer(client, subscription=subscription)
         plan.receive(consumer, 3)
@@ -113,8 +107,7 @@ def close_with_pending_acks() -> Case:
 
 def full_group() -> Case:
     """More than a group, all at once: had the timer taken some of it, a whole group would still be left."""
-    plan = Schedule()
-    consumer = plan.consumer_of([{**plain(0), "copies": MORE_THAN_A_GROUP}], receives=MORE_THAN_A_GROUP)
+    plan, consumer = Schedule.with_consumer_of([{**plain(0), "copies": MORE_THAN_A_GROUP}], receives=MORE_THAN_A_GROUP)
     plan.ack(consumer)
     plan.wait_ops()
     plan.wait_ms(FLUSHED_MS)
@@ -129,8 +122,7 @@ def full_group() -> Case:
 
 
 def zero_group_time() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(6)), receives=6)
+    plan, consumer = Schedule.with_consumer_of(plains(range(6)), receives=6)
     plan.ack(consumer, numbers=[0])
     plan.wait_ms(MOMENT_MS)
     plan.ack(consumer, numbers=[1, 2])
@@ -147,8 +139,7 @@ def zero_group_time() -> Case:
 
 def while_disconnected() -> Case:
     """No connection is let in for so long that a flush falls into the outage."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(4)), receives=4)
+    plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[0])
     plan.wait_frame("ACK", Direction.TO_BROKER)
     lost = plan.last
@@ -173,8 +164,7 @@ def while_disconnected() -> Case:
 
 def redelivered_while_ack_grouped() -> Case:
     """Refused, then acknowledged at once: the redelivery comes long before the group's interval is over."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[0, 1])
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, count=3, deadline_ms=1_500)
@@ -192,8 +182,7 @@ def redelivered_while_ack_grouped() -> Case:
 
 def redelivered_after_lost_ack() -> Case:
     """The connection dies of the ACK: the broker never gets it, and delivers again what the application settled."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(4)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=3)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)
     plan.receive(consumer, 2)
@@ -210,8 +199,7 @@ def redelivered_after_lost_ack() -> Case:
 
 def dropped_redelivery_returns_permit() -> Case:
     """With a queue of one, a permit that is not returned leaves none."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(4)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=2)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)
     plan.receive(consumer, 2, timeout_ms=STARVED_MS)
@@ -226,8 +214,7 @@ def dropped_redelivery_returns_permit() -> Case:
 
 
 def cumulative_on_shared() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_ops()
     plan.wait_ms(FLUSHED_MS)

@@ -20,11 +20,8 @@ SHORT_MS = 700
 
 def _half_acknowledged(*groups: list[int], pause_ms: int = SETTLED_MS) -> tuple[Schedule, int]:
     """Of eight messages these are acknowledged, group by group."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(8)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 8)
-    plan.wait_received(consumer, 8)
+    plan, consumer = Schedule.with_consumer(stored=plains(range(8)))
+    plan.receive(consumer, 8, wait=True)
     for numbers in groups:
         plan.wait_ops(plan.ack(consumer, numbers=numbers))
         plan.wait_ms(pause_ms)

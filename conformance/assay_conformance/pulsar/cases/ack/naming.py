@@ -33,8 +33,7 @@ def _rewritten(k: int, **fields: FieldValue) -> Fault:
 
 
 def batch_acked_by_one_index() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4)), plain(4)], receives=5)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4)), plain(4)], receives=5)
     lost = _acked(plan, consumer, [0, 1, 2, 3])
     _again(plan, consumer, 1, 3)
     return plan.case(
@@ -48,8 +47,7 @@ def batch_acked_by_one_index() -> Case:
 
 def ack_sets_combine() -> Case:
     """Clients tell all that is settled; one that tells only what is new has as much settled."""
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4))], receives=4)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     lost = _acked(plan, consumer, [0], [1])
     _again(plan, consumer, 2, 2)
     return plan.case(
@@ -63,8 +61,7 @@ def ack_sets_combine() -> Case:
 
 
 def ack_sets_complete_batch() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(4)), plain(4)], receives=5)
+    plan, consumer = Schedule.with_consumer_of([batch(range(4)), plain(4)], receives=5)
     lost = _acked(plan, consumer, [0, 1], [2, 3])
     _again(plan, consumer, 1, 3)
     return plan.case(
@@ -78,8 +75,7 @@ def ack_sets_complete_batch() -> Case:
 
 
 def cumulative_command_on_shared() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(4)), receives=4)
+    plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     lost = _acked(plan, consumer, [2])
     _again(plan, consumer, 3, 8)
     return plan.case(
@@ -92,8 +88,7 @@ def cumulative_command_on_shared() -> Case:
 
 
 def cumulative_with_two_message_ids() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(4)), receives=4)
+    plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     lost = _acked(plan, consumer, [1, 2])
     _again(plan, consumer, 4, 8)
     return plan.case(

@@ -24,8 +24,7 @@ def _held_up(plan: Schedule) -> Fault:
 
 def _three_acks(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, held_up: bool = False) -> Case:
     """The last of three messages is acknowledged by itself, behind what happens to the first two."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[0, 1])
     if held_up:
         faults = (_held_up(plan),)
@@ -59,8 +58,7 @@ def refused(words: str, title: str, text: str) -> Case:
 
 def response_lost() -> Case:
     """The acknowledgments are with the broker; the client cannot know, and must not say so."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
     plan.receive(consumer, 1, STARVED_MS)
     plan.wait_ops()
@@ -77,8 +75,7 @@ def response_lost() -> Case:
 
 def covered_by_pending_cumulative() -> Case:
     """Two calls of one flush; then calls for what is with the broker already, and not answered."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(4)), receives=4)
+    plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.ack(consumer, numbers=[2], cumulative=True)
     plan.wait_frame("ACK", Direction.TO_BROKER)
@@ -109,9 +106,7 @@ def acked_twice() -> Case:
 
 
 def receipts_from_an_old_broker() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(3)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.ack(consumer))
     return plan.case(

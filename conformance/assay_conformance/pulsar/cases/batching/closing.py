@@ -17,8 +17,7 @@ REQUIREMENT = ("batching.closes-at-first-limit",)
 
 
 def closes_by_count() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 6))
     return plan.case(
         "batching/closes-by-count",
@@ -29,8 +28,7 @@ def closes_by_count() -> Case:
 
 
 def closes_by_bytes() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 8, size=400)
     plan.flush(producer)
     plan.wait_ops()
@@ -43,8 +41,7 @@ def closes_by_bytes() -> Case:
 
 
 def closes_by_delay() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "batching/closes-by-delay",
@@ -62,8 +59,7 @@ QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 
 
 def flush_closes_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_ops()
@@ -76,8 +72,7 @@ def flush_closes_batch() -> Case:
 
 
 def sync_send_closes_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     joins = plan.send(producer, mode="sync")
     plan.wait_fired(0)
@@ -95,8 +90,7 @@ def sync_send_closes_batch() -> Case:
 
 
 def compressed_as_one(codec: str) -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 6, size=COMPRESSED_BYTES // 2))
     return plan.case(
         f"batching/compressed-by-{codec.lower()}",
@@ -108,8 +102,7 @@ def compressed_as_one(codec: str) -> Case:
 
 
 def delayed_behind_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.send(producer, deliver_after_ms=1_000)
     plan.send(producer, 2)
@@ -124,8 +117,7 @@ def delayed_behind_batch() -> Case:
 
 
 def receipt_completes_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 4))
     return plan.case(
         "batching/receipt-completes-batch",
@@ -136,8 +128,7 @@ def receipt_completes_batch() -> Case:
 
 
 def timeout_fails_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     return plan.case(
         "batching/timeout-fails-batch",
@@ -151,8 +142,7 @@ def timeout_fails_batch() -> Case:
 
 
 def small_queue_does_not_stall() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 12)
     plan.wait_ops()
     return plan.case(
@@ -171,8 +161,7 @@ def small_queue_does_not_stall() -> Case:
 
 
 def sequence_ids_of_batches() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 6))
     return plan.case(
         "batching/sequence-ids-of-batches",

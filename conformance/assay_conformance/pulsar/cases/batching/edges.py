@@ -23,8 +23,7 @@ def batch_of_one() -> Case:
 
 
 def oversize_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2)
         plan.flush(producer)

@@ -15,8 +15,7 @@ INTERLEAVED = ("a", "b", "b", "a", "a")
 
 
 def key_based_batches() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     messages = [
         *({"key": key} for key in INTERLEAVED),
         {},
@@ -37,8 +36,7 @@ def key_based_batches() -> Case:
 
 
 def key_based_interleaved_keys() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in INTERLEAVED]})
         plan.flush(producer)
@@ -55,8 +53,7 @@ def key_based_interleaved_keys() -> Case:
 
 def key_based_ids_after_early_reconnect() -> Case:
     """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in INTERLEAVED]})
         plan.wait_ops(plan.flush(producer))
@@ -73,8 +70,7 @@ def key_based_ids_after_early_reconnect() -> Case:
 
 def key_based_new_key_within_delay() -> Case:
     """Some clients have one timer for the batches of all keys, and restart it with each key."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.agent("send", {"producer": producer, "messages": [{"key": "a"}]})
     plan.wait_ms(300)
     plan.agent("send", {"producer": producer, "messages": [{"key": "b"}]})

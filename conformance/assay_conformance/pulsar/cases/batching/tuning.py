@@ -37,8 +37,7 @@ DEFAULTS: Config = {"batching": True, **JAVA_DEFAULTS}
 
 def queue_of_half_a_batch() -> Case:
     """The numbers of the template's authors."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 1_200)
         plan.wait_sends(1)
@@ -59,8 +58,7 @@ def queue_of_half_a_batch() -> Case:
 
 
 def fills_while_previous_pending() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 40)
         plan.wait_sends(1)
@@ -75,8 +73,7 @@ def fills_while_previous_pending() -> Case:
 
 
 def frames_of_two_bursts() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for count in (60, 45):
         plan.send(producer, count)
         plan.flush(producer)
@@ -90,8 +87,7 @@ def frames_of_two_bursts() -> Case:
 
 
 def bytes_by_batch_size(codec: str) -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producers = [plan.producer(client, batching_max_messages=size) for size in (2, 5, 10, 50)]
     for producer in producers:
         plan.send(producer, 50, properties=PROPERTIES)
@@ -107,8 +103,7 @@ def bytes_by_batch_size(codec: str) -> Case:
 
 def trickle() -> Case:
     """One message of each producer after the other, so that only a delay gathers them."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     handles = [_batching(plan, client, limits) for limits in (DEFAULTS, TEMPLATE)]
     for _ in range(120):
         for handle in handles:

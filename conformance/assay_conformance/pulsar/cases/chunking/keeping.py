@@ -30,9 +30,7 @@ def _kept(
     **consumer: ConfigValue,
 ) -> Case:
     """Entries are stored, this many messages are received, and then none; some are acknowledged."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=list(entries))
-    reader = plan.consumer(plan.client())
+    plan, reader = Schedule.with_consumer(stored=list(entries))
     plan.receive(reader, delivered, RECEIVE_MS)
     plan.receive(reader, 1, NOTHING_MS)
     plan.wait_ops()

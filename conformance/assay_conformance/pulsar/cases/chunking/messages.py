@@ -25,8 +25,7 @@ RECEIVE_MS = STARVED_MS
 
 
 def large_message() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer = plan.consumer(client)
     producer = plan.producer(client)
     plan.send(producer, size=LARGE_BYTES)
@@ -45,8 +44,7 @@ def large_message() -> Case:
 
 
 def compressed_message() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer = plan.consumer(client)
     producer = plan.producer(client, compression="ZLIB")
     plan.send(producer, size=LARGE_BYTES)
@@ -66,8 +64,7 @@ def compressed_message() -> Case:
 
 def chunks_with_long_properties() -> Case:
     """A payload of four chunks, and metadata of a quarter of the limit: it takes more chunks."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES // 4)}))
     return plan.case(
         "chunking/chunks-with-long-properties",
@@ -81,8 +78,7 @@ def chunks_with_long_properties() -> Case:
 
 def chunk_max_message_size() -> Case:
     """The broker would accept larger ones."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for size in (SET_BYTES + 1, 3 * SET_BYTES, LARGE_BYTES):
         plan.wait_ops(plan.send(producer, size=size))
     return plan.case(
@@ -98,8 +94,7 @@ def chunk_max_message_size() -> Case:
 
 
 def metadata_leaves_no_room() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES + 1_000)})
     plan.send(producer, size=100)
     plan.wait_ops()
@@ -115,8 +110,7 @@ def metadata_leaves_no_room() -> Case:
 
 def batching_and_chunking() -> Case:
     """If the producer opens all the same, a large message shows whether it sends chunks."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
         "chunking/batching-and-chunking",
@@ -129,8 +123,7 @@ def batching_and_chunking() -> Case:
 
 
 def oversize_without_chunking() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, size=100)
     plan.send(producer, 2, size=LARGE_BYTES)
     plan.send(producer, 2, size=100)
@@ -183,8 +176,9 @@ def chunks_interleaved() -> Case:
 def chunk_sent_twice() -> Case:
     """As stored by a producer that lost the receipts of chunks 1 and 2."""
     first, second, third, last = chunks(0, 4)
-    plan = Schedule()
-    consumer = plan.consumer_of([first, second, third, second, third, last], receives=1, timeout_ms=RECEIVE_MS)
+    plan, consumer = Schedule.with_consumer_of(
+        [first, second, third, second, third, last], receives=1, timeout_ms=RECEIVE_MS
+    )
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.ack(consumer)
     plan.wait_ops()
@@ -197,8 +191,7 @@ def chunk_sent_twice() -> Case:
 
 
 def chunk_redelivered() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(chunks(0, 4), receives=1, timeout_ms=RECEIVE_MS)
+    plan, consumer = Schedule.with_consumer_of(chunks(0, 4), receives=1, timeout_ms=RECEIVE_MS)
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.ack(consumer)
     plan.wait_ops()
@@ -214,8 +207,7 @@ def chunk_redelivered() -> Case:
 def cut_after_chunk(chunk: int) -> Case:
     """The connection is cut before the receipt, and the next chunk is held: what is stored and receipted by then does
     not depend on how far away the broker is."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     plan.receive(consumer, 1, RECEIVE_MS)
@@ -243,8 +235,7 @@ def cut_after_chunk(chunk: int) -> Case:
 
 def cut_after_last_chunk() -> Case:
     """Everything is stored and no receipt comes back: only deduplication can prevent a second copy."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client(), producer_name="chunker")
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     plan.receive(consumer, 1, RECEIVE_MS)
@@ -262,8 +253,7 @@ def cut_after_last_chunk() -> Case:
 
 
 def seek_to_chunked_message() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for size in (100, LARGE_BYTES, 100):
         plan.send(producer, size=size)

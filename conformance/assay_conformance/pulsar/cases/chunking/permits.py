@@ -27,8 +27,7 @@ def _fill(plan: Schedule, producer: int, sends_before: int) -> None:
 
 
 def _chunks_and_small(words: str, title: str, requirement: str, large: int) -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         for _ in range(large):
             plan.send(producer, size=LARGE_BYTES)
@@ -67,8 +66,7 @@ def full_queue_fails_chunks() -> Case:
 
 def full_queue_blocks_chunks() -> Case:
     """Room is freed chunk by chunk, and a send that waits for it must not block the receipts that free it."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2, size=LARGE_BYTES)
         plan.wait_sends(4, deadline_ms=STARVED_MS)
@@ -92,8 +90,7 @@ def full_queue_blocks_chunks() -> Case:
 
 
 def timeout_releases_queue() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     _fill(plan, producer, 8)
@@ -111,8 +108,7 @@ def timeout_releases_queue() -> Case:
 
 
 def memory_of_chunks() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     plan.wait_ms(150)

@@ -38,8 +38,7 @@ def _case(
 
 def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
     """A producer's connection is cut, and it sends on."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
     plan.wait_fired(0)
@@ -51,8 +50,7 @@ def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credent
 
 def _challenged(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
     """The broker asks an idle producer's client for fresh credentials, and the producer sends on."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.broker("challenge")
     plan.wait_frame("AUTH_CHALLENGE", Direction.TO_CLIENT)
@@ -63,8 +61,7 @@ def _challenged(words: str, title: str, requirements: tuple[str, ...], credentia
 
 def _opening(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
     """Another producer opens once that of the client's first call has ended, however it did."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.wait_ops(plan.producer(client, wait=False))
     producer = plan.producer(client, wait=False)
     plan.wait_ops(producer)

@@ -12,8 +12,7 @@ KEEP_ALIVE_MS = 1_000
 
 
 def slow_handshake() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/slow-handshake",
@@ -27,8 +26,7 @@ def slow_handshake() -> Case:
 
 
 def ping_is_answered() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_frame("PONG", Direction.TO_BROKER, 2, deadline_ms=3_000)
     return plan.case(
@@ -44,8 +42,7 @@ def ping_is_answered() -> Case:
 
 
 def silent_broker() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=75_000)
     return plan.case(
@@ -66,8 +63,7 @@ def silent_broker() -> Case:
 
 
 def credentials_expire() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.broker("challenge", tokens=["second"])
     plan.wait_frame("AUTH_RESPONSE", Direction.TO_BROKER, deadline_ms=2_000)

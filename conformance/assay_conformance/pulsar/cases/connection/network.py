@@ -12,8 +12,7 @@ from assay_conformance.pulsar.cases.connection.handshake import KEEP_ALIVE_MS
 
 
 def silence_that_a_keep_alive_ends() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     send = plan.send(producer)
     plan.wait_frame("CONNECT", TO_BROKER, 2, deadline_ms=75_000)
     until = plan.last

@@ -29,9 +29,7 @@ LARGE_BYTES = 3_000
 
 
 def several_acks_on_an_old_broker() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(5)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(5)))
     plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
     plan.wait_ops(plan.ack(consumer))
     plan.wait_ms(ACKS_FLUSHED_MS)
@@ -46,8 +44,7 @@ def several_acks_on_an_old_broker() -> Case:
 
 
 def sends_to_a_very_old_broker() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     return plan.case(
         "connection/very-old-broker",
@@ -59,8 +56,7 @@ def sends_to_a_very_old_broker() -> Case:
 
 
 def max_message_size_changes() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=1_000), plan.send(producer, size=LARGE_BYTES))
     cut = plan.last
     plan.wait_fired(1)
@@ -154,8 +150,7 @@ AGAIN_MS = 4_000
 
 def reconnect_times_out() -> Case:
     """The answer comes late, when the client does not wait for it any more."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
     plan.wait_fired(0)
@@ -188,8 +183,7 @@ PATIENT: Config = {"operation_timeout_ms": 5_000}
 
 def not_ready(command: str) -> Case:
     """The first answer is a temporary error."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     if command == "PRODUCER":
         plan.wait_ops(plan.send(plan.producer(client)))
     else:
@@ -209,8 +203,7 @@ def not_ready(command: str) -> Case:
 
 def never_ready(command: str) -> Case:
     """Every attempt gets the same error."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     if command == "PRODUCER":
         plan.producer(client)
     else:
@@ -248,8 +241,7 @@ def owner_unreachable(words: str, how: Cut) -> Case:
 
 
 def unsolicited_responses() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(5):
         plan.wait_ops(plan.send(producer))
@@ -279,8 +271,7 @@ NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
 
 
 def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP") -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     return plan.case(
         f"connection/{words}",
@@ -306,8 +297,7 @@ def lookups_fail() -> Case:
 
 def trouble_of_another_topic(command: str, words: str) -> Case:
     """The first topic is refused until its opening times out; the second one is refused once."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.producer(client, "troubled")
     # Some clients close their connection over such an answer: the next opening is not to meet that.
     plan.wait_ms(200)

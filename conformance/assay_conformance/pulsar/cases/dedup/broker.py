@@ -29,8 +29,7 @@ def _says_ids(k: int, lowest: int, highest: int) -> Fault:
 
 def id_inside_a_batch() -> Case:
     """Clients differ in the ids they write for a batch: a fault makes them the same for all of them."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     batched = plan.producer(client, batching=True, batching_max_publish_delay_ms=500)
     sent = plan.send(batched, 4)
     plan.flush(batched)
@@ -50,8 +49,7 @@ def id_inside_a_batch() -> Case:
 
 
 def sequence_gaps() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.agent("send", {"producer": producer, "messages": [{"sequence_id": id} for id in (3, 4, 9, 1_000)]})
     plan.wait_ops()
     return plan.case(
@@ -66,8 +64,7 @@ def sequence_gaps() -> Case:
 
 def batch_of_old_and_new() -> Case:
     """The client gets the answer that fits what it wrote."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for count in (1, 3):
         sent = plan.send(producer, count)
         plan.flush(producer)
@@ -96,8 +93,7 @@ def _called_marker(k: int, id: int, own: int) -> tuple[Fault, Fault]:
 
 
 def markers() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(4):
         plan.wait_ops(plan.send(producer))
     return plan.case(
@@ -112,8 +108,7 @@ def markers() -> Case:
 
 
 def chunks_resent() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
         "dedup/chunks-resent",
@@ -129,8 +124,7 @@ def chunks_resent() -> Case:
 
 
 def failed_write() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.broker("hold_store", topic="t")
     plan.send(producer, 2)
     plan.wait_sends(2)
@@ -149,8 +143,7 @@ def failed_write() -> Case:
 
 def duplicate_after_an_unload() -> Case:
     """A broker that loads a topic reads its last ids again from what is stored."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_receipts(3)
     plan.broker("unload", topic="t")
@@ -167,8 +160,7 @@ def duplicate_after_an_unload() -> Case:
 
 
 def last_sequence_id_after_unload() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.producer(client)
     plan.wait_ops(plan.send(first, 3))
     plan.wait_ops(plan.close(first))
@@ -185,8 +177,7 @@ def last_sequence_id_after_unload() -> Case:
 
 def restored_from_snapshot() -> Case:
     """After two entries the broker writes a snapshot; nothing of the first name comes after that."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for name, count in (("orders", 2), ("bills", 1)):
         producer = plan.producer(client, producer_name=name)
         plan.wait_ops(plan.send(producer, count))
@@ -205,8 +196,7 @@ def restored_from_snapshot() -> Case:
 
 def more_producers_than_snapshot_holds() -> Case:
     """After the last messages of the first two come entries for two snapshots, which hold one name each."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for name, count in (("first", 1), ("second", 1), ("third", 4)):
         producer = plan.producer(client, producer_name=name)
         for _ in range(count):
@@ -227,8 +217,7 @@ def more_producers_than_snapshot_holds() -> Case:
 
 
 def duplicate_at_another_broker() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_receipts(3)
     plan.broker("unload", topic="t", broker=1)
@@ -246,8 +235,7 @@ def duplicate_at_another_broker() -> Case:
 
 def inactive_producers() -> Case:
     """One name has a producer that sends nothing, another has none; after the time-out both are opened again."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     silent, gone = (plan.producer(client, producer_name=name) for name in ("silent", "gone"))
     plan.wait_ops(plan.send(silent), plan.send(gone))
     plan.wait_ops(plan.close(gone))

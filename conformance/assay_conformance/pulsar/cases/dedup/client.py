@@ -15,8 +15,7 @@ CUT_AT_THIRD_RECEIPT = Fault(trigger=down("SEND_RECEIPT", k=3), action=Cut(befor
 
 
 def duplicate_is_answered() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
@@ -31,8 +30,7 @@ def duplicate_is_answered() -> Case:
 
 
 def duplicate_receipt_completes() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
@@ -48,8 +46,7 @@ def duplicate_receipt_completes() -> Case:
 
 def batches_through_cuts() -> Case:
     """A batch whose receipt was lost leaves again, with sends that joined meanwhile behind it."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(6):
         plan.send(producer, 10)
     plan.wait_ops()
@@ -66,8 +63,7 @@ def batches_through_cuts() -> Case:
 
 def continues_after_the_brokers_last_id() -> Case:
     """The broker's last id is altered on its way, on a topic that stores the messages whatever their ids are."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.wait_ops()
     return plan.case(
@@ -80,8 +76,7 @@ def continues_after_the_brokers_last_id() -> Case:
 
 
 def reopened_producer() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.producer(client)
     plan.wait_ops(plan.send(first, 3))
     plan.wait_ops(plan.close(first))
@@ -96,8 +91,7 @@ def reopened_producer() -> Case:
 
 
 def initial_sequence_id() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "dedup/initial-sequence-id",
@@ -109,8 +103,7 @@ def initial_sequence_id() -> Case:
 
 
 def initial_sequence_id_zero() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "dedup/initial-sequence-id-zero",
@@ -123,8 +116,7 @@ def initial_sequence_id_zero() -> Case:
 
 def duplicate_during_slow_write() -> Case:
     """The connection is lost while two sends wait for the store, and both are sent again before they are stored."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2)
         plan.wait_frame("SEND_ERROR", Direction.TO_CLIENT)
@@ -142,8 +134,7 @@ def duplicate_during_slow_write() -> Case:
 
 
 def last_sequence_id_reported() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.producer(client)
     plan.wait_ops(plan.send(first, 3))
     plan.wait_ops(plan.close(first))
@@ -160,8 +151,7 @@ def last_sequence_id_reported() -> Case:
 
 def own_numbers(last_id: int) -> Case:
     """The broker's last id is altered on its way, so that it differs from the producer's own."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer, 2))
@@ -180,8 +170,7 @@ def own_numbers(last_id: int) -> Case:
 
 def effectively_once() -> Case:
     """Three stored sends lose their receipts; two of them are sent again before the connection is lost once more."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
@@ -198,8 +187,7 @@ def effectively_once() -> Case:
 def effectively_once_after_an_early_reconnect() -> Case:
     """Nothing is stored when the producer registers again, and what it sends afterwards must not look like a
     duplicate."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
@@ -214,8 +202,7 @@ def effectively_once_after_an_early_reconnect() -> Case:
 
 
 def effectively_once_in_batches() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.send(producer, 3)
         plan.flush(producer)

@@ -12,8 +12,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 
 def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
-    plan = Schedule()
-    first = plan.producer(plan.client())
+    plan, first = Schedule.with_producer()
     plan.send(first, 5)
     plan.wait_sends(5)
     end = plan.last

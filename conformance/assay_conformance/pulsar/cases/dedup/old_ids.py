@@ -19,8 +19,7 @@ def _send_ids(plan: Schedule, producer: int, ids: Sequence[int]) -> None:
 
 
 def old_and_new_ids_at_once() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     _send_ids(plan, producer, (10, 11, 12))
     _send_ids(plan, producer, (11, 12, 13, 14))
     return plan.case(
@@ -35,8 +34,7 @@ def old_and_new_ids_at_once() -> Case:
 
 def reopened_and_sends_old_ids() -> Case:
     """An application that saves its position less often than it sends."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.producer(client, batching=False)
     _send_ids(plan, first, (0, 1, 2))
     plan.wait_ops(plan.close(first))

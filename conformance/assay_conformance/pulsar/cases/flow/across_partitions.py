@@ -25,8 +25,7 @@ def _no_receipts(until: int) -> tuple[Fault, ...]:
 
 
 def _shared(words: str, title: str, share: int, **limits: int) -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, share + 2)
     until = _unreceipted(plan, share)
     return plan.case(

@@ -28,8 +28,7 @@ def _starved(plan: Schedule, consumer: int, count: int) -> None:
 
 
 def a_message_in_chunks() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=chunks(0, 8))
+    plan = Schedule(stored=chunks(0, 8))
     _starved(plan, plan.consumer(plan.client()), 1)
     return plan.case(
         "flow/chunked-message",
@@ -61,9 +60,7 @@ def a_compacted_batch() -> Case:
 
 def last_chunks_without_first() -> Case:
     """As they come to a consumer that attaches after the others went to another one."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[chunks(number, 2)[1] for number in range(8)])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[chunks(number, 2)[1] for number in range(8)])
     plan.receive(consumer, 1, EMPTY_MS)
     plan.wait_ops()
     return plan.case(
@@ -77,9 +74,7 @@ def last_chunks_without_first() -> Case:
 
 def reader_reconnects_inside_batch() -> Case:
     """The broker sends the whole batch once more."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(8))])
-    reader = plan.consumer(plan.client(), durable=False)
+    plan, reader = Schedule.with_consumer(durable=False, stored=[batch(range(8))])
     plan.wait_ops(plan.receive(reader, 7, STARVED_MS))
     cut = plan.last
     plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
@@ -96,9 +91,7 @@ def reader_reconnects_inside_batch() -> Case:
 
 def seek_with_queue_of_one() -> Case:
     """The broker begins with the message sought, which the application has had."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(4)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=2))
     _starved(plan, consumer, 2)
@@ -113,9 +106,7 @@ def seek_with_queue_of_one() -> Case:
 
 def beyond_max_redeliver_count() -> Case:
     """Who buries nothing hands them on when they have been refused once more than the next one lets them be."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(8)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(8)))
     before = plan.consumer(client, max_redeliver_count=0)
     for first in (1, 9):
         plan.wait_ops(plan.receive(before, 8, REDELIVERED_MS))
@@ -136,8 +127,7 @@ def beyond_max_redeliver_count() -> Case:
 
 def redelivery_while_others_in_flight() -> Case:
     """Eight messages are on their way when everything is asked for again, and come with the rest of it once more."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(9)), receives=1)
+    plan, consumer = Schedule.with_consumer_of(plains(range(9)), receives=1)
     plan.wait_ops(plan.nack(consumer, messages=[1]))
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.wait_ms(PASSED_MS)
@@ -156,9 +146,7 @@ def redelivery_while_others_in_flight() -> Case:
 
 def zero_queue() -> Case:
     """The pause is longer than any answer takes: whoever asks ahead shows itself."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(5)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(5)))
     plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
     plan.wait_ms(PAUSE_MS)
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
@@ -173,8 +161,7 @@ def zero_queue() -> Case:
 
 
 def zero_queue_receive_across_reconnect() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     receive = plan.receive(consumer, 1, 2 * STARVED_MS)
     plan.wait_frame("FLOW", Direction.TO_BROKER)
     cut = plan.last

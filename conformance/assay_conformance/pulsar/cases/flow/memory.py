@@ -39,8 +39,7 @@ def _case(plan: Schedule, words: str, title: str, *requirements: str, room: int 
 
 
 def memory_after_receipts() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         _fills(plan, producer, 0)
     plan.wait_ops()
@@ -58,8 +57,7 @@ def memory_after_receipts() -> Case:
 
 def memory_after_failures() -> Case:
     """Two messages that are too large would fill the memory."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
     plan.wait_ms(FREE_MS)
@@ -77,8 +75,7 @@ def memory_after_failures() -> Case:
 
 
 def memory_after_time_outs() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.wait_ops(plan.send(producer, FULL, size=SIZE_BYTES))
         plan.wait_ms(FREE_MS)
@@ -95,8 +92,7 @@ def memory_after_time_outs() -> Case:
 
 def memory_after_a_close() -> Case:
     """What ends with its producer leaves its memory to the client's other ones."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     gone = plan.producer(client)
     plan.send(gone, FULL, size=SIZE_BYTES)
     plan.wait_sends(FULL)

@@ -17,9 +17,7 @@ REFUSED_MS = 100
 
 def initial_permits() -> Case:
     """The answer to SUBSCRIBE is held up, so that permits granted before it can be distinguished from those after."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client(), wait=False)
+    plan, consumer = Schedule.with_consumer(wait=False, stored=plains(range(3)))
     plan.wait_fired(0)
     plan.wait_ms(SUBSCRIBED_MS)
     quiet = plan.last
@@ -36,9 +34,7 @@ def initial_permits() -> Case:
 
 def half_a_queue() -> Case:
     """The pause is longer than any answer takes: a consumer that waits for an empty queue shows itself."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(30)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(30)))
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     plan.wait_ms(600)
     plan.receive(consumer, 24, STARVED_MS)
@@ -53,9 +49,7 @@ def half_a_queue() -> Case:
 
 def partly_acked_batch() -> Case:
     """The broker charges one permit for what comes again; the nine it leaves out were acknowledged before."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(10))])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[batch(range(10))])
     plan.wait_ops(plan.receive(consumer, 10, STARVED_MS))
     plan.ack(consumer, messages=range(1, 10))
     plan.wait_fired(0)
@@ -87,9 +81,7 @@ def batches_beyond_permits() -> Case:
 def seek_before_first_chunk() -> Case:
     """The pause shows what a broker sends to a full queue. One that sends chunks to whom the first of them went before
     the seek charges no attached consumer."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[plain(0), chunks(1, 3)[0]])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[plain(0), chunks(1, 3)[0]])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=1))
     plan.broker("store_entries", topic="t", entries=[*plains(range(2, 8)), batch(range(8, 10))])
@@ -106,9 +98,7 @@ def seek_before_first_chunk() -> Case:
 
 
 def reconnect_with_a_full_queue() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(30)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(30)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     cut = plan.last
     plan.wait_fired(0)
@@ -124,8 +114,7 @@ def reconnect_with_a_full_queue() -> Case:
 
 
 def full_queue_fails_sends() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 8)
         plan.wait_sends(5)
@@ -144,8 +133,7 @@ def full_queue_fails_sends() -> Case:
 
 
 def full_queue_blocks_sends() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 8)
         plan.wait_sends(5)
@@ -161,8 +149,7 @@ def full_queue_blocks_sends() -> Case:
 
 def room_after_failures() -> Case:
     """Messages that are too large hold nothing when they are refused."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3, size=LIMIT_BYTES + 1))
     plan.wait_ms(150)
     with plan.held():
@@ -218,8 +205,7 @@ def room_after_failed_batches() -> Case:
 
 
 def room_after_time_outs() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.wait_ops(plan.send(producer, 3))
         plan.wait_ms(150)
@@ -237,8 +223,7 @@ def room_after_time_outs() -> Case:
 
 
 def memory_of_two_producers() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     one, other = plan.producer(client), plan.producer(client)
     with plan.held():
         plan.send(one, 12, size=100)
@@ -258,9 +243,7 @@ def memory_of_two_producers() -> Case:
 
 def max_unacked_per_consumer() -> Case:
     """A queue as large as the limit: what is granted while the consumer may have nothing is all it has afterwards."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.receive(consumer, 10, timeout_ms=3_000)
     plan.wait_received(consumer, 4)
     plan.ack(consumer, numbers=[0])
@@ -280,9 +263,7 @@ def max_unacked_per_consumer() -> Case:
 
 
 def max_unacked_per_subscription() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(240)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(240)))
     plan.receive(consumer, 240, timeout_ms=1_500)
     plan.wait_received(consumer, 100, deadline_ms=STARVED_MS)
     plan.wait_ms(200)

@@ -22,8 +22,7 @@ def _one_on_each_partition(plan: Schedule) -> None:
 
 def partitions_across_reconnect() -> Case:
     """One message more is asked for than there are."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, PARTITIONS + 1, WAITS_MS)
     asked = plan.last
     plan.wait_fired(0)
@@ -45,8 +44,7 @@ def partitions_across_reconnect() -> Case:
 def _more_than_a_queue(words: str, title: str, *, refusals: int = 0) -> Case:
     """Behind the loss come more messages than the queue holds: to grant it once is not enough. Without refusals the
     loss is an unload."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, 8, WAITS_MS)
     lost = Fault(trigger=AfterStep(plan.last), action=Cut())
     refused = Fault(trigger=up("SUBSCRIBE", k=2, times=refusals), action=AnswerError("ServiceNotReady"))
@@ -68,9 +66,7 @@ def _more_than_a_queue(words: str, title: str, *, refusals: int = 0) -> Case:
 
 def receive_across_seek() -> Case:
     """Three messages come a second time; one more is asked for than there are."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(7)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(7)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=1))
     plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))

@@ -23,13 +23,11 @@ NACK_DELAY_MS = 200
 
 def _closed_while_handler_runs(words: str, title: str, topics: Sequence[str]) -> Case:
     """The handler returns behind the end of the close, and more messages wait."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for topic in topics:
         plan.broker("store_entries", topic=topic, entries=plains(range(10)))
     consumer = plan.consumer(client, topics, listener=True)
-    plan.receive(consumer, 1, does=HandlerAct.WAIT)
-    plan.wait_received(consumer, 1)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT, wait=True)
     plan.wait_ops(plan.close(consumer))
     plan.wait_ms(LATE_MS)
     plan.wait_ops(plan.let_return(consumer, 1))
@@ -63,12 +61,10 @@ def closed_while_handler_of_two_topics_runs() -> Case:
 
 def closes_itself() -> Case:
     """A handler closes the consumer that it is of."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
     consumer = plan.consumer(client, listener=True)
-    plan.receive(consumer, 1, does=HandlerAct.WAIT)
-    plan.wait_received(consumer, 1)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT, wait=True)
     plan.wait_ops(plan.close(consumer, inside=1))
     plan.wait_ops(plan.let_return(consumer, 1))
     plan.wait_ms(LATE_MS)
@@ -83,8 +79,7 @@ def closes_itself() -> Case:
 
 def closed_beside_handler() -> Case:
     """No handler call waits for anything: which of them runs when the close comes is left to the client."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     topics = ("t", "u")
     for topic in topics:
         plan.broker("store_entries", topic=topic, entries=plains(range(WAITING)))
@@ -107,12 +102,10 @@ def closed_beside_handler() -> Case:
 
 def raises() -> Case:
     """The others are acknowledged, so that what is acknowledged for the one that raised would show."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(5)))
     consumer = plan.consumer(client, listener=True)
-    plan.receive(consumer, 1, does=HandlerAct.RAISE)
-    plan.wait_received(consumer, 1)
+    plan.receive(consumer, 1, does=HandlerAct.RAISE, wait=True)
     plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
     plan.ack(consumer, messages=(2, 3, 4, 5))
     plan.wait_ms(ACKS_FLUSHED_MS)
@@ -126,14 +119,12 @@ def raises() -> Case:
 
 
 def _blocked(words: str, title: str, partitions: int) -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for topic in ("t", "u"):
         plan.send(plan.producer(client, topic), 30)
     plan.wait_ops()
     blocked = plan.consumer(client, "t", listener=True)
-    plan.receive(blocked, 1, does=HandlerAct.WAIT)
-    plan.wait_received(blocked, 1)
+    plan.receive(blocked, 1, does=HandlerAct.WAIT, wait=True)
     other = plan.consumer(client, "u")
     plan.wait_ops(plan.receive(other, 30, 2 * STARVED_MS))
     plan.wait_ops(plan.ack(other))
@@ -168,8 +159,7 @@ def blocked_beside_partitions() -> Case:
 
 def two_threads() -> Case:
     """Two handlers that do not return take both threads; a third call has to wait."""
-    plan = Schedule()
-    client = plan.client(listener_threads=2)
+    plan, client = Schedule.with_client(listener_threads=2)
     for topic in ("t", "u", "v"):
         plan.broker("store_entries", topic=topic, entries=plains(range(3)))
     consumers = [plan.consumer(client, topic, listener=True) for topic in ("t", "u", "v")]
@@ -197,8 +187,7 @@ def two_threads() -> Case:
 
 def settles_inside() -> Case:
     """One message is acknowledged in its handler call, one refused in its own, which comes again."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
     consumer = plan.consumer(client, listener=True)
     plan.receive(consumer, 2, does=HandlerAct.WAIT)
@@ -227,13 +216,11 @@ def settles_inside() -> Case:
 
 def reconnects_while_handler_runs() -> Case:
     """What was prefetched comes again, behind the call that runs."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)
     plan.send(producer, 12)
-    plan.receive(consumer, 1, does=HandlerAct.WAIT)
-    plan.wait_received(consumer, 1)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT, wait=True)
     plan.ack(consumer, messages=(1,), inside=1)
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.send(producer, 1)
@@ -253,8 +240,7 @@ def reconnects_while_handler_runs() -> Case:
 
 
 def partitions_in_order() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)
     plan.send(producer, 30)
@@ -278,8 +264,7 @@ def partitions_in_order() -> Case:
 
 def keys_on_two_threads() -> Case:
     """Key_Shared: calls for one key stand in line, whatever threads there are."""
-    plan = Schedule()
-    client = plan.client(listener_threads=2)
+    plan, client = Schedule.with_client(listener_threads=2)
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)
     for key in ("a", "b", "c") * 4:

@@ -15,9 +15,9 @@ READS = (*LISTENS, "reader")
 
 def reader_returns() -> Case:
     """What its handler was called with is read, whether that call has returned or not."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[*plains(range(4)), batch(range(4, 8)), *plains(range(8, 10))])
-    reader = plan.consumer(plan.client(), listener=True, durable=False)
+    plan, reader = Schedule.with_consumer(
+        listener=True, durable=False, stored=[*plains(range(4)), batch(range(4, 8)), *plains(range(8, 10))]
+    )
     plan.wait_ops(plan.receive(reader, 5, STARVED_MS))
     plan.receive(reader, 1, STARVED_MS, does=HandlerAct.WAIT)
     plan.wait_received(reader, 6)
@@ -49,9 +49,7 @@ def reader_returns() -> Case:
 
 def reader_asks_for_more() -> Case:
     """Several times on its way, once it has sought, and behind the end."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(6)])
-    reader = plan.consumer(plan.client(), listener=True, durable=False)
+    plan, reader = Schedule.with_consumer(listener=True, durable=False, stored=[timed(number) for number in range(6)])
     for _ in range(2):
         plan.wait_ops(plan.receive(reader, 1, STARVED_MS))
         plan.wait_ops(plan.has_message_available(reader))
@@ -76,8 +74,7 @@ def reader_asks_for_more() -> Case:
 
 
 def reader_from_latest() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
     reader = plan.consumer(client, listener=True, durable=False, initial_position="latest")
     producer = plan.producer(client)

@@ -23,9 +23,7 @@ OF_SEVERAL = (*LISTENS, "partitioned_topics")
 
 def acks_before_last_topic_is_open() -> Case:
     """A client may call the handler as soon as one topic has messages, or wait until all of them are open."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client(), ("t", "u"), listener=True, wait=False)
+    plan, consumer = Schedule.with_consumer(("t", "u"), listener=True, wait=False, stored=plains(range(2)))
     plan.receive(consumer, 2, 2 * STARVED_MS, does=HandlerAct.WAIT)
     plan.wait_received(consumer, 1)
     plan.wait_ops(plan.ack(consumer, messages=(1,), inside=1))
@@ -138,8 +136,7 @@ def topic_found_while_paused() -> Case:
 
 def paused_and_resumed() -> Case:
     """While it is paused its connection is lost, more is sent, and something refused is due again."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producers = [plan.producer(client, topic) for topic in (PARTITIONED, PLAIN)]
     consumer = plan.consumer(plan.client(), (PARTITIONED, PLAIN), listener=True)
     plan.wait_ops(*(plan.send(producer, 4) for producer in producers))
@@ -179,15 +176,13 @@ def paused_and_resumed() -> Case:
 def returns_and_is_closed_inside() -> Case:
     """What was prefetched of three topics comes again; the last handler call closes the consumer, and another consumer
     gets what was not acknowledged."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producers = [plan.producer(client, topic) for topic in (PARTITIONED, PLAIN)]
     listens = plan.client()
     consumer = plan.consumer(listens, (PARTITIONED, PLAIN), listener=True)
     for producer in producers:
         plan.send(producer, 6)
-    plan.receive(consumer, 1, 2 * STARVED_MS, does=HandlerAct.WAIT)
-    plan.wait_received(consumer, 1)
+    plan.receive(consumer, 1, 2 * STARVED_MS, does=HandlerAct.WAIT, wait=True)
     plan.wait_ops(plan.ack(consumer, messages=(1,), inside=1))
     plan.wait_fired(0)
     plan.wait_ms(LATE_MS)

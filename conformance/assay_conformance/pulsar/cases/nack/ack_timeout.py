@@ -10,8 +10,7 @@ from assay_conformance.pulsar.cases.ack_timeout import LEAST, SHORT, Pace, comes
 
 def nacked_within_timeout(pace: Pace) -> Case:
     """The redelivery delay is the longer of the two clocks."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])
     comes_again(plan, consumer, 1, deadline_ms=3 * pace.over_ms)

@@ -18,8 +18,7 @@ LONG_MS = 800
 
 def backoff_of_repeated_nacks() -> Case:
     """Four times 100 ms would be 400 at the third nack; the maximum is less."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     for _ in range(3):
         plan.nack(consumer, numbers=[0])
         plan.receive(consumer, 1, STARVED_MS)
@@ -35,8 +34,7 @@ def backoff_of_repeated_nacks() -> Case:
 
 
 def short_delay_after_long() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.nack(consumer, messages=[3])

@@ -32,8 +32,7 @@ REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
 
 
 def one_of_three() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[1])
     plan.ack(consumer, numbers=[0, 2])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -49,8 +48,7 @@ def one_of_three() -> Case:
 
 
 def default_delay() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[1])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=DEFAULT_OVER_MS)
     plan.receive(consumer, 1, timeout_ms=2_000)
@@ -66,8 +64,7 @@ def default_delay() -> Case:
 
 
 def first_of_three_exclusive() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[0])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, 3, timeout_ms=2_000)
@@ -82,8 +79,7 @@ def first_of_three_exclusive() -> Case:
 
 
 def batch_member() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of([batch(range(3)), *plains([3])], receives=4)
+    plan, consumer = Schedule.with_consumer_of([batch(range(3)), *plains([3])], receives=4)
     plan.nack(consumer, numbers=[1])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, 3, timeout_ms=2_000)
@@ -99,8 +95,7 @@ def batch_member() -> Case:
 
 def chunked_message() -> Case:
     """Long enough that commands behind the first would have come, where ids are spread over several."""
-    plan = Schedule()
-    consumer = plan.consumer_of([*chunks(0, 3), *plains([1])], receives=2)
+    plan, consumer = Schedule.with_consumer_of([*chunks(0, 3), *plains([1])], receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -118,8 +113,7 @@ def chunked_message() -> Case:
 
 
 def nacked_then_acked() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[0, 1])
     plan.wait_ms(WINDOW_OVER_MS)
@@ -136,8 +130,7 @@ def nacked_then_acked() -> Case:
 
 def nacked_then_acked_exclusive() -> Case:
     """The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[0, 1])
     plan.ack(consumer, numbers=[0])
     plan.wait_ms(WINDOW_OVER_MS)
@@ -153,8 +146,7 @@ def nacked_then_acked_exclusive() -> Case:
 
 
 def nacked_three_times() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     for _ in range(3):
         plan.nack(consumer, numbers=[0])
         plan.receive(consumer, 1, timeout_ms=2_000)
@@ -169,8 +161,7 @@ def nacked_three_times() -> Case:
 
 
 def delay_below_minimum() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, 1, timeout_ms=2_000)
@@ -184,8 +175,7 @@ def delay_below_minimum() -> Case:
 
 
 def many_together() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(MANY)), receives=MANY)
+    plan, consumer = Schedule.with_consumer_of(plains(range(MANY)), receives=MANY)
     plan.nack(consumer)
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, MANY, timeout_ms=2_000)
@@ -201,8 +191,7 @@ def many_together() -> Case:
 
 def middle_of_five_exclusive() -> Case:
     """What was handed over behind the nacked message comes again, too."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(5)), receives=5)
+    plan, consumer = Schedule.with_consumer_of(plains(range(5)), receives=5)
     plan.ack(consumer, numbers=[1])
     plan.nack(consumer, numbers=[2])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -219,8 +208,7 @@ def middle_of_five_exclusive() -> Case:
 
 def continuous_nacks() -> Case:
     """More often than any tick, and for longer than delay, tick and tolerance together."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
+    plan, consumer = Schedule.with_consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
     for number in range(STEADY_COUNT):
         plan.nack(consumer, numbers=[number])
         plan.wait_ms(STEADY_MS)
@@ -235,9 +223,7 @@ def continuous_nacks() -> Case:
 
 
 def close_with_pending_nacks() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(2)))
     consumer = plan.consumer(client)
     plan.receive(consumer, 2)
     plan.wait_ops()

@@ -40,8 +40,7 @@ _BACK_MS = 150_000
 
 def with_server_fault(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Case:
     """Messages are sent before, during and after the fault, and all are received."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     # Until its first receipt a client may take its numbers from the broker: that is tested by other Cases.
     plan.wait_ops(plan.send(producer, 1, MESSAGE_BYTES), deadline_ms=_BACK_MS)

@@ -13,8 +13,7 @@ from assay_conformance.pulsar.cases.subscription.consumers import KEYS
 
 def nacked_while_others_in_flight() -> Case:
     """Three more messages follow the nack, and are held until redelivery of everything was requested."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.nack(consumer, numbers=[0]))
     plan.broker("store_entries", topic="t", entries=plains(range(3, 6)))
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -38,8 +37,7 @@ LEDGER_ENTRIES, FULL_LEDGERS = 10, 6
 
 def order_across_a_cut() -> Case:
     """Of three sends two are lost with the connection, and three more follow before the producer has reconnected."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.send(producer, 3)
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
@@ -48,8 +46,7 @@ def order_across_a_cut() -> Case:
     back = plan.last
     plan.wait_ops()
     consumer = plan.consumer(client)
-    plan.receive(consumer, 6)
-    plan.wait_received(consumer, 6)
+    plan.receive(consumer, 6, wait=True)
     return plan.case(
         "ordering/order-across-a-cut",
         "Sends go on while the producer reconnects, and are stored and dispatched in order",
@@ -66,14 +63,12 @@ def order_across_a_cut() -> Case:
 
 def pipelined_sends() -> Case:
     """Many sends at once, without any fault: a broker must store all, and acknowledge what it stores."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.send(producer, 30)
     plan.wait_ops()
     consumer = plan.consumer(client)
-    plan.receive(consumer, 30)
-    plan.wait_received(consumer, 30)
+    plan.receive(consumer, 30, wait=True)
     return plan.case(
         "ordering/pipelined-sends",
         "Thirty sends at once are all stored, in order",
@@ -83,8 +78,7 @@ def pipelined_sends() -> Case:
 
 
 def receipts_after_slow_write() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 4)
         plan.wait_sends(4)
@@ -97,8 +91,7 @@ def receipts_after_slow_write() -> Case:
 
 
 def sequence_ids_across_reconnect() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.wait_ops()
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
@@ -114,8 +107,7 @@ def sequence_ids_across_reconnect() -> Case:
 
 def sequence_ids_across_early_reconnect() -> Case:
     """The broker knows no last id after the reconnect either: that must not reset the numbers."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
@@ -127,8 +119,7 @@ def sequence_ids_across_early_reconnect() -> Case:
 
 
 def sequence_ids_of_batches() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.send(producer, 3)
         plan.wait_ops(plan.flush(producer))
@@ -143,8 +134,7 @@ def sequence_ids_of_batches() -> Case:
 
 
 def callbacks_of_late_receipts() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 6)
     plan.wait_receipts(6)
     crossed = plan.last
@@ -160,9 +150,7 @@ def callbacks_of_late_receipts() -> Case:
 def delivery_across_a_cut() -> Case:
     """The application has received half of a batch when the connection is lost; nothing was acknowledged: all comes
     again."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
     plan.wait_ops(plan.receive(consumer, 5))
     cut = plan.last
     plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
@@ -197,16 +185,14 @@ def keys_across_a_cut() -> Case:
 
 def message_ids_across_new_ledgers() -> Case:
     """Every load of a topic begins a new ledger."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for _ in range(2):
         plan.wait_ops(plan.send(producer, 4))
         plan.broker("unload", topic="t")
     plan.wait_ops(plan.send(producer, 4))
     consumer = plan.consumer(client)
-    plan.receive(consumer, 12)
-    plan.wait_received(consumer, 12)
+    plan.receive(consumer, 12, wait=True)
     return plan.case(
         "ordering/message-ids-across-new-ledgers",
         "Twelve messages go to three ledgers, as their topic is unloaded twice",
@@ -217,8 +203,7 @@ def message_ids_across_new_ledgers() -> Case:
 
 def message_ids_across_full_ledgers() -> Case:
     """No connection or producer is closed: what is pending when a ledger ends is stored in the next one."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, FULL_LEDGERS * LEDGER_ENTRIES)
     plan.receive(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
@@ -239,8 +224,7 @@ NOTHING_MS = 200
 def key_shared_consumers_join_and_leave() -> Case:
     """The second consumer takes over keys with unacknowledged entries at the first, which then acknowledges half of
     them and leaves with the rest."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     keyed = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
     plan.broker("store_entries", topic="t", entries=keyed[:12])
     first = plan.consumer(client, consumer_name="a")

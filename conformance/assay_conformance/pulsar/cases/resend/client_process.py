@@ -11,8 +11,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 
 def paused_producer() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 4)
     plan.wait_sends(4)
     pause = plan.last

@@ -47,8 +47,7 @@ def cut_at_send(k: int) -> Fault:
 
 
 def pending_sends() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
@@ -61,8 +60,7 @@ def pending_sends() -> Case:
 
 
 def send_cut_in_the_middle() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3, size=1_000)
     plan.wait_ops()
     return plan.case(
@@ -76,8 +74,7 @@ def send_cut_in_the_middle() -> Case:
 
 def _three_in_flight(words: str, title: str, requirement: str, fault: Fault, **fields: Any) -> Case:
     """Their receipts leave the broker together."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 3)
         plan.wait_sends(3)
@@ -96,8 +93,7 @@ def cut_between_receipts() -> Case:
 
 def queue_order() -> Case:
     """One send is receipted, three are not, two are asked for before the producer is back."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, 3)
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
@@ -129,8 +125,7 @@ def _back_behind(step: int) -> Fault:
 
 
 def same_message() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2, key="k", properties={"a": "b"})
     plan.wait_fired(2)
     plan.wait_ms(LATER_MS)
@@ -145,8 +140,7 @@ def same_message() -> Case:
 
 
 def same_batch() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer)
     plan.wait_ops(plan.flush(producer))
     plan.send(producer, 3)
@@ -168,8 +162,7 @@ def same_batch() -> Case:
 
 
 def sends_wait_for_producer_success() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.wait_fired(2)
     plan.send(producer, 2)
@@ -190,8 +183,7 @@ def sends_wait_for_producer_success() -> Case:
 
 def receipt_twice() -> Case:
     """The second copy of the first receipt arrives while the second send still waits for its own."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2)
         plan.wait_sends(2)
@@ -211,8 +203,7 @@ def receipt_twice() -> Case:
 
 
 def receipt_after_timeout() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     timed_out = plan.last
     plan.wait_ms(50)
@@ -247,8 +238,7 @@ def receipts_swapped() -> Case:
 
 
 def send_times_out() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.wait_ops()
     return plan.case(
@@ -263,8 +253,7 @@ def send_times_out() -> Case:
 
 def send_times_out_across_a_reconnect() -> Case:
     """The time-out runs from the send call: a reconnect in between must not restart it."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer)
     plan.wait_ms(700)  # most of the time that the send has
     cut = plan.last
@@ -284,8 +273,7 @@ def send_times_out_across_a_reconnect() -> Case:
 
 def idle_before_a_batch() -> Case:
     """The producer was idle for longer than a send may take, and the next message waits in a batch."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ms(600)
     plan.wait_ops(plan.send(producer))

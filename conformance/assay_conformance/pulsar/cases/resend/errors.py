@@ -15,8 +15,7 @@ def _refused(sequence_id: int, error: str, times: int) -> Fault:
 
 def after_one_taken(sends: int) -> Schedule:
     """So many sends behind one that has its receipt."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, sends)
     return plan

@@ -11,8 +11,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 
 def receipt_with_other_highest_id() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_ops()

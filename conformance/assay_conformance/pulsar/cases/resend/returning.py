@@ -13,8 +13,7 @@ CLOSES_NOTICED_MS = 700
 
 def closed_by_broker() -> Case:
     """Two sends have lost their receipts when the topic is unloaded; a producer beside it is not concerned."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     other = plan.producer(client, "u")
     plan.wait_ops(plan.send(producer))
@@ -34,8 +33,7 @@ def closed_by_broker() -> Case:
 
 
 def producer_epochs() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(3):
         plan.wait_ops(plan.send(producer))
     return plan.case(
@@ -48,8 +46,7 @@ def producer_epochs() -> Case:
 
 
 def closed_while_disconnected() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     opened = plan.last
     plan.send(producer, 2)
     plan.wait_fired(2)
@@ -70,8 +67,7 @@ def closed_while_disconnected() -> Case:
 
 
 def closed_while_registering() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer)
     plan.wait_fired(1)
@@ -94,8 +90,7 @@ def closed_while_registering() -> Case:
 
 def reconnect_rejected_repeatedly() -> Case:
     """Three attempts are refused, the fourth is not; then the connection dies once more."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     cut = plan.last

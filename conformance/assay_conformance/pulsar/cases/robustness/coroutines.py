@@ -28,8 +28,7 @@ def _case(plan: Schedule, words: str, title: str, requirements: tuple[str, ...],
 
 
 def all_calls() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.send(producer, 6)
     plan.send(producer, 2, mode="sync")
@@ -55,9 +54,7 @@ def all_calls() -> Case:
 
 
 def reader() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(5)])
-    reading = plan.consumer(plan.client(), durable=False)
+    plan, reading = Schedule.with_consumer(durable=False, stored=[timed(number) for number in range(5)])
     plan.wait_ops(plan.receive(reading, 5, STARVED_MS))
     plan.wait_ops(plan.has_message_available(reading))
     plan.wait_ops(plan.seek(reading, publish_time_ms=FIRST_MS + 3 * STEP_MS))
@@ -76,8 +73,7 @@ def reader() -> Case:
 
 def cancelled_receive() -> Case:
     """Three times nothing comes in time; then there are as many messages."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     for _ in range(3):
         plan.wait_ops(plan.receive(consumer, 1, 200))
     plan.broker("store_entries", topic="t", entries=plains(range(4)))

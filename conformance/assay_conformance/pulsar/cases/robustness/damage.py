@@ -13,8 +13,7 @@ from assay_conformance.pulsar.cases.resend.errors import after_one_taken
 
 
 def key_based_oversize_message() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.agent("send", {"producer": producer, "messages": [{"key": "a"}, {"key": "b", "size": 2 * LIMIT_BYTES}]})
     plan.flush(producer)
     plan.wait_ops()
@@ -47,8 +46,7 @@ def checksum_error_of_second_send() -> Case:
 
 def checksum_error_after_timeout() -> Case:
     """The error for a send that has ended comes before the receipt of the next one."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer)
     plan.wait_sends(2)
@@ -86,8 +84,7 @@ def checksum_mismatch() -> Case:
 
 
 def pieces(words: str, title: str, action: Resegment) -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer = plan.consumer(client)
     producer = plan.producer(client)
     plan.send(producer, 20)
@@ -105,8 +102,7 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
 
 
 def concurrent_flushes() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2)
         plan.wait_sends(2)
@@ -124,8 +120,7 @@ def concurrent_flushes() -> Case:
 
 def calls_during_an_outage() -> Case:
     """The service does not come back; each call has a time-out of its own or must end without one."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer)
     plan.receive(consumer, 2, timeout_ms=500)
@@ -155,8 +150,7 @@ def calls_during_an_outage() -> Case:
 
 def send_for_an_unknown_producer() -> Case:
     """The altered SEND can be recognised: its producer name is made up."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     stray = Rewrite({"producer_id": UNUSED_ID, "metadata.producer_name": "nobody"})
@@ -173,8 +167,7 @@ def send_for_an_unknown_producer() -> Case:
 def send_for_a_closed_producer() -> Case:
     """The client has a second producer on the connection, which goes on. The SEND of the first arrives after its close,
     however long that takes."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first, second = plan.producer(client), plan.producer(client)
     plan.send(first)
     plan.wait_sends(1)

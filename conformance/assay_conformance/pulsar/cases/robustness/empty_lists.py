@@ -13,9 +13,7 @@ from assay_conformance.model.fault import AnswerError, Fault
 
 
 def no_topics() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(3)))
     consumer = plan.consumer(client, ())
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS // 4))
     plan.wait_ops(plan.close(consumer))
@@ -32,9 +30,7 @@ def no_topics() -> Case:
 
 
 def no_messages() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(3)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     for cumulative in ({}, {"cumulative": True}):
         plan.wait_ops(plan.agent("ack", {"consumer": consumer, "messages": [], **cumulative}))
@@ -51,8 +47,7 @@ def no_messages() -> Case:
 
 def nothing_sent() -> Case:
     """The producers of its partitions were to open at their first use: nothing waits for them."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.wait_ops(plan.flush(producer))
     plan.wait_ops(plan.close(producer))
@@ -69,8 +64,7 @@ def nothing_sent() -> Case:
 
 def nothing_opened() -> Case:
     """The only partition that opens at first refuses its producer: what is closed then has none."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.wait_ops(plan.close(producer))
     plan.wait_ops(plan.close(client))

@@ -58,8 +58,7 @@ def corrupt_metadata() -> Case:
 
 def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
     """The client only has to close the connection: what else it does not do is no finding, as it reads nothing more."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer)
     plan.receive(consumer, 1, STARVED_MS)
@@ -78,8 +77,7 @@ def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
 
 
 def edge_case_messages() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, size=0)
     plan.send(producer, size=1)

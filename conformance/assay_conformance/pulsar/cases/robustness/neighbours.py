@@ -96,8 +96,7 @@ def _is_not_read(plan: Schedule, ill: _Ill) -> Finish:
 def _handles_slowly(plan: Schedule, ill: _Ill) -> Finish:
     """The handler returns when everything else is over."""
     consumer = ill.consumer(plan, listener=True)
-    plan.receive(consumer, 1, does=HandlerAct.WAIT)
-    plan.wait_received(consumer, 1)
+    plan.receive(consumer, 1, does=HandlerAct.WAIT, wait=True)
 
     def lets_return() -> None:
         plan.let_return(consumer, 1)
@@ -246,8 +245,7 @@ _WITH: Final = {
 
 def beside(trouble: _Trouble, shares: Shares) -> Case:
     """What is well is open before the trouble begins, and meets it in each of its rounds."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     other = plan.client() if shares is Shares.PROCESS else client
     topic = "well" if shares in (Shares.TOPIC, Shares.SUBSCRIPTION) else _ILL
     ill = _Ill(other, topic, "s" if shares is Shares.SUBSCRIPTION else _ILL)
@@ -285,8 +283,7 @@ def beside(trouble: _Trouble, shares: Shares) -> Case:
 def opened_beside_a_refused_one() -> Case:
     """Both are asked for at once, and the broker answers the one well, behind its error to the other: a client may end
     the connection over that, and asks again."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     refused = plan.producer(client, _ILL, wait=False, producer_name=_ILL)
     well = plan.producer(client, "well", wait=False)
     plan.wait_ops(well)

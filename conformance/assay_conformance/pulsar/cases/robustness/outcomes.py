@@ -40,9 +40,7 @@ _REFUSED: Final = (
 def _refused(refused: _Refused) -> Case:
     """While it is, a producer of the same client sends."""
     request = next(one for one in UNANSWERED if one.what == refused.request)
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(3)))
     beside = plan.producer(client, "beside")
     asked = request.asks(plan, client)
     plan.wait_ops(plan.send(beside, 3))
@@ -61,9 +59,7 @@ def _refused(refused: _Refused) -> Case:
 
 def _in_order() -> Case:
     """One of each call, with what it needs, on one topic."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(4)))
     producer, consumer = plan.producer(client, "beside"), plan.consumer(client)
     unread = plan.consumer(client, "beside", "unread")
     plan.wait_ops(plan.flush(producer))
@@ -89,9 +85,7 @@ def _in_order() -> Case:
 
 
 def _reading_to_the_end() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(3)))
     reader = plan.consumer(client, durable=False)
     for _ in range(3):
         plan.wait_ops(plan.has_message_available(reader))

@@ -72,8 +72,7 @@ def late(config: dict[str, Any]) -> Case:
 
 def unknown_version(config: dict[str, Any]) -> Case:
     """Nothing says what it was written with: an error, or the reader's own schema."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.wait_ops(plan.close(plan.producer(client, **FIRST)))
     entry = {**plain(0), "metadata": {"schema_version": _NEVER_GIVEN}}
     plan.broker("store_entries", topic="t", entries=[entry])

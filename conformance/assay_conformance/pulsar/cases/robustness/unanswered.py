@@ -161,9 +161,7 @@ def judged_by(request: str) -> tuple[str, ...]:
 
 def unanswered(request: _Request) -> Case:
     """While it waits, a producer of the same client sends."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(3)))
     beside = plan.producer(client, "beside")
     asked = request.asks(plan, client)
     plan.wait_ops(plan.send(beside, 3))

@@ -13,8 +13,7 @@ READ_MS = 50
 
 
 def routed(words: str, title: str, requirements: tuple[str, ...], producer: Config) -> Case:
-    plan = Schedule()
-    handle = plan.producer(plan.client())
+    plan, handle = Schedule.with_producer()
     plan.send(handle, 12)
     plan.send(handle, 3, key="k")
     plan.wait_ops()
@@ -23,8 +22,7 @@ def routed(words: str, title: str, requirements: tuple[str, ...], producer: Conf
 
 def full_partition() -> Case:
     """Of two waves all receipts are there but partition 1's, which wait; of the third wave one message has no room."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for wave in (1, 2):
         plan.send(producer, 3)
         plan.wait_receipts(3 * wave, deadline_ms=500)

@@ -25,8 +25,7 @@ def _case(plan: Schedule, words: str, title: str, requirements: tuple[str, ...],
 
 
 def one_by_one() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(4):
         plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.flush(producer))
@@ -35,8 +34,7 @@ def one_by_one() -> Case:
 
 
 def at_once() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 6)
     plan.wait_ops()
     requirements = (*_OPENS, "ordering.keeps-send-order")
@@ -45,8 +43,7 @@ def at_once() -> Case:
 
 def refused() -> Case:
     """At its first use; when it is used again all is well."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(6):
         plan.wait_ops(plan.send(producer))
     return _case(
@@ -59,8 +56,7 @@ def refused() -> Case:
 
 
 def cut_at_first_use() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(4):
         plan.wait_ops(plan.send(producer))
     return _case(

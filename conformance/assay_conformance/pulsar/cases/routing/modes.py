@@ -22,8 +22,7 @@ def send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
 
 def keys_choose_partition() -> Case:
     """Each key twice under one mode, and once under the other."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     turns, single = plan.producer(client, routing="round_robin"), plan.producer(client, routing="single")
     send_keys(plan, turns, MANY_KEYS)
     send_keys(plan, single, MANY_KEYS)
@@ -38,8 +37,7 @@ def keys_choose_partition() -> Case:
 
 
 def hashing(scheme: str, words: str, requirement: str) -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     send_keys(plan, producer, TELLING_KEYS)
     plan.wait_ops()
     return plan.case(
@@ -52,8 +50,7 @@ def hashing(scheme: str, words: str, requirement: str) -> Case:
 
 
 def default_hash() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     send_keys(plan, producer, TELLING_KEYS)
     plan.wait_ops()
     return plan.case(
@@ -65,8 +62,7 @@ def default_hash() -> Case:
 
 
 def declared_default_hash() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for routing in ("round_robin", "single"):
         send_keys(plan, plan.producer(client, routing=routing), TELLING_KEYS)
     plan.wait_ops()
@@ -79,8 +75,7 @@ def declared_default_hash() -> Case:
 
 
 def single_partition() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 6)
     send_keys(plan, producer, MANY_KEYS[:5])
     plan.send(producer, 6)
@@ -95,8 +90,7 @@ def single_partition() -> Case:
 
 
 def round_robin() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.send(producer, 8)
     send_keys(plan, producer, MANY_KEYS[:3])
     plan.send(producer, 8)
@@ -113,8 +107,7 @@ def round_robin() -> Case:
 def round_robin_start_of_many_producers(words: str, title: str, requirement: str, routing: str) -> Case:
     """So many that all of them begin at one of five partitions by chance once in 10^13 times. The message with a key
     says nothing of where its producer begins."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producers = [plan.producer(client, wait=False) for _ in range(20)]
     plan.wait_ops()
     send_keys(plan, producers[0], MANY_KEYS[:1])

@@ -16,8 +16,7 @@ PACE_MS = 20
 
 
 def one_slow_partition() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3), deadline_ms=100)
     plan.send(producer, 6)
     plan.wait_ms(STILL_MS)
@@ -43,8 +42,7 @@ def no_receipts(partition: str, until: int) -> Fault:
 
 
 def one_partition_disconnected() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.broker("unload", topic="t-partition-1")
     plan.wait_fired(0)
     plan.send(producer, 6)
@@ -67,8 +65,7 @@ def windows(
     words: str, title: str, *, delay_ms: int, delays: int, lasts_ms: int, capabilities: tuple[str, ...] = ()
 ) -> Case:
     """A message every PACE_MS for so long, where a window of one partition is so many publish delays."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     for _ in range(lasts_ms // PACE_MS):
         plan.send(producer)
         plan.wait_ms(PACE_MS)
@@ -103,8 +100,7 @@ def partition_switch_frequency_zero() -> Case:
 
 def short_and_long_batching_windows() -> Case:
     """More comes in the longer window than a queue holds, and receipts take longer than it."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producers = [plan.producer(client, batching_partition_switch_frequency=delays) for delays in (1, 10)]
     for _ in range(40):
         for producer in producers:

@@ -15,8 +15,7 @@ def _four_of_six_unacknowledged(plan: Schedule) -> int:
     """Return the consumer that has received them."""
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 6)
-    plan.wait_received(consumer, 6)
+    plan.receive(consumer, 6, wait=True)
     plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
     return consumer
 

@@ -21,13 +21,11 @@ KEYS = ("a", "b", "c", "d", "e", "f")
 
 
 def second_exclusive_consumer() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     first = plan.consumer(client)
     plan.wait_ops(plan.consumer(client, wait=False))
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    plan.receive(first, 2)
-    plan.wait_received(first, 2)
+    plan.receive(first, 2, wait=True)
     return plan.case(
         "subscription/second-exclusive-consumer",
         "A second consumer subscribes to an exclusive subscription that has one",
@@ -38,9 +36,7 @@ def second_exclusive_consumer() -> Case:
 
 def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
     """The broker admits the consumer after its application has closed it."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer(stored=plains(range(2)))
     plan.wait_ops(plan.receive(consumer, 1))
     opened = plan.last
     if not cut:
@@ -62,8 +58,7 @@ def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
 
 
 def closed_while_disconnected() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     opened = plan.last
     plan.wait_fired(0)
     plan.wait_ops(plan.close(consumer))
@@ -81,18 +76,15 @@ def closed_while_disconnected() -> Case:
 
 
 def failover_active_consumer_leaves() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
     active = plan.consumer(client, consumer_name="a")
-    plan.receive(active, 6)
-    plan.wait_received(active, 6)
+    plan.receive(active, 6, wait=True)
     standby = plan.consumer(client, consumer_name="b")
     plan.wait_ops(plan.ack(active, numbers=[0, 1]))
     plan.wait_ops(plan.close(active))
     plan.broker("store_entries", topic="t", entries=plains(range(6, 8)))
-    plan.receive(standby, 6)
-    plan.wait_received(standby, 6)
+    plan.receive(standby, 6, wait=True)
     return plan.case(
         "subscription/failover-active-consumer-leaves",
         "The active consumer of a failover subscription leaves with four of six messages unacknowledged",
@@ -128,12 +120,10 @@ def state_listeners() -> Case:
 
 
 def shared_consumer_leaves() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
     leaver = plan.consumer(client)
-    plan.receive(leaver, 6)
-    plan.wait_received(leaver, 6)
+    plan.receive(leaver, 6, wait=True)
     heir = plan.consumer(client)
     plan.wait_ops(plan.close(leaver))
     plan.receive(heir, 6, timeout_ms=2_000)
@@ -148,8 +138,7 @@ def shared_consumer_leaves() -> Case:
 
 
 def key_shared_two_consumers() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for name in ("a", "b"):
         plan.receive(plan.consumer(client, consumer_name=name), 24, timeout_ms=1_000)
     entries = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
@@ -165,12 +154,10 @@ def key_shared_two_consumers() -> Case:
 
 
 def resubscribes_with_latest_position() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(6)))
     first = plan.consumer(client)
-    plan.receive(first, 6)
-    plan.wait_received(first, 6)
+    plan.receive(first, 6, wait=True)
     plan.wait_ops(plan.ack(first, numbers=[0, 1, 2]))
     plan.wait_ops(plan.close(first))
     again = plan.consumer(client, initial_position="latest")
@@ -196,8 +183,7 @@ UNLOADED_MS = 1_400
 
 def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
     """Receive and acknowledge this many messages."""
-    plan.receive(consumer, count)
-    plan.wait_received(consumer, count)
+    plan.receive(consumer, count, wait=True)
     plan.wait_ops(plan.ack(consumer))
     plan.wait_frame("ACK", Direction.TO_BROKER)
 
@@ -214,8 +200,7 @@ def _comes_late(plan: Schedule, client: int, expected: int) -> None:
 
 
 def acked_by_one_of_two_subscriptions() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     quick, slow = (plan.consumer(client, subscription=name) for name in ("quick", "slow"))
     plan.broker("store_entries", topic="t", entries=[*plains(range(4)), batch(range(4, 7))])
     _acknowledges(plan, quick, 7)
@@ -232,8 +217,7 @@ def acked_by_one_of_two_subscriptions() -> Case:
 
 
 def acked_by_all_subscriptions() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer = plan.consumer(client)
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
     _acknowledges(plan, consumer, 4)
@@ -252,8 +236,7 @@ def acked_by_all_subscriptions() -> Case:
 def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
     """A subscription without a consumer, messages with a time to live of a second, and a broker that checks at
     intervals."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.wait_ops(plan.close(plan.consumer(client)))
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
     away_ms = 1_000 + 2 * check_ms + 700
@@ -287,12 +270,10 @@ def ttl_checked_each_minute() -> Case:
 
 def readers_and_durable_subscription() -> Case:
     """Each begins at the beginning, although a reader of the same name has read and acknowledged everything."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
     durable = plan.consumer(client)
-    plan.receive(durable, 4)
-    plan.wait_received(durable, 4)
+    plan.receive(durable, 4, wait=True)
     plan.wait_ops(plan.ack(durable))
     for _ in range(2):
         reader = plan.consumer(client, subscription="reader", durable=False)
@@ -308,12 +289,10 @@ def readers_and_durable_subscription() -> Case:
 
 
 def reader_reconnects() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=[plain(0), batch(range(1, 5)), plain(5)])
     reader = plan.consumer(client, subscription="reader", durable=False)
-    plan.receive(reader, 3)
-    plan.wait_received(reader, 3)
+    plan.receive(reader, 3, wait=True)
     # A message received just before a connection ends may be recorded after its end.
     plan.wait_ms(50)
     cut = plan.last

@@ -47,8 +47,7 @@ def refused_repeatedly(words: str, title: str, error: str, *, durable: bool = Tr
 def cut_while_returning() -> Case:
     """Its second SUBSCRIBE does not arrive, the third one does, and the fourth one leads to permits; each of the three
     connections is lost there."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     opened = plan.last
     plan.wait_frame("FLOW", Direction.TO_BROKER)
     plan.wait_fired(0)
@@ -73,8 +72,7 @@ def cut_while_returning() -> Case:
 
 def one_of_two_closed() -> Case:
     """The connection that they share stays."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     closed, other = plan.consumer(client), plan.consumer(client, "u")
     plan.broker("unload", topic="t")
     for topic in ("t", "u"):
@@ -95,8 +93,7 @@ def one_of_two_closed() -> Case:
 
 
 def idle_through_a_restart() -> Case:
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     plan.broker("restart")
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
     _is_back(plan, 2, consumer, 2)
@@ -112,8 +109,7 @@ def idle_through_a_restart() -> Case:
 
 def refused_for_good() -> Case:
     """Whoever tries on regardless is waited for as long as any client pauses."""
-    plan = Schedule()
-    consumer = plan.consumer(plan.client())
+    plan, consumer = Schedule.with_consumer()
     opened = plan.last
     plan.wait_fired(1)
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))

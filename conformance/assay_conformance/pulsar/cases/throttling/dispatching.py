@@ -27,12 +27,10 @@ def _asking(
 
 
 def dispatch_rate() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.wait_ops(plan.send(plan.producer(client), 60))
     consumer = plan.consumer(client)
-    plan.receive(consumer, 30)
-    plan.wait_received(consumer, 30)
+    plan.receive(consumer, 30, wait=True)
     return plan.case(
         "throttling/dispatch-rate",
         "Ten messages a second are dispatched from a backlog of sixty",
@@ -93,8 +91,7 @@ def tighter_of_two_rates() -> Case:
 
 def redelivered_repeatedly() -> Case:
     """Redelivery is requested five times in a second, when the rate is enough for two."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(10)), receives=10)
+    plan, consumer = Schedule.with_consumer_of(plains(range(10)), receives=10)
     for _ in range(5):
         plan.nack(consumer, numbers=list(range(10)))
         plan.receive(consumer, 10, timeout_ms=200)
@@ -113,9 +110,7 @@ def redelivered_repeatedly() -> Case:
 
 def topic_and_subscription_rates() -> Case:
     """Two subscriptions with a rate of thirty a second each, of a topic with a rate of ten."""
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(60)))
-    client = plan.client()
+    plan, client = Schedule.with_client(stored=plains(range(60)))
     consumers = [plan.consumer(client, subscription=name) for name in ("a", "b")]
     for consumer in consumers:
         plan.receive(consumer, 40, timeout_ms=2_100)
@@ -131,8 +126,7 @@ def topic_and_subscription_rates() -> Case:
 
 
 def broker_and_topic_rates() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for name in ("t", "u"):
         plan.broker("store_entries", topic=name, entries=plains(range(60)))
     for name in ("t", "u"):
@@ -167,8 +161,7 @@ def rate_of_three_partitions() -> Case:
 
 
 def topic_policy_overrules_namespace() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     for name in ("tight", "wide", "none"):
         plan.broker("store_entries", topic=name, entries=plains(range(120)))
     for name in ("tight", "wide", "none"):
@@ -246,12 +239,10 @@ def short_backlog_not_throttled() -> Case:
 
 
 def long_backlog_is_throttled() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.wait_ops(plan.send(plan.producer(client), 1_200, size=20))
     consumer = plan.consumer(client)
-    plan.receive(consumer, 60)
-    plan.wait_received(consumer, 60)
+    plan.receive(consumer, 60, wait=True)
     return plan.case(
         "throttling/long-backlog-is-throttled",
         "Twelve hundred messages with a rate of twenty, on a broker that throttles only subscriptions with a backlog",
@@ -269,8 +260,7 @@ def long_backlog_is_throttled() -> Case:
 
 def redelivery_and_backlog() -> Case:
     """A consumer that requests eight redeliveries in every turn gets no more of the rate than one that does not."""
-    plan = Schedule()
-    consumer = plan.consumer_of(plains(range(80)), receives=10)
+    plan, consumer = Schedule.with_consumer_of(plains(range(80)), receives=10)
     for _ in range(10):
         plan.nack(consumer, numbers=list(range(8)))
         plan.receive(consumer, 20, timeout_ms=400)
@@ -288,8 +278,7 @@ def redelivery_and_backlog() -> Case:
 
 def non_persistent_beyond_dispatch_rate() -> Case:
     """Each message is an entry of its own; the consumer has permits for all of them."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(9):
         plan.wait_ops(plan.send(producer))

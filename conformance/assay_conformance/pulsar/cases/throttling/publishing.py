@@ -10,8 +10,7 @@ PUBLISH = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=20)),))
 
 
 def publish_rate() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 60, size=64 * 1024))
     return plan.case(
         "throttling/publish-rate",
@@ -23,8 +22,7 @@ def publish_rate() -> Case:
 
 
 def broker_publish_rate() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     one, other = plan.producer(client, "t"), plan.producer(client, "u")
     plan.wait_ops(plan.send(one, 30, size=64 * 1024), plan.send(other, 30, size=64 * 1024))
     return plan.case(
@@ -73,8 +71,7 @@ def publish_buffer_full() -> Case:
 
 def ten_periods_of_publishing() -> Case:
     """Of 240 messages twenty use the tokens that are there, and the others take eleven seconds."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=30_000)
     return plan.case(
         "throttling/publish-rate-for-ten-periods",

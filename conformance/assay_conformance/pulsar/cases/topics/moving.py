@@ -14,8 +14,7 @@ SHORT_MS = 700
 
 def repeated_moves() -> Case:
     """Messages are being sent at every move; the last receive asks for one message more than there are."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer))
     for args in UNLOADS:
@@ -37,8 +36,7 @@ def repeated_moves() -> Case:
 
 
 def _moved(words: str, title: str, *faults: Fault) -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, 3))
     plan.broker("move", topic="t", broker=1)
@@ -58,8 +56,7 @@ def _moved(words: str, title: str, *faults: Fault) -> Case:
 
 def repeated_restarts() -> Case:
     """Like `repeated_moves`, with two broker crashes and one orderly stop."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer))
     for graceful in (False, True, False):
@@ -83,8 +80,7 @@ def repeated_restarts() -> Case:
 def non_persistent(words: str, verb: str, **args: str) -> Case:
     """Nothing is acknowledged. What is sent once the topic is back may arrive or not, by which client reconnects
     first."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.send(producer, 2))
     plan.wait_ops(plan.receive(consumer, 2, SHORT_MS))
@@ -107,8 +103,7 @@ def non_persistent(words: str, verb: str, **args: str) -> Case:
 
 
 def migrated_to_another_cluster() -> Case:
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, 3))
     plan.broker("migrate", topic="t", broker=1)
@@ -126,8 +121,7 @@ def migrated_to_another_cluster() -> Case:
 
 
 def deleted_with_open_producer() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     sent = plan.last
     pending = plan.send(producer)
@@ -165,8 +159,7 @@ def deleted_with_open_consumer() -> Case:
 
 def topic_not_found() -> Case:
     """Both must fail at once, not at the end of their operation time-out."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     plan.producer(client, wait=False)
     plan.consumer(client, wait=False)
     plan.wait_ops()

@@ -18,8 +18,7 @@ _CAN_GROW = ("producer", "partitioned_topics")
 
 def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
     """The messages sent after it take turns, so that some go to the added partitions."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, 4))
     plan.broker("grow", topic="t", partitions=5)
@@ -61,8 +60,7 @@ def partitions_added() -> Case:
 
 def _grows_under(words: str, title: str, wait_ms: int, *sends: Callable[[Schedule, int], Any], **fields: Any) -> Case:
     """Nothing is sent before the new partitions have been found."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
+    plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     plan.broker("grow", topic="t", partitions=5)
     plan.wait_ms(wait_ms)
@@ -134,8 +132,7 @@ def grows_under_load() -> tuple[Case, ...]:
 
 def grows_behind_an_update(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
     """One update has found nothing new by then. The second topic has a producer that starts lazily, and a handler."""
-    plan = Schedule()
-    client = plan.client()
+    plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     listens = plan.consumer(client, "u", listener=True)
     lazy = plan.producer(client, "u", lazy_start_partitioned_producers=True)

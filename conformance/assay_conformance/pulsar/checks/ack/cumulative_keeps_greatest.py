@@ -4,14 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import (
-    LEAST_INTERVAL_MS,
-    REFUSED,
-    elapsed,
-    from_client,
-    holds_acks,
-    of_batch,
-)
+from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, REFUSED, elapsed, from_client, holds_acks, of_batch
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.pulsar.timeline import (
     MS,

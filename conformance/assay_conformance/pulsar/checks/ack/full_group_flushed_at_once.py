@@ -6,18 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import acked_entries, elapsed, of_batch
 from assay_conformance.model.event import Completion, Event, Frame
-from assay_conformance.pulsar.timeline import (
-    MS,
-    Call,
-    Consumer,
-    Entry,
-    Exercised,
-    Says,
-    Timeline,
-    breach,
-    check,
-    ms,
-)
+from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Wrote
 
 

@@ -4,17 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Overdue
-from assay_conformance.pulsar.timeline import (
-    MS,
-    Consumer,
-    Exercised,
-    Says,
-    Timeline,
-    breach,
-    check,
-    lying,
-    ms,
-)
+from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, check, lying, ms
 from assay_conformance.pulsar.timeline.batches import BATCH_RECEIVE, Limits, limits
 from assay_conformance.pulsar.timeline.handlers import called_ns, done_ns
 

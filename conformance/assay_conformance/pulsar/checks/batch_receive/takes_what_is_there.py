@@ -1,16 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.timeline import (
-    Batch,
-    Exercised,
-    Says,
-    Timeline,
-    batches,
-    breach,
-    check,
-    left_waiting,
-    ms,
-)
+from assay_conformance.pulsar.timeline import Batch, Exercised, Says, Timeline, batches, breach, check, left_waiting, ms
 
 
 @check("batch-receive.takes-what-is-there", of=batches)

@@ -15,18 +15,7 @@ from assay_conformance.pulsar.checks.batching._limits import (
     is_clear,
     limits_of,
 )
-from assay_conformance.pulsar.timeline import (
-    MS,
-    TOLERANCES,
-    Exercised,
-    Says,
-    Send,
-    Timeline,
-    Unit,
-    breach,
-    check,
-    ms,
-)
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Exercised, Says, Send, Timeline, Unit, breach, check, ms
 from assay_conformance.tuning import Closing
 
 SLACK_NS = TOLERANCES["time-out-early"].slack_ns

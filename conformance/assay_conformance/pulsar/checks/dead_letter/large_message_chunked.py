@@ -10,17 +10,7 @@ from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
 from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
 from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, is_settled
-from assay_conformance.pulsar.timeline import (
-    Call,
-    Entry,
-    Says,
-    Timeline,
-    breach,
-    check,
-    each,
-    known_owner,
-    ms,
-)
+from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, known_owner, ms
 from assay_conformance.pulsar.timeline.letters import Kind
 
 

@@ -5,14 +5,7 @@ from itertools import pairwise
 
 from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.event import FORGED, Position, Received
-from assay_conformance.pulsar.checks.ordering._handed_over import (
-    Reading,
-    came,
-    describe,
-    place,
-    readings,
-    restarts,
-)
+from assay_conformance.pulsar.checks.ordering._handed_over import Reading, came, describe, place, readings, restarts
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 

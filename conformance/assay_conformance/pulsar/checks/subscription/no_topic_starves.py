@@ -6,17 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.timeline import (
-    Consumer,
-    Entry,
-    Exercised,
-    Says,
-    Timeline,
-    breach,
-    check,
-    known_owner,
-    ms,
-)
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, known_owner, ms
 
 
 @dataclass(slots=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from assay_conformance.client.acks import AckGroup, Ended
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.values import Failed
-from assay_conformance.wire import (
-    Frame,
-)
+from assay_conformance.wire import Frame
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

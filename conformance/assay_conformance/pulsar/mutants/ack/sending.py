@@ -11,10 +11,7 @@ from assay_conformance.client.entries import Position
 from assay_conformance.client.handed import Handed
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.pulsar.mutants._late import late_ns
-from assay_conformance.wire import (
-    BaseCommand,
-    MessageMetadata,
-)
+from assay_conformance.wire import BaseCommand, MessageMetadata
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

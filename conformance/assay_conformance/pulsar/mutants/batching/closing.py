@@ -7,9 +7,7 @@ import sys
 from assay_conformance.client.batch import Batching, OpenBatch, key_of
 from assay_conformance.client.ops import Sent
 from assay_conformance.client.producer import Completed, Producer
-from assay_conformance.client.settings import (
-    BatchingType,
-)
+from assay_conformance.client.settings import BatchingType
 from assay_conformance.client.shared import MS
 from assay_conformance.client.values import Done
 from assay_conformance.pulsar.mutants._late import late_ns

@@ -13,12 +13,7 @@ from assay_conformance.client.producer import Producer
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.client.values import Done, Failed
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import (
-    Codec,
-    Member,
-    MessageMetadata,
-    compress,
-)
+from assay_conformance.wire import Codec, Member, MessageMetadata, compress
 
 
 class LargeBatchUncompressed(OpBuilder):

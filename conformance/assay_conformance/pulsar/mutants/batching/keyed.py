@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from assay_conformance.client.batch import Group, OpenBatch
 from assay_conformance.client.ops import OpBuilder, Sent
-from assay_conformance.wire import (
-    MessageMetadata,
-)
+from assay_conformance.wire import MessageMetadata
 
 
 class KeyBasedBatcherIgnoresKeys(OpenBatch):

@@ -6,9 +6,7 @@ from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.arrivals import Arrivals
 from assay_conformance.client.chunks import ChunkBuffer, Partial, Progress
 from assay_conformance.client.entries import Entry, Position
-from assay_conformance.wire import (
-    MessageMetadata,
-)
+from assay_conformance.wire import MessageMetadata
 
 
 class DeliversFragments(Arrivals):

@@ -11,15 +11,10 @@ from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.client.seeking import Place, Seeking
-from assay_conformance.client.settings import (
-    ProducerSettings,
-)
+from assay_conformance.client.settings import ProducerSettings
 from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import Failed
-from assay_conformance.wire import (
-    BaseCommand,
-    MessageMetadata,
-)
+from assay_conformance.wire import BaseCommand, MessageMetadata
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

@@ -8,9 +8,7 @@ from assay_conformance.client.producer import Producer
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.client.values import Failed, Result
 from assay_conformance.model.event import ErrorClass, MessageId
-from assay_conformance.wire import (
-    BaseCommand,
-)
+from assay_conformance.wire import BaseCommand
 
 
 class IgnoresLastSequenceId(Numbering):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.client.ops import OpBuilder, Sent
-from assay_conformance.wire import (
-    MessageMetadata,
-)
+from assay_conformance.wire import MessageMetadata
 
 
 class DeliverAtInSeconds(OpBuilder):

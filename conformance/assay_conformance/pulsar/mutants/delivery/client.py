@@ -16,12 +16,7 @@ from assay_conformance.client.permits import Permits
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Delivery
-from assay_conformance.wire import (
-    MessageMetadata,
-    decode,
-    encode,
-    is_batch,
-)
+from assay_conformance.wire import MessageMetadata, decode, encode, is_batch
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

@@ -10,11 +10,7 @@ from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.permits import Permits
 from assay_conformance.client.refusal import Refusal
-from assay_conformance.wire import (
-    Frame,
-    MessageMetadata,
-    Payload,
-)
+from assay_conformance.wire import Frame, MessageMetadata, Payload
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

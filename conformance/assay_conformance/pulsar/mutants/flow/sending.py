@@ -6,9 +6,7 @@ from assay_conformance.client.ops import Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
-from assay_conformance.client.settings import (
-    ProducerSettings,
-)
+from assay_conformance.client.settings import ProducerSettings
 from assay_conformance.client.values import Failed, Result
 from assay_conformance.model.event import ErrorClass
 

@@ -13,15 +13,10 @@ from assay_conformance.client.entries import Entry, Opened, Position
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.nacks import DueTracker, nack_delay_ms
 from assay_conformance.client.redelivery import Redelivery
-from assay_conformance.client.settings import (
-    ConsumerSettings,
-)
+from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.values import Result
 from assay_conformance.pulsar.mutants._late import late_ns
-from assay_conformance.wire import (
-    MessageMetadata,
-    message_id,
-)
+from assay_conformance.wire import MessageMetadata, message_id
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

@@ -9,18 +9,11 @@ from assay_conformance.client.numbering import Numbering
 from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
-from assay_conformance.client.settings import (
-    SubscriptionType,
-)
+from assay_conformance.client.settings import SubscriptionType
 from assay_conformance.client.shared import MS
 from assay_conformance.client.subscription import Receive, Subscription
 from assay_conformance.client.values import Result
-from assay_conformance.wire import (
-    Frame,
-    MessageMetadata,
-    decode,
-    encode,
-)
+from assay_conformance.wire import Frame, MessageMetadata, decode, encode
 
 
 def swap_payloads(first: Op, second: Op) -> None:

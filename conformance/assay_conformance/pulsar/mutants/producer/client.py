@@ -12,9 +12,7 @@ from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.requests import Requests
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import (
-    BaseCommand,
-)
+from assay_conformance.wire import BaseCommand
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

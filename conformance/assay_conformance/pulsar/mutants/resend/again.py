@@ -13,11 +13,7 @@ from assay_conformance.client.producer import Producer
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.pulsar.mutants._late import late_ns
-from assay_conformance.wire import (
-    Frame,
-    decode,
-    encode,
-)
+from assay_conformance.wire import Frame, decode, encode
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

@@ -8,10 +8,7 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.handler import Handler
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.refusal import Cause, Refusal
-from assay_conformance.wire import (
-    BaseCommand,
-    Frame,
-)
+from assay_conformance.wire import BaseCommand, Frame
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

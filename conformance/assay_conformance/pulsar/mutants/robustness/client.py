@@ -19,14 +19,7 @@ from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.values import Failed, Result
 from assay_conformance.model.credentials import Supplied
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import (
-    BaseCommand,
-    CommandType,
-    Frame,
-    MessageMetadata,
-    Payload,
-    ProtocolError,
-)
+from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, Payload, ProtocolError
 from assay_conformance.wire import pulsar_pb2 as pb
 
 

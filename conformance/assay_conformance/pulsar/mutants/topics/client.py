@@ -13,9 +13,7 @@ from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.shared import MS
 from assay_conformance.client.values import Outgoing
-from assay_conformance.wire import (
-    Frame,
-)
+from assay_conformance.wire import Frame
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
