@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 TESTS = ROOT / "tests/conformance/pulsar"
 REQUIREMENTS = load().requirements
 TESTABLE = sorted(id for id, one in REQUIREMENTS.items() if one.disposition is not Disposition.NOT_TESTABLE)
-LISTED = [(module.__name__, case) for module in cases.modules() for case in module.CASES]
+LISTED = [(module.__name__, case) for module in cases.modules() for case in cases.cases_of(module)]
 
 
 def words(id: str) -> tuple[str, str]:

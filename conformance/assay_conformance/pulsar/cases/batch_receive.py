@@ -168,15 +168,3 @@ def closed_while_waiting() -> Case:
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": 3 * SHORT_MS},
     )
-
-
-CASES = (
-    limit_of_number(),
-    limit_of_bytes(),
-    empty_and_partial(),
-    beside_single_receives(),
-    partitions(),
-    redelivered(),
-    reconnects_while_waiting(),
-    closed_while_waiting(),
-)

@@ -254,16 +254,3 @@ def beyond_max_redeliver_count() -> Case:
         rounds=2,
         max_redeliver_count=1,
     )
-
-
-CASES = (
-    nacked_beyond_max_redeliver_count(),
-    dead_letter_receipt_late(),
-    dead_letter_send_error(),
-    dead_letter_producer_rejected_once(),
-    consumer_closed_before_receipt(),
-    initial_subscription(),
-    two_consumers(),
-    chunked_message(),
-    beyond_max_redeliver_count(),
-)

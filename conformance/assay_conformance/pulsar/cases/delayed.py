@@ -105,12 +105,3 @@ def deliver_after_and_deliver_at() -> Case:
         capabilities=("producer", "delayed_delivery"),
         topology=Topology(topics=TOPICS),
     )
-
-
-CASES = (
-    due_in_other_order_than_sent(),
-    strict_delivery_time(),
-    delayed_for_an_exclusive_consumer(),
-    broker_restarted_while_delayed(),
-    deliver_after_and_deliver_at(),
-)

@@ -28,10 +28,3 @@ def retry_letter_send_error() -> Case:
         Fault(trigger=up("SEND"), scope=TO_RETRY, action=AnswerError("NotAllowedError")),
         rounds=2,
     )
-
-
-CASES = (
-    reconsumed_twice(),
-    retry_letter_receipt_late(),
-    retry_letter_send_error(),
-)

@@ -104,6 +104,3 @@ def empty_topic() -> Case:
         ("table-view.follows-its-topic", "table-view.reports-each-value", "robustness.calls-do-not-hang"),
         capabilities=VIEWS,
     )
-
-
-CASES = (follows_partitions(), returns(), opens_over_a_loss(), empty_topic())

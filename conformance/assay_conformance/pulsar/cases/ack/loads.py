@@ -73,10 +73,3 @@ def graceful_broker_stop() -> Case:
         ("ack.survives-unload",),
         limits=AROUND_RESTARTS,
     )
-
-
-CASES = (
-    individual_acks_after_unload(),
-    individual_acks_after_crash(),
-    graceful_broker_stop(),
-)

@@ -99,12 +99,3 @@ def cumulative_with_two_message_ids() -> Case:
         consumer={**GROUPED, "subscription_type": "exclusive"},
         faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
     )
-
-
-CASES = (
-    batch_acked_by_one_index(),
-    ack_sets_combine(),
-    ack_sets_complete_batch(),
-    cumulative_command_on_shared(),
-    cumulative_with_two_message_ids(),
-)

@@ -41,9 +41,3 @@ def oversize_batch() -> Case:
         producer=LONG,
         limits=QUICK,
     )
-
-
-CASES = (
-    batch_of_one(),
-    oversize_batch(),
-)

@@ -83,11 +83,3 @@ def key_based_new_key_within_delay() -> Case:
         producer={**KEYED, "batching_max_publish_delay_ms": 500},
         limits=QUICK,
     )
-
-
-CASES = (
-    key_based_batches(),
-    key_based_interleaved_keys(),
-    key_based_ids_after_early_reconnect(),
-    key_based_new_key_within_delay(),
-)

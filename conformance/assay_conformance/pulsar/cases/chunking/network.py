@@ -42,6 +42,3 @@ def chunks_without_their_end() -> Case:
         ),
         limits=PATIENT,
     )
-
-
-CASES = (chunks_without_their_end(),)

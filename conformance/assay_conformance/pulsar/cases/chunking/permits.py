@@ -128,12 +128,3 @@ def memory_of_chunks() -> Case:
         producer={**CHUNKING, "block_if_queue_full": False},
         limits=QUICK,
     )
-
-
-CASES = (
-    chunks_in_a_small_queue(),
-    full_queue_fails_chunks(),
-    full_queue_blocks_chunks(),
-    timeout_releases_queue(),
-    memory_of_chunks(),
-)

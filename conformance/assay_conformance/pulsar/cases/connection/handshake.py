@@ -93,12 +93,3 @@ def behind_a_proxy() -> Case:
         consumer=EARLIEST,
         topology=Topology(brokers=2, settings=BrokerSettings(proxied=True)),
     )
-
-
-CASES = (
-    slow_handshake(),
-    ping_is_answered(),
-    silent_broker(),
-    credentials_expire(),
-    behind_a_proxy(),
-)

@@ -48,9 +48,3 @@ def reopened_and_sends_old_ids() -> Case:
         producer={**NAMED, **LONG},
         limits=QUICK,
     )
-
-
-CASES = (
-    old_and_new_ids_at_once(),
-    reopened_and_sends_old_ids(),
-)

@@ -177,16 +177,3 @@ def zero_queue_receive_across_reconnect() -> Case:
         consumer={**EARLIEST, "receiver_queue_size": 0},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
-
-
-CASES = (
-    a_message_in_chunks(),
-    a_compacted_batch(),
-    last_chunks_without_first(),
-    reader_reconnects_inside_batch(),
-    seek_with_queue_of_one(),
-    beyond_max_redeliver_count(),
-    redelivery_while_others_in_flight(),
-    zero_queue(),
-    zero_queue_receive_across_reconnect(),
-)

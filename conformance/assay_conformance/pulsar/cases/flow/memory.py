@@ -110,11 +110,3 @@ def memory_after_a_close() -> Case:
         "A producer whose receipts are missing is closed, and another one of its client has all of the memory",
         faults=(Fault(trigger=down("SEND_RECEIPT", times=FULL), action=Drop()),),
     )
-
-
-CASES = (
-    memory_after_receipts(),
-    memory_after_failures(),
-    memory_after_time_outs(),
-    memory_after_a_close(),
-)

@@ -277,21 +277,3 @@ def max_unacked_per_subscription() -> Case:
         consumer={"subscription_type": "shared"},
         topology=Topology(topics=(Topic(name="t", max_unacked_per_subscription=10),)),
     )
-
-
-CASES = (
-    initial_permits(),
-    half_a_queue(),
-    partly_acked_batch(),
-    batches_beyond_permits(),
-    seek_before_first_chunk(),
-    reconnect_with_a_full_queue(),
-    full_queue_fails_sends(),
-    full_queue_blocks_sends(),
-    room_after_failures(),
-    room_after_failed_batches(),
-    room_after_time_outs(),
-    memory_of_two_producers(),
-    max_unacked_per_consumer(),
-    max_unacked_per_subscription(),
-)

@@ -279,19 +279,3 @@ def keys_on_two_threads() -> Case:
         consumer={**EARLIEST, "subscription_type": "key_shared"},
         capabilities=LISTENS,
     )
-
-
-CASES = (
-    closed_while_handler_runs(),
-    closed_while_handler_of_two_topics_runs(),
-    closes_itself(),
-    closed_beside_handler(),
-    raises(),
-    blocked_beside_receive(),
-    blocked_beside_partitions(),
-    two_threads(),
-    settles_inside(),
-    reconnects_while_handler_runs(),
-    partitions_in_order(),
-    keys_on_two_threads(),
-)

@@ -96,6 +96,3 @@ def reader_from_latest() -> Case:
         capabilities=("producer", *READS),
         faults=(Fault(trigger=down("MESSAGE", k=3), action=Cut()),),
     )
-
-
-CASES = (reader_returns(), reader_asks_for_more(), reader_from_latest())

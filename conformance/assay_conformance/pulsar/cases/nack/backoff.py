@@ -50,9 +50,3 @@ def short_delay_after_long() -> Case:
         consumer={**SHARED, "nack_backoff_multiplier": 8, "nack_backoff_max_ms": LONG_MS},
         limits=Limits(least_wall_ms=100 + LONG_MS),
     )
-
-
-CASES = (
-    backoff_of_repeated_nacks(),
-    short_delay_after_long(),
-)

@@ -242,20 +242,3 @@ def close_with_pending_nacks() -> Case:
         ("nack.dropped-on-close",),
         consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
     )
-
-
-CASES = (
-    one_of_three(),
-    default_delay(),
-    first_of_three_exclusive(),
-    batch_member(),
-    chunked_message(),
-    nacked_then_acked(),
-    nacked_then_acked_exclusive(),
-    nacked_three_times(),
-    delay_below_minimum(),
-    many_together(),
-    middle_of_five_exclusive(),
-    continuous_nacks(),
-    close_with_pending_nacks(),
-)

@@ -31,6 +31,3 @@ def paused_producer() -> Case:
         isolation=Isolation.OWN_PROCESS,
         limits=QUICK,
     )
-
-
-CASES = (paused_producer(),)

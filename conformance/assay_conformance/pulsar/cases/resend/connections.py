@@ -286,21 +286,3 @@ def idle_before_a_batch() -> Case:
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2, times=0), action=Drop()),),
         limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=1_300),
     )
-
-
-CASES = (
-    pending_sends(),
-    send_cut_in_the_middle(),
-    cut_between_receipts(),
-    queue_order(),
-    same_message(),
-    same_batch(),
-    sends_wait_for_producer_success(),
-    receipt_twice(),
-    receipt_after_timeout(),
-    receipt_ahead(),
-    receipts_swapped(),
-    send_times_out(),
-    send_times_out_across_a_reconnect(),
-    idle_before_a_batch(),
-)

@@ -25,6 +25,3 @@ def receipt_with_other_highest_id() -> Case:
         faults=(Fault(trigger=down("SEND_RECEIPT"), action=Rewrite({"highest_sequence_id": 7})),),
         limits=QUICK,
     )
-
-
-CASES = (receipt_with_other_highest_id(),)

@@ -108,12 +108,3 @@ def reconnect_rejected_repeatedly() -> Case:
         ),
         limits=Limits(operation_ms=12_000, case_ms=25_000, least_wall_ms=1_600),
     )
-
-
-CASES = (
-    closed_by_broker(),
-    producer_epochs(),
-    closed_while_disconnected(),
-    closed_while_registering(),
-    reconnect_rejected_repeatedly(),
-)

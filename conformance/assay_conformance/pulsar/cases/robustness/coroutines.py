@@ -88,6 +88,3 @@ def cancelled_receive() -> Case:
         "consumer",
         consumer=EARLIEST,
     )
-
-
-CASES = (all_calls(), reader(), cancelled_receive())

@@ -77,6 +77,3 @@ def nothing_opened() -> Case:
         topology=Topology(topics=(Topic(name="t", partitions=3),)),
         faults=(Fault(trigger=up("PRODUCER"), action=AnswerError("AuthorizationError")),),
     )
-
-
-CASES = (no_topics(), no_messages(), nothing_sent(), nothing_opened())

@@ -51,6 +51,3 @@ def unread_consumers() -> Case:
             topics=(Topic(name=READ), Topic(name=CLOSED, partitions=2), Topic(name=LEFT), Topic(name=LISTENS))
         ),
     )
-
-
-CASES = (unread_consumers(),)

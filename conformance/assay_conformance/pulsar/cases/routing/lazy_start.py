@@ -67,6 +67,3 @@ def cut_at_first_use() -> Case:
         faults=(Fault(trigger=up("PRODUCER", k=2), action=Cut()),),
         limits=Limits(operation_ms=12_000),
     )
-
-
-CASES = (one_by_one(), at_once(), refused(), cut_at_first_use())

@@ -82,12 +82,3 @@ def ten_periods_of_publishing() -> Case:
         limits=Limits(operation_ms=30_000, case_ms=50_000, least_wall_ms=10_500),
         tier=Tier.FULL,
     )
-
-
-CASES = (
-    publish_rate(),
-    broker_publish_rate(),
-    too_many_pending_publishes(),
-    publish_buffer_full(),
-    ten_periods_of_publishing(),
-)
