@@ -14,44 +14,34 @@ FAR_MS = 4_102_444_800_123
 """The first moment of the year 2100, plus a few milliseconds that must not be rounded."""
 
 
-def _out_of_order(plan: Schedule) -> int:
-    """Messages due in another order than they are sent in, and one that is due at once; return the consumer."""
-    client = plan.client()
+def _out_of_order(words: str, title: str, *, strict: bool = False) -> Case:
+    """Messages due in another order than they are sent in, and one that is due at once."""
+    plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client)
     for delay_ms in (1_500, 400, 1_000):
         plan.send(producer, deliver_after_ms=delay_ms)
     plan.send(producer)
     plan.receive(consumer, 4, wait=True)
-    return consumer
+    return plan.case(
+        f"delayed/{words}",
+        title,
+        ("delayed.not-before-deliver-at-time",),
+        capabilities=NEEDED,
+        consumer=SHARED,
+        topology=Topology(topics=TOPICS, settings=BrokerSettings(delayed_strict=strict)),
+        limits=Limits(least_wall_ms=1_500),
+    )
 
 
 def due_in_other_order_than_sent() -> Case:
-    plan = Schedule()
-    _out_of_order(plan)
-    return plan.case(
-        "delayed/due-in-other-order-than-sent",
-        "Messages with delays of 1.5 s, 0.4 s and 1 s, and one without",
-        ("delayed.not-before-deliver-at-time",),
-        capabilities=NEEDED,
-        consumer=SHARED,
-        topology=Topology(topics=TOPICS),
-        limits=Limits(least_wall_ms=1_500),
-    )
+    title = "Messages with delays of 1.5 s, 0.4 s and 1 s, and one without"
+    return _out_of_order("due-in-other-order-than-sent", title)
 
 
 def strict_delivery_time() -> Case:
-    plan = Schedule()
-    _out_of_order(plan)
-    return plan.case(
-        "delayed/strict-delivery-time",
-        "Messages with delays of 1.5 s, 0.4 s and 1 s, and one without, on a broker with strict delivery times",
-        ("delayed.not-before-deliver-at-time",),
-        capabilities=NEEDED,
-        consumer=SHARED,
-        topology=Topology(topics=TOPICS, settings=BrokerSettings(delayed_strict=True)),
-        limits=Limits(least_wall_ms=1_500),
-    )
+    title = "Messages with delays of 1.5 s, 0.4 s and 1 s, and one without, on a broker with strict delivery times"
+    return _out_of_order("strict-delivery-time", title, strict=True)
 
 
 def delayed_for_an_exclusive_consumer() -> Case:

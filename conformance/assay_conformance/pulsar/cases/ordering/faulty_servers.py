@@ -63,52 +63,34 @@ def with_server_fault(id: str, title: str, action: OnProcess | OnDisk, lasts_ms:
     )
 
 
-CASES = (
-    with_server_fault(
-        "topics/full-disk", "The disk of a bookie fills up, and is freed", FillDisk(target=BOOKIE), DISK_MS
-    ),
-    with_server_fault(
-        "topics/failed-disk", "The disk of a bookie fails, and is mounted again", ReadOnlyDisk(target=BOOKIE), DISK_MS
-    ),
-    with_server_fault(
-        "topics/full-disk-of-broker", "The disk of a broker fills up, and is freed", FillDisk(target=BROKER), DISK_MS
-    ),
-    with_server_fault(
+_FAULTS: tuple[tuple[str, str, OnProcess | OnDisk, int], ...] = (
+    ("topics/full-disk", "The disk of a bookie fills up, and is freed", FillDisk(target=BOOKIE), DISK_MS),
+    ("topics/failed-disk", "The disk of a bookie fails, and is mounted again", ReadOnlyDisk(target=BOOKIE), DISK_MS),
+    ("topics/full-disk-of-broker", "The disk of a broker fills up, and is freed", FillDisk(target=BROKER), DISK_MS),
+    (
         "topics/failed-disk-of-broker",
         "The disk of a broker fails, and is mounted again",
         ReadOnlyDisk(target=BROKER),
         DISK_MS,
     ),
-    with_server_fault("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
-    with_server_fault(
-        "topics/stopped-broker", "A broker is stopped in order, and started again", Stop(target=BROKER), DOWN_MS
-    ),
-    with_server_fault("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
-    with_server_fault(
-        "topics/stopped-bookie", "A bookie is stopped in order, and started again", Stop(target=BOOKIE), DOWN_MS
-    ),
-    with_server_fault("topics/paused-broker", "A broker is paused, and resumed", Pause(target=BROKER), PAUSE_MS),
-    with_server_fault(
-        "topics/unplugged-broker", "A broker loses its network, and gets it back", Disconnect(), PAUSE_MS
-    ),
-    with_server_fault("topics/paused-bookie", "A bookie is paused, and resumed", Pause(target=BOOKIE), PAUSE_MS),
-    with_server_fault(
-        "topics/paused-metadata-store", "The metadata store is paused, and resumed", Pause(target=STORE), PAUSE_MS
-    ),
-    with_server_fault(
-        "topics/killed-metadata-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS
-    ),
-    with_server_fault(
+    ("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
+    ("topics/stopped-broker", "A broker is stopped in order, and started again", Stop(target=BROKER), DOWN_MS),
+    ("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
+    ("topics/stopped-bookie", "A bookie is stopped in order, and started again", Stop(target=BOOKIE), DOWN_MS),
+    ("topics/paused-broker", "A broker is paused, and resumed", Pause(target=BROKER), PAUSE_MS),
+    ("topics/unplugged-broker", "A broker loses its network, and gets it back", Disconnect(), PAUSE_MS),
+    ("topics/paused-bookie", "A bookie is paused, and resumed", Pause(target=BOOKIE), PAUSE_MS),
+    ("topics/paused-metadata-store", "The metadata store is paused, and resumed", Pause(target=STORE), PAUSE_MS),
+    ("topics/killed-metadata-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS),
+    (
         "topics/stopped-metadata-store",
         "The metadata store is stopped in order, and started again",
         Stop(target=STORE),
         DOWN_MS,
     ),
-    with_server_fault(
-        "topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS
-    ),
-    with_server_fault(
-        "topics/stopped-proxy", "The Pulsar proxy is stopped in order, and started again", Stop(target=PROXY), DOWN_MS
-    ),
-    with_server_fault("topics/paused-proxy", "The Pulsar proxy is paused, and resumed", Pause(target=PROXY), PAUSE_MS),
+    ("topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS),
+    ("topics/stopped-proxy", "The Pulsar proxy is stopped in order, and started again", Stop(target=PROXY), DOWN_MS),
+    ("topics/paused-proxy", "The Pulsar proxy is paused, and resumed", Pause(target=PROXY), PAUSE_MS),
 )
+
+CASES = tuple(with_server_fault(*fault) for fault in _FAULTS)

@@ -35,18 +35,24 @@ def repeated_moves() -> Case:
     )
 
 
-def _moved(words: str, title: str, *faults: Fault) -> Case:
+def _moved(
+    words: str,
+    title: str,
+    *faults: Fault,
+    requirement: str = "topics.reconnects-to-assigned-broker",
+    verb: str = "move",
+) -> Case:
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, 3))
-    plan.broker("move", topic="t", broker=1)
+    plan.broker(verb, topic="t", broker=1)
     plan.wait_ops(plan.send(producer, 3))
     plan.receive(consumer, 6, STARVED_MS)
     plan.wait_ops()
     return plan.case(
         f"topics/{words}",
         title,
-        ("topics.reconnects-to-assigned-broker",) if not faults else ("topics.ownership-change-loses-nothing",),
+        (requirement if not faults else "topics.ownership-change-loses-nothing",),
         capabilities=("producer", "consumer"),
         topology=Topology(brokers=2),
         consumer=EARLIEST,
@@ -103,20 +109,11 @@ def non_persistent(words: str, verb: str, **args: str) -> Case:
 
 
 def migrated_to_another_cluster() -> Case:
-    plan, client = Schedule.with_client()
-    consumer, producer = plan.consumer(client), plan.producer(client)
-    plan.wait_ops(plan.send(producer, 3))
-    plan.broker("migrate", topic="t", broker=1)
-    plan.wait_ops(plan.send(producer, 3))
-    plan.receive(consumer, 6, STARVED_MS)
-    plan.wait_ops()
-    return plan.case(
-        "topics/migrated-to-another-cluster",
+    return _moved(
+        "migrated-to-another-cluster",
         "A topic migrates to another cluster, and its clients get TOPIC_MIGRATED",
-        ("topics.follows-migration",),
-        capabilities=("producer", "consumer"),
-        topology=Topology(brokers=2),
-        consumer=EARLIEST,
+        requirement="topics.follows-migration",
+        verb="migrate",
     )
 
 
