@@ -66,7 +66,13 @@ GROUPS = "ack_grouping"
 
 def holds_acks(view: View, consumer: OpenedConsumer) -> bool:
     """Whether acknowledgments wait for others. Clients that send each at once, having no interval or groups of one,
-    remember none, and so no cumulative one either."""
+    remember none, and so no cumulative one either.
+
+    Those that ask for an answer may do so one by one, whatever the interval (Go client: AckGroupingOptions does not
+    apply beside AckWithResponse).
+    """
+    if in_force(view, consumer, "ack_receipt"):
+        return False
     interval_ms = number_in_force(view, consumer, "ack_group_ms")
     if interval_ms is None and GROUPS not in view.facts.capabilities:
         return False

@@ -15,6 +15,22 @@ from assay_conformance.client.values import Done, Result
 from assay_conformance.wire import BaseCommand, message_id
 
 
+class ReceiptsOneByOne(AckGroup):
+    """An acknowledgment that asks for an answer leaves at once, behind a greater one, too."""
+
+    as_in = "Go client, ConsumerOptions: AckGroupingOptions does not apply beside AckWithResponse"
+    within = ("ack.call-waits-for-response", "ack.cumulative-keeps-greatest", "ack.grouped-ack-filters-redelivery")
+
+    def _is_due_at_once(self) -> bool:
+        return self._awaits_answer or super()._is_due_at_once()
+
+    def _pass_over(self, position: Position, bits: int | None) -> None:
+        if self._awaits_answer and self._cumulative is None:
+            self._cumulative = (position, bits)
+        else:
+            super()._pass_over(position, bits)
+
+
 class _Early(NamedTuple):
     """What left behind a SUBSCRIBE that is not answered yet."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from assay_conformance.client.batch import Batching
 from assay_conformance.client.core import ClientCore
-from assay_conformance.client.ops import Sent
+from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.requests import Requests
-from assay_conformance.client.shared import MS
+from assay_conformance.client.settings import ProducerSettings
+from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Result
 from assay_conformance.model.facts import Lack
 
@@ -50,3 +52,30 @@ class EndsInAnyOrder(Pending):
 
     def release(self, group: Sequence[Sent], result: Result) -> None:
         super().release(tuple(reversed(group)), result)
+
+
+class LooksOncePerDelay(Batching):
+    """An open batch is looked at once a delay, whenever its first message came."""
+
+    as_in = "Go client, producer_partition.go: batchFlushTicker"
+    within = (
+        "batching.closes-at-first-limit",
+        "batching.partial-batch-needs-reason",
+        "batching.small-queue-does-not-stall",
+        "routing.round-robin-batching-window",
+    )
+
+    def __init__(
+        self,
+        shared: Shared,
+        settings: ProducerSettings,
+        pending: Pending,
+        build: Callable[[Sequence[Sent], int], Op],
+        built: Callable[[Sequence[Op]], None],
+    ) -> None:
+        super().__init__(shared, settings, pending, build, built)
+        self._began_ns = shared.now_ns
+
+    def _delay_ns(self) -> int:
+        period_ns = super()._delay_ns()
+        return period_ns - (self._shared.now_ns - self._began_ns) % period_ns if period_ns else 0

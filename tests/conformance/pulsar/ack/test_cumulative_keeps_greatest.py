@@ -77,7 +77,7 @@ def test_cumulative_ack_that_goes_no_further_than_before_the_outage_is_not_owed(
     assert story.judged(cumulative_keeps_greatest) == ([], 0)
 
 
-@pytest.mark.parametrize("constants", [{"ack_group_ms": 0}, {"ack_group_max": 1}], ids=str)
+@pytest.mark.parametrize("constants", [{"ack_group_ms": 0}, {"ack_group_max": 1}, {"ack_receipt": True}], ids=str)
 def test_client_without_groups_sends_a_smaller_cumulative_ack_too(constants: dict[str, int]) -> None:
     story = Consuming("Exclusive", **constants)
     story.gets(0, 1)

@@ -38,6 +38,17 @@ def test_batch_that_leaves_by_its_delay_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+@pytest.mark.parametrize(("left_ms", "exercised"), [(150, 1), (130, 0)])
+def test_batch_that_leaves_when_a_client_looks_once_a_delay_shows_something(left_ms: float, exercised: int) -> None:
+    """Its producer was admitted at 0 ms, its first message came at 120 ms."""
+    story = Script()
+    story.producer(batching=True, **LIMITS)
+    story.at(120).send(0)
+    story.at(left_ms).send_frame(0, batch=True)
+    story.ok(0)
+    assert trial(closes_at_first_limit, story.done()).exercised == exercised
+
+
 def test_batch_that_leaves_before_any_limit_shows_nothing() -> None:
     assert _batch(2).exercised == 0
 

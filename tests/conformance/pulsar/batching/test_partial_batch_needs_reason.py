@@ -59,7 +59,7 @@ def _hurried(batches: int, first_lasts_ms: float = 5) -> list[Event]:
     """Batches of two, 210 ms each but for the first."""
     story = Script()
     story.producer(**LIMITS)
-    begins_ms = 1_000.0
+    begins_ms = 1_050.0
     for batch in range(batches):
         lasts_ms = first_lasts_ms if batch == 0 else 210
         for number in (2 * batch, 2 * batch + 1):
@@ -98,3 +98,27 @@ def test_what_stands_in_front_of_messages_may_have_filled_a_batch() -> None:
 
 def test_batches_of_keys_are_not_judged() -> None:
     assert told(partial_batch_needs_reason, _crowded(35, batching_type="key_based")) == ([], 0)
+
+
+def _ticking(period_ms: float, **limits: Any) -> list[Event]:
+    """A message every 20 ms, and what waits leaves at each tick."""
+    story = Script()
+    story.producer(**limits)
+    waiting: list[int] = []
+    for number in range(60):
+        at_ms = 1_005.0 + 20 * number
+        ticks = int(at_ms // period_ms)
+        if waiting and ticks > int((at_ms - 20) // period_ms):
+            story.at(ticks * period_ms).send_frame(*waiting, batch=True)
+            waiting = []
+        story.at(at_ms).send(number)
+        waiting.append(number)
+    for number in range(60):
+        story.ok(number)
+    return story.done()
+
+
+@pytest.mark.parametrize(("period_ms", "codes"), [(200, []), (100, ["left-early"])])
+def test_batches_that_a_timer_closes_once_a_delay_have_a_reason(period_ms: float, codes: list[str]) -> None:
+    limits = {**LIMITS, "batching_max_messages": 1_000}
+    assert told(partial_batch_needs_reason, _ticking(period_ms, **limits))[0] == codes

@@ -75,3 +75,29 @@ def test_lookups_may_be_counted_apart() -> None:
     story = _requests(0)
     story.up("PRODUCER", request_id=0, producer_id=0)
     assert judged(story, request_ids_unique) == ([], 1)
+
+
+def _asked_twice(*, answered: bool, then: str = "public/default", command: str = "GET_TOPICS_OF_NAMESPACE") -> Script:
+    story = _requests(0)
+    story.up(command, request_id=1, fields={"namespace": "public/default"})
+    if answered:
+        story.down("ERROR", request_id=1)
+    story.up(command, request_id=1, fields={"namespace": then})
+    return story
+
+
+def test_lookup_that_was_answered_may_be_asked_again_with_its_id() -> None:
+    assert judged(_asked_twice(answered=True), request_ids_unique) == ([], 2)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        _asked_twice(answered=False),
+        _asked_twice(answered=True, then="public/other"),
+        _asked_twice(answered=True, command="PRODUCER"),
+    ],
+    ids=["no answer yet", "another question", "no lookup"],
+)
+def test_any_other_request_with_the_id_of_one_before_is_found(story: Script) -> None:
+    assert judged(story, request_ids_unique)[0] == ["used-twice"]

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from assay_conformance.checks.base import View
-from assay_conformance.pulsar.timeline import Timeline, Unit
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Timeline, Unit
 from assay_conformance.tuning import Closing
+
+CROSSING_NS = TOLERANCES["crossing"].slack_ns
+PART_OF_PERIOD = 5
+"""A period is known again by what is at most this part of it off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,24 @@ def asked_ns(view: View, unit: Unit) -> int | None:
         return None
     send = view.tracker.send_of(unit.line.handle, unit.numbers[0])
     return send.completion.called_ns if send is not None and send.completion is not None else None
+
+
+def left_by_period(unit: Unit, delay_ms: int) -> bool:
+    """Whether whole delays had passed since the batch in front left, or since the producer was admitted.
+
+    A client may look at its open batch once a delay (Go client, producer_partition.go: batchFlushTicker); then its
+    first message has waited for less.
+    """
+    units, period_ns = unit.line.units, delay_ms * MS
+    ready = units[0].sends[0][0].ready
+    began = [units[unit.index - 1].first.t_ns] if unit.index else []
+    began += [ready.t_ns] if ready is not None else []
+    return any(_is_whole(unit.first.t_ns - since_ns, period_ns) for since_ns in began)
+
+
+def _is_whole(passed_ns: int, period_ns: int) -> bool:
+    periods = round(passed_ns / period_ns) if period_ns else 0
+    return periods > 0 and abs(passed_ns - periods * period_ns) <= min(CROSSING_NS, period_ns // PART_OF_PERIOD)
 
 
 def admitted_by(unit: Unit, t_ns: int) -> bool:

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._limits import Limits, admitted_by, asked_ns, limits_of
+from assay_conformance.pulsar.checks.batching._limits import (
+    Limits,
+    admitted_by,
+    asked_ns,
+    left_by_period,
+    limits_of,
+)
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, Unit, breach, check, each, ms
 
 
@@ -19,7 +25,7 @@ def closes_at_first_limit(timeline: Timeline) -> Says:
     queue blocks, a message may wait in front of the batch as well, which is a matter of its own.
 
     A batch shows something when one of its limits was reached: it was full, it had no room for the message after it, or
-    its time was up.
+    its time was up: its own delay, or the period of a client that looks once a delay.
     """
     batches = list(_batches(timeline))
     yield from each(batches, _is_in_limits)
@@ -71,5 +77,7 @@ def _leaves_in_time(timeline: Timeline, batch: _Batch) -> Says:
             f"batch to leave within its delay of {limits.delay_ms} ms; it left at {ms(left.t_ns)}",
             *(send.invoke, left),
         )
-    elif not is_full and not timeline.bounds.is_before("time-out-early", due_ns, left.t_ns):
+    elif is_full:
+        return
+    elif left_by_period(unit, limits.delay_ms) or not timeline.bounds.is_before("time-out-early", due_ns, left.t_ns):
         yield Exercised(left)

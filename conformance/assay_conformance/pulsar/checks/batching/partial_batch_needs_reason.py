@@ -7,19 +7,20 @@ from typing import NamedTuple
 
 from assay_conformance.pulsar.checks.batching._closing import Asked, called_ns, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
+    CROSSING_NS,
     Limits,
     admitted_by,
     asked_ns,
     by_key,
     in_one_frame,
     is_clear,
+    left_by_period,
     limits_of,
 )
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Exercised, Says, Send, Timeline, Unit, breach, check, ms
 from assay_conformance.tuning import Closing
 
 SLACK_NS = TOLERANCES["time-out-early"].slack_ns
-CROSSING_NS = TOLERANCES["crossing"].slack_ns
 UNEXPLAINED_SHARE = 20
 """One batch in so many may leave for no reason that shows."""
 
@@ -99,7 +100,8 @@ class _Producer:
             return Closing.PERMITS
         if 0 < memory <= self._held_by_all.at(left_ns)[1]:
             return Closing.MEMORY
-        return Closing.DELAY if self._is_over(batch) or self._is_by_timer_before(batch.unit) else None
+        by_timer = self._is_by_timer_before(batch.unit) or left_by_period(batch.unit, self.limits.delay_ms)
+        return Closing.DELAY if self._is_over(batch) or by_timer else None
 
     def _is_over(self, batch: _Batch) -> bool:
         """Its time was up, or nothing came in its time that is not in it."""
@@ -129,8 +131,8 @@ def partial_batch_needs_reason(timeline: Timeline, producer: _Producer) -> Says:
     queue or memory; or nothing else came.
 
     Each batch is explained by the first reason that fits. Reasons are generous: what may have been one is one, and so
-    may the timer of the batch before it, which had fired already when it was stopped. Few batches may stay unexplained;
-    the share is of all batches.
+    may the timer of the batch before it, which had fired already when it was stopped, or one that ticks once a delay.
+    Few batches may stay unexplained; the share is of all batches.
     """
     limits, unexplained, explained = producer.limits, list[_Batch](), 0
     for batch in producer.batches():

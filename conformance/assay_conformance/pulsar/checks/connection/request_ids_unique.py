@@ -11,7 +11,8 @@ _LOOKUPS = frozenset({"LOOKUP", "PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE
 
 
 class _Asked(NamedTuple):
-    """A request, behind others of its connection; `before`: the last one with its id, where that is no new one."""
+    """A request, behind others of its connection; `before`: the last one with its id, where that is no new one and the
+    request is not that one again."""
 
     frame: Frame
     before: Frame | None
@@ -20,16 +21,20 @@ class _Asked(NamedTuple):
 def _requests(timeline: Timeline) -> Iterator[_Asked]:
     """Every request that is not the first of its connection."""
     known: dict[tuple[int, bool, int], list[Frame]] = {}
+    latest: dict[tuple[int, bool, int], Frame] = {}
     in_use: set[int] = set()
     for frame in timeline.events.frames():
         if frame.request_id is None or frame.dir is not Direction.TO_BROKER or not frame.from_sender:
             continue
-        earlier = known.setdefault((frame.conn, frame.command in _LOOKUPS, frame.request_id), [])
+        key = (frame.conn, frame.command in _LOOKUPS, frame.request_id)
+        earlier = known.setdefault(key, [])
         is_new = not earlier or _is_counted_apart(timeline, earlier, frame)
         if frame.conn in in_use:
-            yield _Asked(frame, None if is_new else earlier[-1])
+            is_other = not is_new and not _is_asked_again(timeline, latest[key], frame)
+            yield _Asked(frame, earlier[-1] if is_other else None)
         if is_new:
             earlier.append(frame)
+        latest[key] = frame
         in_use.add(frame.conn)
 
 
@@ -40,7 +45,8 @@ def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
 
     Look-ups have answers of their own, with errors inside: the C++ client counts them apart, and may. For a cluster
     that a topic migrated to, look-ups (and nothing else) have a counter of their own, next to the first one where that
-    cluster is connected already.
+    cluster is connected already. A look-up that was answered, with an error say, may be asked again with its id, as the
+    Go client does (rpc_client.go, requestToHost): no answer to it is still to come.
     """
     frame, before = asked
     if before is None:
@@ -52,6 +58,13 @@ def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
         f"new one, since {before.command} had it at {ms(before.t_ns)}",
         *(before, frame),
     )
+
+
+def _is_asked_again(timeline: Timeline, before: Frame, frame: Frame) -> bool:
+    """The same look-up once more, behind the answer to the one before."""
+    answer = timeline.answers_to_requests.to(before)
+    is_same = frame.command in _LOOKUPS and (before.command, before.fields) == (frame.command, frame.fields)
+    return is_same and answer is not None and answer.seq < frame.seq
 
 
 def _is_counted_apart(timeline: Timeline, earlier: list[Frame], frame: Frame) -> bool:
