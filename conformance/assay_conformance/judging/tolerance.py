@@ -125,6 +125,12 @@ class LoadRecord:
         deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
         return self.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline)
 
+    def took_much_of(self, overdue: Overdue) -> bool:
+        """Whether waits took a quarter of an operation's deadline in all. A thread that was never idle waited, too: for
+        a client that is busy for ever this says nothing."""
+        deadline_ns = overdue.deadline_ms * MS
+        return self.held_up(overdue.t_ns - deadline_ns, overdue.t_ns).total_ns >= deadline_ns // 4
+
     def alone(self, start_ns: int, end_ns: int) -> bool:
         """True when no sample that overlaps the window shows other attempts on the same broker."""
         return not any(sample.others for sample in self._overlapping(start_ns, end_ns))

@@ -61,6 +61,33 @@ def test_an_agent_that_had_its_time_and_did_not_answer_is_found() -> None:
     assert [finding.code for finding in _given_up(held_up_ms=0).findings] == ["agent-lost"]
 
 
+def _late_beside_short_waits(*, wait_ms: int, ended: bool = True, closed: bool = False) -> Check:
+    """A call whose deadline of 10 s passes in samples of 100 ms, and which ends a second later, if it does."""
+    story = Script()
+    story.producer()
+    asked = story.invoke("flush", PRODUCER)
+    for _ in range(100):
+        story.after(100).load(100, agent_wait_ms=wait_ms)
+    story.overdue(asked)
+    if closed:
+        story.complete(story.invoke("close", PRODUCER))
+    if ended:
+        story.after(1_000).complete(asked)
+    return trial(calls_do_not_hang, story.done())
+
+
+def test_call_that_ends_late_by_itself_beside_many_short_waits_of_its_client_is_undecided() -> None:
+    said = _late_beside_short_waits(wait_ms=90)
+    assert (said.findings, bool(said.undecided_because)) == ([], True)
+
+
+@pytest.mark.parametrize(
+    "otherwise", [{"wait_ms": 20}, {"wait_ms": 100, "ended": False}, {"wait_ms": 90, "closed": True}]
+)
+def test_late_call_that_had_its_time_or_did_not_end_by_itself_is_found(otherwise: dict[str, Any]) -> None:
+    assert [one.code for one in _late_beside_short_waits(**otherwise).findings] == ["operation-never-ended"]
+
+
 def _behind_one_that_blocks(*, called_ms: int, close_called_ms: int) -> list[tuple[str, Grade]]:
     """A send whose deadline passes at 10,000 ms, a close asked for at 10,500 ms, and the send's end at 11,000 ms."""
     story = Script()

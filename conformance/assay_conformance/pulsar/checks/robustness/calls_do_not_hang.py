@@ -29,7 +29,8 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     the agent neither ends before the Case nor breaks its protocol.
 
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
-    that was given up because it could not run. A process that a fault of the Case killed is not judged. Nor is a call
+    that was given up because it could not run. A call that ended behind its deadline by itself is no hang, and may be
+    late for many short waits of its client as for a long one; a client that is busy for ever does not end it. A process that a fault of the Case killed is not judged. Nor is a call
     whose own time-out, configured or as the client declares it, is not over by then, or not known: where the Case sets
     it and the client does not let it be set; nor one that may wait for a connection on which nothing answers, or for
     access that another producer has; and of sends, where frames of a connection that lasts were dropped, or are held,
@@ -54,12 +55,19 @@ def _all_end(timeline: Timeline, held_up: list[AgentEnded]) -> Says:
     if held_up:
         raise TooBusyError(held_up[-1].reason)
     stuck = [one for one in timeline.events.of(Overdue) if _has_to_end(timeline, one) and not _ended(timeline, one)]
-    left_time = (one for one in stuck if timeline.bounds.load.left_time_for(one))
+    left_time = (one for one in stuck if _had_its_time(timeline, one))
     never_ended = next(left_time, None)
     if never_ended is not None:
         yield breach(NEVER_ENDED, _describe(never_ended), never_ended)
     elif stuck:
         raise TooBusyError(f"the machine was too busy to judge a deadline: {_describe(stuck[0])}")
+
+
+def _had_its_time(timeline: Timeline, overdue: Overdue) -> bool:
+    load = timeline.bounds.load
+    late = timeline.end_of(overdue.op)
+    by_itself = late is not None and not _closed_before(timeline, overdue, late)
+    return load.left_time_for(overdue) and not (by_itself and load.took_much_of(overdue))
 
 
 def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
@@ -86,10 +94,16 @@ def _ended(timeline: Timeline, overdue: Overdue) -> bool:
     done_ns = end.done_ns or end.t_ns
     if done_ns - end.called_ns >= overdue.deadline_ms * MS:
         return False
+    return not _closed_before(timeline, overdue, end)
+
+
+def _closed_before(timeline: Timeline, overdue: Overdue, end: Completion) -> bool:
+    """Whether its handle or a client was closed, or may have been, when the operation ended."""
+    done_ns = end.done_ns or end.t_ns
     closed = {overdue.handle, *(client.handle for client in timeline.events.invokes("open_client"))}
     closes = (one for one in timeline.events.invokes("close") if one.op != overdue.op and one.seq < end.seq)
     ends = (timeline.end_of(close.op) for close in closes if close.handle in closed)
-    return not any(one is None or (one.called_ns or 0) < done_ns for one in ends)
+    return any(one is None or (one.called_ns or 0) < done_ns for one in ends)
 
 
 def _describe(overdue: Overdue) -> str:
