@@ -33,6 +33,30 @@ class TimeOutsOncePerPeriod(Requests):
         return -(-(now_ns + period_ns) // period_ns) * period_ns - now_ns
 
 
+class DelayFromTheBatchBefore(Batching):
+    """The delay of a batch counts from when the batch before it left, where that was less than a delay ago."""
+
+    as_in = "Java client, ProducerImpl.batchFlushTask: lastBatchSendNanoTime"
+    within = (
+        "batching.partial-batch-needs-reason",
+        "batching.closes-at-first-limit",
+        "batching.burst-fills-batches",
+        "routing.round-robin-batching-window",
+    )
+
+    _left_ns: int | None = None
+
+    def close(self) -> None:
+        if self.is_open:
+            self._left_ns = self._shared.now_ns
+        super().close()
+
+    def _delay_ns(self) -> int:
+        delay_ns = super()._delay_ns()
+        passed_ns = delay_ns if self._left_ns is None else self._shared.now_ns - self._left_ns
+        return delay_ns - passed_ns if passed_ns < delay_ns else delay_ns
+
+
 class ClosingTakesTwoSeconds(ClientCore):
     """Closing a client takes two seconds, whatever it has."""
 

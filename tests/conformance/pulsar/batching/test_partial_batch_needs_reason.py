@@ -55,6 +55,27 @@ def test_batches_that_leave_early_are_found() -> None:
     assert told(partial_batch_needs_reason, _crowded(35))[0] == ["left-early"]
 
 
+def _by_a_free_timer(period_ms: float) -> list[Event]:
+    """Messages 10 ms apart, from which whatever is there leaves once a period."""
+    story = Script()
+    story.producer(**LIMITS)
+    begin_ms = 1_000.0
+    for batch in range(10):
+        numbers = range(3 * batch, 3 * batch + 3)
+        for place, number in enumerate(numbers):
+            story.at(begin_ms + period_ms - 35 + 10 * place).send(number)
+        begin_ms += period_ms
+        story.at(begin_ms).send_frame(*numbers, batch=True)
+    for number in range(30):
+        story.ok(number)
+    return story.done()
+
+
+@pytest.mark.parametrize(("period_ms", "codes"), [(200, []), (150, ["left-early"])])
+def test_delay_may_count_from_when_the_batch_before_left(period_ms: float, codes: list[str]) -> None:
+    assert told(partial_batch_needs_reason, _by_a_free_timer(period_ms))[0] == codes
+
+
 def _hurried(batches: int, first_lasts_ms: float = 5) -> list[Event]:
     """Batches of two, 210 ms each but for the first."""
     story = Script()

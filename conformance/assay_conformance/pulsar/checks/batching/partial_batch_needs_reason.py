@@ -110,10 +110,15 @@ class _Producer:
         return batch.unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns
 
     def _is_by_timer_before(self, unit: Unit) -> bool:
-        """The time of the batch in front was up just when this one left."""
+        """The time of the batch in front was up just when this one left, or it has been gone for so long: Java's timer
+        counts from then."""
         before = unit.line.units[unit.index - 1] if unit.index else None
-        began_ns = None if before is None else asked_ns(self._timeline.view, before)
-        return began_ns is not None and abs(unit.first.t_ns - began_ns - self.limits.delay_ms * MS) <= CROSSING_NS
+        if before is None:
+            return False
+        left_ns, delay_ns = unit.first.t_ns, self.limits.delay_ms * MS
+        began_ns = asked_ns(self._timeline.view, before)
+        by_old_timer = began_ns is not None and abs(left_ns - began_ns - delay_ns) <= CROSSING_NS
+        return by_old_timer or left_ns - before.first.t_ns >= delay_ns - SLACK_NS
 
 
 def _producers(timeline: Timeline) -> Iterator[_Producer]:

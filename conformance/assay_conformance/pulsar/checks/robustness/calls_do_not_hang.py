@@ -30,12 +30,13 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
 
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
     that was given up because it could not run. A call that ended behind its deadline by itself is no hang, and may be
-    late for many short waits of its client as for a long one; a client that is busy for ever does not end it. A process that a fault of the Case killed is not judged. Nor is a call
-    whose own time-out, configured or as the client declares it, is not over by then, or not known: where the Case sets
-    it and the client does not let it be set; nor one that may wait for a connection on which nothing answers, or for
-    access that another producer has; and of sends, where frames of a connection that lasts were dropped, or are held,
-    or brokers refuse the producer or do not answer: the receipt may come later, or not at all. The deadline counts from
-    the start of the client's call: a call may wait for others that block, as every send of some clients.
+    late for many short waits of its client as for a long one; a client that is busy for ever does not end it. A process
+    that a fault of the Case killed is not judged. Nor is a call whose own time-out, configured or as the client
+    declares it, is not over by then, or not known: where the Case sets it and the client does not let it be set; nor
+    one that may wait for a connection on which nothing answers, or for access that another producer has; and of sends,
+    where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer or do not answer:
+    the receipt may come later, or not at all. The deadline counts from the start of the client's call: a call may wait
+    for others that block, as every send of some clients.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
