@@ -13,9 +13,11 @@ BATCH_RECEIVE = "batch_receive"
 
 
 class Limits(NamedTuple):
-    """0 is no limit."""
+    """0 is no limit. `full_with`: the number of messages with which a batch may be full. A client whose queue holds
+    fewer than a batch may (`messages`) takes no more than those, or has a larger queue, as Java's builder does."""
 
     messages: int
+    full_with: int
     bytes: int
     timeout_ms: int
 
@@ -45,10 +47,11 @@ def batches(timeline: Timeline) -> Iterator[Batch]:
 
 
 def limits(timeline: Timeline, consumer: Consumer) -> Limits:
-    """Those in force for a consumer. A client takes no more messages for a batch than its queue may hold."""
+    """Those in force for a consumer."""
     queue = timeline.setting(consumer, "receiver_queue_size") or 0
     messages = timeline.setting(consumer, "batch_receive_max_messages") or 0
     return Limits(
+        messages,
         min(messages, queue) if queue else messages,
         timeline.setting(consumer, "batch_receive_max_bytes") or 0,
         timeline.setting(consumer, "batch_receive_timeout_ms") or 0,

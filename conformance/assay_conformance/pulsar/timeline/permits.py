@@ -31,7 +31,13 @@ def queue_of(view: View, session: ConsumerSession) -> int | None:
     consumer = session.consumer
     if consumer is None or len(consumer.topics) != 1 or is_partition(session.topic) or consumer.paused:
         return None
-    return number_in_force(view, consumer, "receiver_queue_size") or None
+    return _size_of_queue(view, consumer)
+
+
+def _size_of_queue(view: View, consumer: Consumer) -> int | None:
+    """None for 0, and where a batch receive may take more than the queue holds: Java's builder enlarges it then."""
+    size = number_in_force(view, consumer, "receiver_queue_size")
+    return size if size and size >= (number_in_force(view, consumer, "batch_receive_max_messages") or 0) else None
 
 
 def account_of(view: View, sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount | None:
@@ -41,7 +47,7 @@ def account_of(view: View, sessions: ConsumerSessions, session: ConsumerSession)
     consumer = None if admitted is None else known_owner(session, admitted)
     if admitted is None or consumer is None or len(consumer.topics) != 1 or is_partition(session.topic):
         return None
-    queue = number_in_force(view, consumer, "receiver_queue_size")
+    queue = _size_of_queue(view, consumer)
     cuts: list[Event] = [consumer.paused] if consumer.paused is not None else []
     cuts += [] if session.known_until is None else [session.known_until[1]]
     cut_off = min(cuts, key=lambda cut: cut.seq, default=None)

@@ -6,10 +6,14 @@ from typing import ClassVar
 
 import msgspec
 
+from assay_conformance.client.acks import Outlet
+from assay_conformance.client.batch_receive import BatchLimits
+from assay_conformance.client.handed import Queue
 from assay_conformance.client.numbering import Numbering
 from assay_conformance.client.pending import Pending
+from assay_conformance.client.permits import Permits
 from assay_conformance.client.settings import ConsumerSettings, ProducerSettings
-from assay_conformance.client.shared import MS
+from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import Failed
 from assay_conformance.model.event import ErrorClass
@@ -35,6 +39,27 @@ class AckTimeoutOfSecond(Validation):
 
     def _times_out_too_soon(self, settings: ConsumerSettings) -> bool:
         return 0 < settings.ack_timeout_ms < LEAST_MS
+
+
+def _with_room_for_a_batch(settings: ConsumerSettings) -> ConsumerSettings:
+    size = max(settings.receiver_queue_size, settings.batch_receive_max_messages)
+    return msgspec.structs.replace(settings, receiver_queue_size=size)
+
+
+class _PermitsForABatch(Permits):
+    def __init__(self, shared: Shared, settings: ConsumerSettings, outlet: Outlet, queue: Queue) -> None:
+        super().__init__(shared, _with_room_for_a_batch(settings), outlet, queue)
+
+
+class QueueHoldsAWholeBatch(BatchLimits):
+    """The queue of a consumer holds as many messages as a batch receive may take, whatever its size was set to."""
+
+    as_in = "Java client, ConsumerBuilderImpl.subscribeAsync"
+    within = ("batch-receive.ends-at-first-limit", "batch-receive.takes-what-is-there")
+    also = (_PermitsForABatch,)
+
+    def __init__(self, settings: ConsumerSettings) -> None:
+        super().__init__(_with_room_for_a_batch(settings))
 
 
 class PartitionsUpdateOfSecond(Validation):

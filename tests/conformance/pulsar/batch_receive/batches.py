@@ -15,10 +15,10 @@ TIMEOUT_MS = 1_000
 class Batches(Script):
     """A consumer with limits for its batches."""
 
-    def __init__(self, **limits: Any) -> None:
+    def __init__(self, queue: int = 1_000, **limits: Any) -> None:
         super().__init__()
         named = {f"batch_receive_{key}": value for key, value in {"timeout_ms": TIMEOUT_MS, **limits}.items()}
-        self.consumer(**named)
+        self.consumer(receiver_queue_size=queue, **named)
 
     def called(self) -> Invoke:
         return self.invoke("batch_receive", CONSUMER)

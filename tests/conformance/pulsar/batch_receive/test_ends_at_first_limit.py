@@ -59,6 +59,11 @@ def test_batch_of_a_consumer_that_is_closed_ends_when_it_likes() -> None:
 
 
 def test_batch_that_is_limited_by_its_queue_may_end_with_less() -> None:
-    story = Batches(max_messages=50)
-    assert story.judged(ends_at_first_limit) == ([], 0)
-    assert after(1, 2, 2, max_messages=2) == ([], 1)
+    assert after(1, 2, 2, max_messages=5, queue=2) == ([], 1)
+    assert after(1, 2, 2, max_messages=5, queue=3) == (["too-early"], 0)
+
+
+def test_batch_may_wait_for_more_than_the_queue_was_to_hold() -> None:
+    """Its client may have enlarged the queue."""
+    assert after(TIMEOUT_MS, 3, 3, max_messages=5, queue=2) == ([], 1)
+    assert after(TIMEOUT_MS, 5, 5, max_messages=5, queue=2) == (["waits-when-full"], 0)

@@ -13,7 +13,7 @@ CLIENT = ClientFacts(
     client="test-client",
     client_version="1",
     capabilities=frozenset(),
-    settable=frozenset({"receiver_queue_size"}),
+    settable=frozenset({"receiver_queue_size", "batch_receive_max_messages"}),
     defaults={"receiver_queue_size": 1000},
 )
 
@@ -29,6 +29,13 @@ def test_first_permits_are_the_queue() -> None:
     story.flow(7)
     story.flow(3)
     assert judged(story.done()) == ([], 1)
+
+
+def test_queue_that_a_batch_receive_may_overfill_may_be_larger_than_it_was_set_to() -> None:
+    story = Script()
+    story.consumer(receiver_queue_size=7, batch_receive_max_messages=10)
+    story.flow(10)
+    assert judged(story.done()) == ([], 0)
 
 
 def test_default_queue_size_counts_where_none_is_set() -> None:

@@ -85,7 +85,7 @@ def _waited(timeline: Timeline, call: _Call, full: Frame) -> bool:
 def _is_early(timeline: Timeline, call: _Call) -> bool:
     since_ns, seen_ns = _times(call)
     waits = timeline.bounds.is_before("time-out-early", since_ns + call.limits.timeout_ms * MS, seen_ns)
-    most, count = call.limits.messages, call.end.count or 0 if isinstance(call.end, Completion) else 0
+    most, count = call.limits.full_with, call.end.count or 0 if isinstance(call.end, Completion) else 0
     if not call.limits.timeout_ms or not waits or (most and count >= most):
         return False
     came = sum(sum(member.size for member in one.frame.members) for one in timeline.deliveries if one.came)

@@ -13,7 +13,7 @@ def takes_what_is_there(timeline: Timeline, batch: Batch) -> Says:
     """
     if timeline.closing_before(batch.consumer, batch.end):
         return
-    most, count = batch.limits.messages, len(batch.messages)
+    most, count = batch.limits.full_with, len(batch.messages)
     waiting = None if most and count >= most else left_waiting(timeline, batch.consumer, batch.end)
     if waiting is not None and not _is_too_much(batch, waiting.frame.members[0].size if waiting.frame.members else 0):
         frame = waiting.frame

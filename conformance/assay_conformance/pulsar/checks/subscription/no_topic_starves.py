@@ -79,7 +79,9 @@ def no_topic_starves(timeline: Timeline, consumer: Consumer) -> Says:
     for messages that come for the first time, alone in their entry, to consumers that never seek, pause or nack.
     """
     reading = _Reading()
-    queue = max(1, timeline.setting(consumer, "receiver_queue_size") or 1_000)
+    keys = ("receiver_queue_size", "batch_receive_max_messages")
+    size, batch = (timeline.setting(consumer, key) or 0 for key in keys)
+    queue = max(size or 1_000, batch)
     for event, entry in _until_it_moves(timeline, consumer):
         if isinstance(event, Frame):
             reading.arrives(entry, event)
