@@ -72,6 +72,12 @@ class Entry:
             return None
 
 
+def _entry_of(position: MessageIdData) -> int:
+    """Which entry of its ledger it stands for: -1, which Java's readers name as the one in front of the first, comes as
+    2^64 - 1, and what is in front of it is what is in front of the first (ManagedLedgerImpl.getPreviousPosition)."""
+    return position.entryId if position.entryId < 1 << 63 else 0
+
+
 def _sticky_key(metadata: MessageMetadata | None) -> bytes:
     """Of an entry, its members' own keys do not count: ordering key, else partition key, else one of its own, of
     producer name and sequence id (Commands.resolveStickyKey)."""
@@ -253,23 +259,23 @@ class Store:
         """What a message id stands for: itself, or the first entry after it. (-1, -1) is the earliest."""
         if position.ledgerId >= 1 << 63:
             return 0
-        return self.next_index(position.ledgerId, position.entryId - 1)
+        return self.next_index(position.ledgerId, _entry_of(position) - 1)
 
     def named_before(self, position: MessageIdData) -> tuple[int, int] | None:
         """The position in front of this one by its numbers alone, whether or not it is of this topic; None where they
         do not say it (ManagedLedgerImpl.getPreviousPosition)."""
-        ledger, entry = position.ledgerId, position.entryId
-        if self.is_beyond(position) or max(ledger, entry) >= 1 << 63 or (not entry and ledger > self._ledgers[0]):
+        ledger, entry = position.ledgerId, _entry_of(position)
+        if self.is_beyond(position) or ledger >= 1 << 63 or (not entry and ledger > self._ledgers[0]):
             return None
         return ledger, entry - 1
 
     def is_unwritten(self, position: MessageIdData) -> bool:
         """Whether it is behind everything stored."""
-        return position.ledgerId < 1 << 63 and (position.ledgerId, position.entryId) >= self.next_position
+        return position.ledgerId < 1 << 63 and (position.ledgerId, _entry_of(position)) >= self.next_position
 
     def is_beyond(self, position: MessageIdData) -> bool:
         """Whether not even the next entry will be there."""
-        return self.is_unwritten(position) and (position.ledgerId, position.entryId) != self.next_position
+        return self.is_unwritten(position) and (position.ledgerId, _entry_of(position)) != self.next_position
 
     def index_of_time(self, publish_time_ms: int) -> int:
         """The first entry published at this time or later."""

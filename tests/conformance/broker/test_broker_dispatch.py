@@ -499,6 +499,16 @@ def test_seek_inside_a_batch_leaves_the_earlier_members_out() -> None:
     assert list(bench.take()[-1].body.ack_set) == [0b1100]
 
 
+@pytest.mark.parametrize("compacted", [False, True])
+def test_reader_that_starts_in_front_of_the_first_entry_of_a_ledger_gets_it(compacted: bool) -> None:
+    """As a Java reader does when it comes back and was handed nothing: entry 0 less one."""
+    bench = _with_entries(3)
+    before = {"ledgerId": bench.ids[0].ledger, "entryId": NO_ID}
+    bench.subscribe(durable=False, start_message_id=before, read_compacted=compacted)
+    bench.flow(10)
+    assert bench.delivered() == [0, 1, 2]
+
+
 def test_reader_starts_at_its_own_position_and_leaves_nothing() -> None:
     bench = _with_entries(3)
     bench.subscribe(durable=False, start_message_id={"ledgerId": bench.ids[1].ledger, "entryId": 1})
