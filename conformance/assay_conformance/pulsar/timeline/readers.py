@@ -40,10 +40,11 @@ def first_place(session: ConsumerSession) -> Position | None:
 
 
 def place_named(start: Mapping[str, Any] | None) -> Position | None:
-    """Return the position of a start id; None where it is not an entry, such as the end of the topic."""
+    """Return the position of a start id; None where it is not an entry, such as the end of the topic. Entry -1 is in
+    front of the first one of its ledger, where Java's readers begin that came back and had read nothing."""
     if not start:
         return None
     ledger, entry = int(start.get("ledgerId", NONE)), int(start.get("entryId", NONE))
     if ledger in (NONE, -1):
         return FIRST
-    return None if ledger >= 2**63 - 1 else (ledger, entry)
+    return None if ledger >= 2**63 - 1 else (ledger, -1 if entry == NONE else entry)

@@ -8,8 +8,8 @@ from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.reader import LATEST_ID, ReadingPlace
-from assay_conformance.wire import NO_ID
-from assay_conformance.wire.pulsar_pb2 import BaseCommand
+from assay_conformance.wire import NO_ID, Frame
+from assay_conformance.wire.pulsar_pb2 import BaseCommand, MessageIdData
 
 
 class ReaderAcknowledges(Consumer):
@@ -48,6 +48,31 @@ class NamesNoFirstMessage(Consumer):
         built = super()._registration(request_id)
         if built.subscribe.start_message_id.ledgerId in (NO_ID, LATEST_ID):
             built.subscribe.ClearField("start_message_id")
+        return built
+
+
+class NamesTheEntryBeforeItsFirst(Consumer):
+    """A reader that comes back before anything was read names the entry in front of the first that had come."""
+
+    as_in = "Java client, ConsumerImpl.getPreviousMessage: entry 0 less one is -1"
+    within = (
+        "subscription.non-durable-reader",
+        "subscription.reader-resumes-after-last-read",
+        "table-view.holds-what-was-stored",
+    )
+
+    _first: MessageIdData | None = None
+
+    def message(self, frame: Frame) -> None:
+        if self._first is None:
+            self._first = frame.body.message_id
+        super().message(frame)
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built, first = super()._registration(request_id), self._first
+        start = built.subscribe.start_message_id
+        if first is not None and self._reading is not None and start.ledgerId == NO_ID:
+            start.ledgerId, start.entryId = first.ledgerId, (first.entryId - 1) & NO_ID
         return built
 
 

@@ -46,6 +46,11 @@ def test_reader_begins_with_its_message_or_behind_it(first: int, codes: list[str
     assert codes_of(trial(non_durable_reader, _read(first, {"ledgerId": LEDGER, "entryId": 1}).done())) == codes
 
 
+@pytest.mark.parametrize(("first", "codes"), [(0, []), (3, ["starts-elsewhere"])])
+def test_reader_that_names_entry_minus_one_begins_with_the_first_of_its_ledger(first: int, codes: list[str]) -> None:
+    assert codes_of(trial(non_durable_reader, _read(first, {"ledgerId": LEDGER, "entryId": NONE}).done())) == codes
+
+
 @pytest.mark.parametrize(
     ("first", "position", "codes", "exercised"),
     [(0, "Earliest", [], 1), (3, "Earliest", ["starts-elsewhere"], 1), (3, "Latest", [], 0)],
