@@ -28,6 +28,14 @@ def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Re
     assert story().says(not more).judged(has_message_available_before_read) == ([], 0)
 
 
+@pytest.mark.parametrize(("came", "codes"), [((), ["says-no-more"]), ((2, 3), []), ((2,), ["says-no-more"])])
+def test_handler_may_be_called_already_with_all_that_has_come(came: tuple[int, ...], codes: list[str]) -> None:
+    story = Reading(4, 0, 1, listens=True)
+    for number in came:
+        story.message(number)
+    assert story.says(False).judged(has_message_available_after_read)[0] == codes
+
+
 def test_copy_that_a_fault_made_is_there_to_be_read() -> None:
     story = Reading(1, 0)
     story.message(0, fate=Fate.DUPLICATED)

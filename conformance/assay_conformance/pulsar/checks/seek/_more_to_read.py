@@ -111,6 +111,12 @@ def judged(timeline: Timeline, answer: Answer) -> Says:
     if available is (came or _is_more(timeline, consumer, at, stored)):
         yield Exercised(end)
         return
+    if (
+        not available
+        and listens(consumer)
+        and not _is_more(timeline, consumer, at, _not_come(timeline, answer, stored))
+    ):
+        return
     yield breach(
         "says-more" if available else "says-no-more",
         f"reader {consumer.handle}, {_where(at)}, answered has_message_available with {available} at "
@@ -160,6 +166,15 @@ def _may_be_called(timeline: Timeline, consumer: Consumer, at: Invoke | Received
         and _is_more(timeline, consumer, at, stored)
         and not _is_more(timeline, consumer, at, stored[:-1])
     )
+
+
+def _not_come(timeline: Timeline, answer: Answer, stored: list[Stored]) -> list[Stored]:
+    """Entries that had not come to the reader when it answered. Java takes what has come for read as soon as a handler
+    is to be called with it, behind the call that goes on."""
+    sessions = answer.consumer.sessions
+    frames = (frame for session in sessions for frame in timeline.consumer_sessions.frames(session, "MESSAGE"))
+    came = {frame.ids[0].position for frame in frames if frame.at_client and frame.ids and frame.seq < answer.end.seq}
+    return [entry for entry in stored if entry.id.position not in came]
 
 
 def _where(at: Invoke | Received) -> str:
