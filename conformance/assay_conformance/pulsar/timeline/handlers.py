@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay_conformance.history.events import Events
 from assay_conformance.judging.tolerance import TOLERANCES
-from assay_conformance.model.event import Completion, Event, Handled, Received
+from assay_conformance.model.event import Completion, Event, Handled, Invoke, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer
 
 
@@ -63,6 +63,21 @@ def handler_calls(events: Events, consumers: Iterable[Consumer]) -> list[Handler
 def listens(consumer: Consumer) -> bool:
     """Whether it was opened with a message handler."""
     return bool(consumer.invoke.args.get("listener"))
+
+
+def is_let_wait(events: Events, inside: Invoke) -> bool:
+    """Whether the handler call in which this is called is one of those that receives before asked for, or have
+    returned; true without any receive."""
+    asked = [one for one in events.invokes("receive") if one.handle == inside.handle]
+    ends = {one.op: one for one in events.completions("receive")}
+    let_wait = 0
+    for call in asked:
+        end = ends.get(call.op)
+        if end is None or end.seq > inside.seq:
+            let_wait += int(call.args.get("count", 1))
+        else:
+            let_wait += end.count or 0
+    return not asked or let_wait >= int(inside.args["inside"])
 
 
 def client_of(consumer: Consumer) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.conformance.pulsar.listener.handlers import Handlers
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
@@ -110,3 +111,13 @@ def test_trouble_that_was_over_before_the_call_is_no_cause() -> None:
     story.after(1_000)
     story.fails("close")
     assert story.judged() == ["failed-without-cause"]
+
+
+@pytest.mark.parametrize(("count", "codes"), [(0, []), (1, ["failed-without-cause"])])
+def test_call_in_a_handler_call_that_no_receive_lets_wait_may_fail(count: int, codes: list[str]) -> None:
+    story = Handlers()
+    story.complete(story.invoke("receive", CONSUMER, args={"count": 1}), count=count)
+    story.called(0)
+    call = story.invoke("ack", CONSUMER, args={"inside": 1, "messages": [1]})
+    story.complete(call, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged(failure_needs_cause)[0] == codes

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from assay_conformance.model.event import Completion, Invoke, Outcome, Overdue, Received
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.handlers import is_let_wait
 
 
 class _Inside(NamedTuple):
@@ -35,7 +36,7 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
     what = f"{invoke.verb} was called in a handler call of consumer {invoke.handle} at {ms(invoke.t_ns)}"
     if isinstance(end, Completion) and end.outcome is Outcome.OK:
         yield Exercised(end)
-    elif end is None or _is_disturbed(timeline, invoke, end) or not _waits(timeline, invoke):
+    elif end is None or _is_disturbed(timeline, invoke, end) or not is_let_wait(timeline.events, invoke):
         return
     elif isinstance(end, Overdue):
         timeline.bounds.check_fair("answer", invoke.t_ns, end.t_ns, what="whether a call only ended late")
@@ -43,19 +44,6 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
     elif end.outcome is not Outcome.UNSUPPORTED:
         error = end.error.value if end.error else end.outcome.value
         yield breach("failed", f"{what}; expected it to succeed; it ended as {error}: {end.text}", invoke, end)
-
-
-def _waits(timeline: Timeline, invoke: Invoke) -> bool:
-    """Whether the handler call is one of those that receives before asked for, or have returned; true without any."""
-    asked = [one for one in timeline.events.invokes("receive") if one.handle == invoke.handle]
-    let_wait = 0
-    for call in asked:
-        end = timeline.end_of(call.op)
-        if end is None or end.seq > invoke.seq:
-            let_wait += int(call.args.get("count", 1))
-        else:
-            let_wait += end.count or 0
-    return not asked or let_wait >= int(invoke.args["inside"])
 
 
 def _is_disturbed(timeline: Timeline, invoke: Invoke, end: Completion | Overdue) -> bool:

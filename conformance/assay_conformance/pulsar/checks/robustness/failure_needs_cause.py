@@ -7,6 +7,7 @@ from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.outcomes.verbs import FAILURE, OF_VERB, VERBS
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.handlers import is_let_wait
 
 _JUDGED = tuple(one.verb for one in VERBS if one.failure_by == FAILURE)
 _OPENS: Final = ("open_producer", "open_consumer")
@@ -57,6 +58,8 @@ def _is_local(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     """Whether it may fail so with every broker in order."""
     allows = _ALLOWS.get(end.verb)
     if end.verb == "ack" and call.args.get("of") is not None:
+        return True
+    if "inside" in call.args and not is_let_wait(timeline.events, call):
         return True
     return end.error in OF_VERB[end.verb].local and (allows is None or allows(timeline, call, end))
 
