@@ -38,9 +38,18 @@ class Story(Script):
     def _wire_id(self, handle: int, partition: int) -> int:
         return partition if handle == PRODUCER else 10 + partition
 
-    def goes(self, number: int, partition: int, key: str | None = None, handle: int = PRODUCER) -> None:
+    def goes(
+        self,
+        number: int,
+        partition: int,
+        key: str | None = None,
+        handle: int = PRODUCER,
+        ordering_key: str | None = None,
+    ) -> None:
         """Message `number` is asked for, and leaves for a partition."""
         named: dict[str, Any] = {} if key is None else {"key": key}
+        if ordering_key is not None:
+            named["ordering_key"] = ordering_key
         self.send(number, handle, **named)
         self.send_frame(number, producer_id=self._wire_id(handle, partition), handle=handle, sequence_id=number)
 

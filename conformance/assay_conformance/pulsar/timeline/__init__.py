@@ -53,7 +53,7 @@ from assay_conformance.pulsar.timeline.producers import (
 )
 from assay_conformance.pulsar.timeline.registering import Registered, whose
 from assay_conformance.pulsar.timeline.requests import Registration, Request
-from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed
+from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed, is_keyless
 from assay_conformance.pulsar.timeline.sends import (
     DEFAULT_SEND_TIMEOUT_MS,
     IN_FLIGHT_NS,
@@ -149,6 +149,7 @@ __all__ = [
     "either",
     "ended_ns",
     "every",
+    "is_keyless",
     "is_plain",
     "is_synchronous",
     "is_vague",

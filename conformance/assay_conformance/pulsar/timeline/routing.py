@@ -59,9 +59,23 @@ class Routed(NamedTuple):
         """Its key."""
         return self.send.invoke.args.get("key")
 
+    @property
+    def is_keyless(self) -> bool:
+        """Whether nothing that may choose its partition is in it."""
+        return is_keyless(self.send.invoke)
+
     def __str__(self) -> str:
         key = "" if self.key is None else f" with key {self.key!r}"
         return f"message {self.number}{key} of producer {self.producer.handle}"
+
+
+def is_keyless(call: Invoke) -> bool:
+    """Whether a message has a key of no kind.
+
+    One with an ordering key alone takes its turn in Java and C++ clients; in the Go client it goes by the hash of that
+    key (default_router.go).
+    """
+    return call.args.get("key") is None and call.args.get("ordering_key") is None
 
 
 def fixed_topics(view: View) -> dict[str, int]:

@@ -53,3 +53,10 @@ def test_turn_behind_a_message_that_never_left_shows_nothing() -> None:
     story.send(1)
     story.goes(2, 0)
     assert story.judged(round_robin_cycle) == ([], 0)
+
+
+def test_message_with_an_ordering_key_alone_may_go_by_its_hash() -> None:
+    story = unkeyed((3,), **TURNS)
+    story.goes(1, 1, ordering_key="o")
+    story.goes(2, 4)
+    assert story.judged(round_robin_cycle) == ([], 1)

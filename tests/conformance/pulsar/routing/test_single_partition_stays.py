@@ -20,3 +20,10 @@ def test_keys_do_not_move_a_single_partition() -> None:
     story.goes(1, 0, "a")
     story.goes(2, 3)
     assert story.judged(single_partition_stays) == ([], 1)
+
+
+def test_message_with_an_ordering_key_alone_may_go_by_its_hash() -> None:
+    story = unkeyed((3,), routing="single")
+    story.goes(1, 1, ordering_key="o")
+    story.goes(2, 3)
+    assert story.judged(single_partition_stays) == ([], 1)

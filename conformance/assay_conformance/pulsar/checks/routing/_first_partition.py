@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from assay_conformance.pulsar.timeline import Exercised, PartitionedProducer, Routed, Says, Timeline, breach, ms
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    PartitionedProducer,
+    Routed,
+    Says,
+    Timeline,
+    breach,
+    is_keyless,
+    ms,
+)
 
 BY_CHANCE = 1e-9
 """How seldom producers that choose for themselves may all have chosen one partition."""
@@ -14,7 +23,7 @@ def first_messages(timeline: Timeline, judged: Callable[[PartitionedProducer], b
     """Of each topic the first message without a key of each of the judged producers, in order of the calls."""
     found: dict[str, list[Routed]] = {}
     for handle, messages in timeline.routed_by_producer.items():
-        keyless = [send.invoke.number for send in timeline.sends_of(handle) if send.invoke.args.get("key") is None]
+        keyless = [send.invoke.number for send in timeline.sends_of(handle) if is_keyless(send.invoke)]
         first = next((one for one in messages if keyless and one.number == keyless[0]), None)
         if first is not None and judged(first.producer) and handle not in timeline.bursts:
             found.setdefault(first.producer.topic, []).append(first)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from assay_conformance.model.event import Completion, ErrorClass, Outcome
-from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each, is_keyless, ms
 
 
 @check("routing.avoids-full-partition")
@@ -20,7 +20,7 @@ def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
     """A message with a key has no turn, nor has what follows it."""
     for messages in timeline.routed_by_producer.values():
         for before, message in pairwise(messages):
-            known = before.number == message.number - 1 and before.key is message.key is None
+            known = before.number == message.number - 1 and before.is_keyless and message.is_keyless
             if known and message.producer.takes_turns(batching=False):
                 yield before, message
 
@@ -41,7 +41,7 @@ def _is_refused(timeline: Timeline, end: Completion) -> Says:
     """A send fails as its queue is full, and another partition has room."""
     messages = timeline.routed_by_producer.get(end.handle or 0)
     refused = end.outcome is Outcome.FAIL and end.error is ErrorClass.QUEUE_FULL
-    if not refused or not messages or messages[0].frame.seq > end.seq or timeline.call(end).args.get("key") is not None:
+    if not refused or not messages or messages[0].frame.seq > end.seq or not is_keyless(timeline.call(end)):
         return
     producer, is_full = messages[0].producer, timeline.partition_queues.is_full
     full = all(is_full(producer, partition, end.seq) for partition in range(producer.partitions))

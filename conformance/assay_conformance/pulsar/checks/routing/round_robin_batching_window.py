@@ -82,7 +82,7 @@ def _stretches(timeline: Timeline) -> Iterator[list[_Stay]]:
     for messages in timeline.routed_by_producer.values():
         window_ns = _window_ns(messages[0].producer)
         if window_ns and messages[0].producer.takes_turns(batching=True):
-            for stretch in in_call_order(message for message in messages if message.key is None):
+            for stretch in in_call_order(message for message in messages if message.is_keyless):
                 yield from _without_pause(stretch, window_ns // 2)
 
 

@@ -13,7 +13,7 @@ def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
     for messages in timeline.routed_by_producer.values():
         if messages[0].producer.takes_turns(batching=False):
             for stretch in in_call_order(messages):
-                yield from pairwise(message for message in stretch if message.key is None)
+                yield from pairwise(message for message in stretch if message.is_keyless)
 
 
 @check("routing.round-robin-cycle", of=_neighbours)

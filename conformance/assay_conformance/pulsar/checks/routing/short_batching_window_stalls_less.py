@@ -6,7 +6,7 @@ from itertools import pairwise
 from assay_conformance.model.case import Config
 from assay_conformance.model.event import Fired, Outcome
 from assay_conformance.model.fault import OnFrame
-from assay_conformance.pulsar.timeline import MS, Exercised, Says, Send, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Send, Timeline, breach, check, is_keyless, ms
 
 _FREQUENCY = "batching_partition_switch_frequency"
 
@@ -45,7 +45,7 @@ def _is_one_sided(timeline: Timeline) -> bool:
 
 
 def _went(send: Send) -> bool:
-    return send.outcome is Outcome.OK and send.invoke.args.get("key") is None
+    return send.outcome is Outcome.OK and is_keyless(send.invoke)
 
 
 @check("routing.short-batching-window-stalls-less", of=_pairs)

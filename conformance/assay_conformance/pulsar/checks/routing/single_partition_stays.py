@@ -7,7 +7,7 @@ from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline,
 
 
 def _keyless(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
-    keyless = (one for one in timeline.routed if one.key is None and one.producer.setting("routing") == "single")
+    keyless = (one for one in timeline.routed if one.is_keyless and one.producer.setting("routing") == "single")
     return beside_first(keyless, lambda message: message.producer)
 
 

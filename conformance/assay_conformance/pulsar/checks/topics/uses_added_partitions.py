@@ -8,7 +8,18 @@ from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
 from assay_conformance.model.hooks import ROUTER
 from assay_conformance.model.payload import is_identified
 from assay_conformance.model.topic_names import base_topic, partition_number
-from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Send, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    Routed,
+    Says,
+    Send,
+    Timeline,
+    breach,
+    check,
+    each,
+    is_keyless,
+    ms,
+)
 
 BY_CHANCE = 1e-9
 """Largest probability that correctly spread keys are reported as a breach."""
@@ -107,7 +118,7 @@ def _turns_reach_all(timeline: Timeline, one: _Finder) -> Says:
 def _routed_later(timeline: Timeline, one: _Finder, *, keyed: bool) -> list[Routed]:
     found = []
     for send in _later_sends(timeline, one):
-        if (send.invoke.args.get("key") is not None) is keyed:
+        if send.invoke.args.get("key") is not None if keyed else is_keyless(send.invoke):
             message = timeline.routed_to_grown.get((one.handle, send.invoke.number or 0))
             if message is None:
                 break
