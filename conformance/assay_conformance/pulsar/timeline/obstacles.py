@@ -7,7 +7,9 @@ topics that are none of its own.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from assay_conformance.model.event import (
@@ -89,7 +91,9 @@ class Obstacles:
             for frame in timeline.events.frames()
             if frame.dir is Direction.TO_BROKER and frame.request_id is not None and frame.from_sender
         }
-        self._found = sorted(self._walk(), key=lambda one: one.event.seq)
+        self._found = sorted(self._walk(), key=_seq)
+        self._latest_ns = [*accumulate((one.event.t_ns for one in self._found), max)]
+        """Of those up to each: a handle that often fails has as many obstacles, and each call is asked about."""
 
         # A process, or a client that leaves its connection, ends its calls first: the bench sees the end behind theirs.
         ends: list[Event] = [*timeline.events.of(AgentEnded), *timeline.events.of(Closed)]
@@ -116,8 +120,10 @@ class Obstacles:
     def between(self, since_ns: int, until: Event, handle: int, topics: Iterable[str]) -> Iterator[Obstacle]:
         """Those of a handle from a time on, ahead of an event, and what lasted then."""
         named = frozenset(map(base_topic, topics))
-        for one in self._found:
-            if one.event.seq < until.seq and one.event.t_ns >= since_ns and one.about.concerns(handle, named):
+        first, behind = bisect_left(self._latest_ns, since_ns), bisect_left(self._found, until.seq, key=_seq)
+        for place in range(first, behind):
+            one = self._found[place]
+            if one.event.t_ns >= since_ns and one.about.concerns(handle, named):
                 yield one
         yield from (one for one in self._ends_behind if one.event.seq > until.seq and _is_soon(one.event, until))
         yield from self._lasting(since_ns, until)
@@ -163,6 +169,10 @@ class Obstacles:
             gone = closed is not None and closed.t_ns < since_ns
             if opened.seq < until.seq and not gone and (word is None or word.seq > until.seq or word.t_ns > read_by_ns):
                 yield Obstacle(opened, About())
+
+
+def _seq(obstacle: Obstacle) -> int:
+    return obstacle.event.seq
 
 
 def _is_soon(event: Event, behind: Event) -> bool:
