@@ -12,7 +12,7 @@ from assay_conformance.model.case import PERMUTED
 from assay_conformance.model.doors import shown
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.renamed import current
-from assay_conformance.model.unknown_keys import closest
+from assay_conformance.model.unknown_keys import nearest
 from assay_reports.deviations import ANY_VERSION, Deviation, Occurs, Seen
 from assay_reports.impact import Impact
 from assay_reports.version_schemes import DEFAULT, SCHEMES
@@ -215,7 +215,7 @@ def check_keys(table: Table, known: Collection[str], where: str) -> None:
     """UsageError for a key that is not known."""
     for key in table:
         if key not in known:
-            near = closest(str(key), known)
+            near = nearest(str(key), known)
             raise UsageError(f"{where}: unknown key {shown(key)}{near}; expected one of {', '.join(sorted(known))}")
 
 

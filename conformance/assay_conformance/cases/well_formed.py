@@ -15,7 +15,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.topic_names import base_topic, named_topics
-from assay_conformance.model.unknown_keys import closest
+from assay_conformance.model.unknown_keys import nearest
 
 MOST_STEPS: Final = 10_000
 MOST_TOPICS: Final = 100
@@ -123,7 +123,7 @@ def _refuse_unread(given: Mapping[str, Any], known: Collection[str], where: str)
     """A size under another name would pass for the one that is meant, and be none."""
     for key in given:
         if key not in known:
-            near = closest(key, known)
+            near = nearest(key, known)
             raise UsageError(
                 f"{where}: {shown(key)} means nothing there{near}; expected some of {', '.join(sorted(known))}"
             )

@@ -22,10 +22,13 @@ _ITEM = re.compile(r"\[(\.\.\.|[0-9]+)\]")
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return what to write instead of `word`: the name it has now, or the nearest of those that are known; "" for
+    """Return what to write instead of an id: the name it has now, or the nearest of those that are known; "" for
     neither."""
-    if called := hint(word):
-        return called
+    return hint(word) or nearest(word, known)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The same of a word that is no id, such as a key."""
     # Its time grows with the square of a word.
     near = difflib.get_close_matches(word, list(known), n=1) if len(word) <= _LONGEST_WORD else ()
     return f"; did you mean {near[0]!r}?" if near else ""
@@ -41,7 +44,7 @@ def unknown_key(complaint: str, shape: Any) -> tuple[str, str, str] | None:
     place = _ITEM.sub("", found["place"] or "").strip(".")
     known = sorted({name for table in _tables_at(shape, place) for name in _keys(table)})
     expected = f"; expected one of {', '.join(known)}" if known else ""
-    return found["key"], place, closest(found["key"], known) or expected
+    return found["key"], place, nearest(found["key"], known) or expected
 
 
 def _keys(table: inspect.StructType) -> Iterator[str]:
