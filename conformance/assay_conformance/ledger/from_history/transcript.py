@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
@@ -169,7 +170,8 @@ def _epochs(known: Sorted, case: Case) -> list[Epoch]:
             if isinstance(event, Fired):
                 to_ns = healed.get(event.fault, event.t_ns)
             elif action == OUTAGE:
-                to_ns = next((new.t_ns for new in known.opened if new.seq > event.seq), known.ended_ns)
+                place = bisect_right(known.opened, event.seq, key=lambda new: new.seq)
+                to_ns = known.opened[place].t_ns if place < len(known.opened) else known.ended_ns
             found.append(Epoch(len(found), action, target, from_us, max(from_us, to_ns // NS_PER_US), restart))
     return found
 
