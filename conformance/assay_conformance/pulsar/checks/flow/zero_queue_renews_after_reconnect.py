@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from assay_conformance.model.event import Completion, Event
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from math import inf
+
+from assay_conformance.model.event import Completion, Event, Invoke
 from assay_conformance.pulsar.checks.flow._grants import until_ns
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
 from assay_conformance.pulsar.timeline import Exercised, PermitAccount, Says, Timeline, breach, check, ms
@@ -24,8 +28,8 @@ def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount
     if admitted is None:
         return
     ends = timeline.consumer_sessions.ends(account.session)
-    own = (end for end in timeline.events.completions("receive") if end.handle == account.handle and not end.count)
-    starved = [end for end in own if admitted.seq < end.seq < ends[0].seq]
+    own = timeline.once(_receives).get(account.handle, _Receives()).starved
+    starved = own[bisect_right(own, admitted.seq, key=_seq) : bisect_left(own, ends[0].seq, key=_seq)]
     for over in sorted([*ends, *starved], key=lambda event: event.seq):
         if first is not None and first.seq < over.seq:
             return
@@ -56,6 +60,33 @@ def _since_ns(timeline: Timeline, account: PermitAccount, over: Event) -> int | 
 
 def _asked_ns(timeline: Timeline, account: PermitAccount, at: Event) -> int | None:
     """When the application had asked for a message last, where some receive was waiting; None where none was."""
-    calls = [call for call in timeline.events.invokes("receive") if call.handle == account.handle and call.seq < at.seq]
-    ended = {end.op for end in timeline.events.completions("receive") if end.seq < at.seq}
-    return calls[-1].t_ns if any(call.op not in ended for call in calls) else None
+    receives = timeline.once(_receives).get(account.handle, _Receives())
+    place = bisect_left(receives.calls, at.seq, key=_seq)
+    return receives.calls[place - 1].t_ns if place and receives.last_ends[place - 1] >= at.seq else None
+
+
+@dataclass(slots=True)
+class _Receives:
+    """Those of a consumer, in order. `last_ends`: when (`seq`) the last of those up to each ended. `starved`: ends
+    without a message."""
+
+    calls: list[Invoke] = field(default_factory=list)
+    last_ends: list[float] = field(default_factory=list)
+    starved: list[Completion] = field(default_factory=list)
+
+
+def _receives(timeline: Timeline) -> dict[int | None, _Receives]:
+    """By handle: looked up, for a consumer may return as often as it receives."""
+    found: dict[int | None, _Receives] = {}
+    for call in timeline.events.invokes("receive"):
+        its, end = found.setdefault(call.handle, _Receives()), timeline.end_of(call.op)
+        its.calls.append(call)
+        its.last_ends.append(max([inf if end is None else end.seq, *its.last_ends[-1:]]))
+    for one in timeline.events.completions("receive"):
+        if not one.count:
+            found.setdefault(one.handle, _Receives()).starved.append(one)
+    return found
+
+
+def _seq(event: Event) -> int:
+    return event.seq
