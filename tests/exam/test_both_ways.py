@@ -24,6 +24,10 @@ PACK = load_packs()
 CASES = {case.id: case for case in PACK.cases if in_memory(case)}
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
+    "send-in-callback-hangs": (
+        frozenset({"producer.flush-waits"}),
+        "a flush behind a send that was never taken does not wait for it",
+    ),
     "full-queue-stops-reading": (
         frozenset(
             {"delivery.reaches-waiting-receive", "robustness.calls-do-not-hang", "robustness.failure-needs-cause"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from assay_conformance.model.agent import HandlerAct, SendMode
+from assay_conformance.model.agent import CallbackAct, HandlerAct, SendMode
 from assay_conformance.model.case import Who
 from assay_conformance.model.direction import Direction
 
@@ -150,6 +150,8 @@ _MESSAGES: Final = _list_of(Kind("", _is_message), f"a list of messages, each wi
 _NAMED: Final = {"messages": ORDINALS, "numbers": ORDINALS, "all": FLAG}
 _INSIDE: Final = {"inside": NUMBERED}
 """The delivery whose handler call it is; 0 is the oldest one that runs."""
+_IN_CALLBACK: Final = {"in_callback": HANDLE}
+"""The number that a step of sends saves: the callback of its first message, which waits."""
 _LISTENERS: Final = {"listener": FLAG, "state_listener": FLAG}
 _ON_CONSUMER: Final = Verb({"consumer": HANDLE})
 
@@ -168,22 +170,33 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
     (Who.AGENT, "open_table_view"): Verb({"client": HANDLE}, {"topic": TEXT, "subscription": TEXT, "listener": FLAG}),
     (Who.AGENT, "read_table_view"): Verb({"handle": HANDLE}),
     (Who.AGENT, "send"): Verb(
-        {"producer": HANDLE}, {"count": COUNT, "mode": _one_of(*SendMode), "messages": _MESSAGES, **MESSAGE}
+        {"producer": HANDLE},
+        {
+            "count": COUNT,
+            "mode": _one_of(*SendMode),
+            "callback": _one_of(*CallbackAct),
+            "messages": _MESSAGES,
+            **_IN_CALLBACK,
+            **MESSAGE,
+        },
     ),
+    (Who.AGENT, "end_callback"): Verb({"send": HANDLE}),
     (Who.AGENT, "burst"): Verb({"producer": HANDLE, "count": COUNT}, {"size": SIZE}),
-    (Who.AGENT, "flush"): Verb({"producer": HANDLE}),
-    (Who.AGENT, "close"): Verb({"handle": HANDLE}, _INSIDE),
+    (Who.AGENT, "flush"): Verb({"producer": HANDLE}, _IN_CALLBACK),
+    (Who.AGENT, "close"): Verb({"handle": HANDLE}, {**_INSIDE, **_IN_CALLBACK}),
     (Who.AGENT, "stats"): Verb({"handle": HANDLE}),
     (Who.AGENT, "receive"): Verb(
         {"consumer": HANDLE}, {"count": COUNT, "timeout_ms": MS, "does": _one_of(*HandlerAct)}
     ),
     (Who.AGENT, "let_return"): Verb({"consumer": HANDLE, "delivery": NUMBERED}, {"raises": FLAG}),
     (Who.AGENT, "batch_receive"): _ON_CONSUMER,
-    (Who.AGENT, "ack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE, "cumulative": FLAG, "of": HANDLE}),
+    (Who.AGENT, "ack"): Verb(
+        {"consumer": HANDLE}, {**_NAMED, **_INSIDE, **_IN_CALLBACK, "cumulative": FLAG, "of": HANDLE}
+    ),
     (Who.AGENT, "nack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE}),
     (Who.AGENT, "reconsume_later"): Verb({"consumer": HANDLE}, {**_NAMED, "delay_ms": MS}),
     (Who.AGENT, "value"): Verb({"consumer": HANDLE}, _NAMED),
-    (Who.AGENT, "seek"): Verb({"consumer": HANDLE}, {"delivery": NUMBERED, "publish_time_ms": MOMENT}),
+    (Who.AGENT, "seek"): Verb({"consumer": HANDLE}, {"delivery": NUMBERED, "publish_time_ms": MOMENT, **_IN_CALLBACK}),
     (Who.AGENT, "has_message_available"): _ON_CONSUMER,
     (Who.AGENT, "unsubscribe"): _ON_CONSUMER,
     (Who.AGENT, "pause"): _ON_CONSUMER,

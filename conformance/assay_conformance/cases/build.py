@@ -161,6 +161,10 @@ class Schedule:
         """
         return self.agent("send", {"producer": producer, "count": count, "size": size, **message})
 
+    def end_callback(self, sent: int) -> int:
+        """Let the callback of a send that waits return; `sent` is the number of its step."""
+        return self.agent("end_callback", {"send": sent})
+
     def receive(
         self,
         consumer: int,
@@ -195,11 +199,13 @@ class Schedule:
         cumulative: bool = False,
         of: int | None = None,
         inside: int | None = None,
+        in_callback: int | None = None,
     ) -> int:
         """Acknowledge by delivery ordinal (`messages`), by payload number (`numbers`), or, with neither, all so far;
-        with `of` those of that consumer; with `inside` in the handler call of that delivery, which waits."""
+        with `of` those of that consumer; with `inside` in the handler call of that delivery, which waits; with
+        `in_callback` in the callback of that send, which waits."""
         args = {"consumer": consumer, **_named(messages, numbers), **({} if of is None else {"of": of})}
-        args |= _inside(inside)
+        args |= {**_inside(inside), **_in_callback(in_callback)}
         return self.agent("ack", {**args, "cumulative": True} if cumulative else args)
 
     def nack(
@@ -208,10 +214,17 @@ class Schedule:
         """Named as in `ack`."""
         return self.agent("nack", {"consumer": consumer, **_named(messages, numbers), **_inside(inside)})
 
-    def seek(self, consumer: int, *, delivery: int | None = None, publish_time_ms: int | None = None) -> int:
+    def seek(
+        self,
+        consumer: int,
+        *,
+        delivery: int | None = None,
+        publish_time_ms: int | None = None,
+        in_callback: int | None = None,
+    ) -> int:
         """Behind the message of a delivery, or to the first message published at that time or later."""
         target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
-        return self.agent("seek", {"consumer": consumer, **target})
+        return self.agent("seek", {"consumer": consumer, **target, **_in_callback(in_callback)})
 
     def has_message_available(self, consumer: int) -> int:
         return self.agent("has_message_available", {"consumer": consumer})
@@ -233,11 +246,11 @@ class Schedule:
     def resume(self, consumer: int) -> int:
         return self.agent("resume", {"consumer": consumer})
 
-    def flush(self, producer: int) -> int:
-        return self.agent("flush", {"producer": producer})
+    def flush(self, producer: int, *, in_callback: int | None = None) -> int:
+        return self.agent("flush", {"producer": producer, **_in_callback(in_callback)})
 
-    def close(self, handle: int, *, inside: int | None = None) -> int:
-        return self.agent("close", {"handle": handle, **_inside(inside)})
+    def close(self, handle: int, *, inside: int | None = None, in_callback: int | None = None) -> int:
+        return self.agent("close", {"handle": handle, **_inside(inside), **_in_callback(in_callback)})
 
     def agent(self, verb: str, args: Mapping[str, Any]) -> int:
         """Any verb of the agent protocol."""
@@ -325,6 +338,10 @@ class Schedule:
 
 def _inside(delivery: int | None) -> dict[str, Any]:
     return {} if delivery is None else {"inside": delivery}
+
+
+def _in_callback(sent: int | None) -> dict[str, Any]:
+    return {} if sent is None else {"in_callback": sent}
 
 
 def _named(messages: Sequence[int], numbers: Sequence[int]) -> dict[str, Any]:

@@ -127,6 +127,14 @@ class ClientCore:
         """Send a message. `sync`: the caller waits for the receipt first, so nothing is gained by batching it."""
         self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.send(op, message, sync=sync))
 
+    def callback_began(self, op: int) -> None:
+        """The application's callback of a send that has ended goes on, until `callback_returned`."""
+        self._shared.callbacks.began(op)
+
+    def callback_returned(self, op: int, now_ns: int) -> None:
+        self._shared.now_ns = now_ns
+        self._shared.callbacks.returned(op)
+
     def flush(self, op: int, producer: int, now_ns: int) -> None:
         self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.flush(self._completing(op)))
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import TypeVar
 
+from assay_conformance.client.callbacks import Callbacks
 from assay_conformance.client.listening import HandlerThread, HandlerThreads
 from assay_conformance.client.settings import ClientSettings
 from assay_conformance.client.supplier import Supplier
@@ -43,6 +44,7 @@ class Shared:
         self.jitter = jitter
         self.overrides = overrides
         self.handler_threads = overrides.of(HandlerThreads)(settings.listener_threads, overrides.of(HandlerThread))
+        self.callbacks = overrides.of(Callbacks)()
         self.memory_bytes = 0
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms

@@ -133,6 +133,7 @@ class Operation(StrEnum):
     PAUSE_HANDLER = "pause-handler"
     RESUME_HANDLER = "resume-handler"
     READ_VALUES = "read-values"
+    SEND_IN_CALLBACK = "send-in-callback"
 
 
 NEEDS: Mapping[Operation, str] = {
@@ -152,6 +153,7 @@ NEEDS: Mapping[Operation, str] = {
     Operation.PAUSE_HANDLER: "listener_pause",
     Operation.RESUME_HANDLER: "listener_pause",
     Operation.READ_VALUES: "schema",
+    Operation.SEND_IN_CALLBACK: "send_callback",
 }
 """What a client has to be able to do for it; everybody can do the others."""
 
@@ -181,6 +183,7 @@ OF_PRODUCERS = frozenset(
     {
         Operation.SEND,
         Operation.SEND_AGAIN,
+        Operation.SEND_IN_CALLBACK,
         Operation.FLUSH,
         Operation.CLOSE_PRODUCER,
         Operation.REOPEN_PRODUCER,

@@ -129,6 +129,22 @@ class Producers:
             self.script.step(Who.AGENT, "send", producer=producer, count=count, **self._message(act))
             self.next_ids[producer] += count
 
+    def _send_in_callback(self, producer: int, act: Act) -> None:
+        """Send one message, and from its callback others, by any producer; perhaps flush meanwhile."""
+        if self.script.around.quiet or self.sent + 1 + act.number > MAX_SENDS:
+            return
+        self.sent += 1 + act.number
+        self.script.release()
+        message = self._message(act._replace(sync=False))
+        sent = self.script.awaited("send", {"producer": producer, "count": 1, "callback": "wait", **message})
+        self.next_ids[producer] += 1
+        inner = pick(tuple(self.open), act.number)
+        self.script.begun("send", {"producer": inner, "count": act.number, "in_callback": sent, **message})
+        self.next_ids[inner] += act.number
+        if act.size % 2:
+            self.script.begun("flush", {"producer": producer})
+        self.script.step(Who.AGENT, "end_callback", send=sent)
+
     def _message(self, act: Act) -> dict[str, Any]:
         """What the messages of a send have in common."""
         key, delay_ms = pick(KEYS, act.key), pick(DELAYS_MS, act.delay)
@@ -158,6 +174,7 @@ class Producers:
 _ACTS: Mapping[Operation, Callable[[Producers, int, Act], None]] = {
     Operation.SEND: Producers._send,
     Operation.SEND_AGAIN: Producers._send_again,
+    Operation.SEND_IN_CALLBACK: Producers._send_in_callback,
     Operation.FLUSH: Producers._flush,
     Operation.OPEN_NAMESAKE: Producers._open_namesake,
     Operation.CLOSE_PRODUCER: Producers._close,

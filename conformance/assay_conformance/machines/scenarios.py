@@ -130,4 +130,7 @@ _trickles = sends(times=FEW, size=SMALL, besides=NUMBERS)
 _short_pauses = call(Operation.PAUSE, number=st.integers(0, 1))
 _TRICKLE = st.builds(lambda send, pause, times: (send, pause) * times, _trickles, _short_pauses, st.integers(3, 7))
 _SAYS_MUCH = st.tuples(sends(times=st.just(1), size=SMALL, besides=st.just(len(BESIDES) - 1)), RECEIVES)
-SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE, _SAYS_MUCH)
+_CALLS_BACK = st.tuples(
+    call(Operation.SEND_IN_CALLBACK, who=NUMBERS, number=st.integers(1, 3), size=NUMBERS, key=NUMBERS), RECEIVES
+)
+SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE, _SAYS_MUCH, _CALLS_BACK)

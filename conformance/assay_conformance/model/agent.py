@@ -26,7 +26,9 @@ from assay_conformance.model.schema import parse_version
 PROTOCOL = "1.1"
 OLDEST = "1.0"
 """What an agent may still speak: what came since is asked only of one that declares the capability for it."""
-SINCE: Mapping[str, str] = dict.fromkeys(("message_listener", "batch_receive", "state_listener", "table_view"), "1.1")
+SINCE: Mapping[str, str] = dict.fromkeys(
+    ("message_listener", "batch_receive", "state_listener", "table_view", "send_callback"), "1.1"
+)
 """Capabilities that need more than the oldest protocol, and the version that they came with."""
 MAX_LINE_BYTES = 1 << 20
 
@@ -113,16 +115,38 @@ class OpenProducer(_Command, frozen=True, tag="open_producer"):
     config: Config = {}
 
 
+class CallbackAct(StrEnum):
+    """What the callback of a send does once its answer is written."""
+
+    RETURN = "return"
+    WAIT = "wait"
+
+
 class Send(_Command, frozen=True, tag="send"):
     """Message i of the list is operation `id + i`: each has its own completion, and `id` itself is the first one's.
 
     `async`: all are handed to the client at once, in order. `sync`: by its blocking call, each when the one before has
     ended. No message belongs to a transaction.
+
+    With `callback` = `wait` (capability `send_callback`, since 1.1; `async` only) the client's callback of each writes
+    the answer and does not return: it waits, on whatever thread the client calls it, until `end_callback` or until its
+    producer or client is closed. With `in_callback` the client is called in the callback of that send, on its thread,
+    and by the blocking call where it has no other; the callback waits, and goes on waiting behind it.
     """
 
     producer: Unsigned
     messages: tuple[OutMessage, ...]
     mode: SendMode = SendMode.ASYNC
+    callback: CallbackAct = CallbackAct.RETURN
+    in_callback: Unsigned | None = None
+
+
+class EndCallback(_Command, frozen=True, tag="end_callback"):
+    """Let the callback of operation `send`, which waits, return; one that has not begun returns at once when it does.
+    `ok` when it was told to; `fail` with `other` where it was asked before, or no such callback is to wait. (Capability
+    `send_callback`, since 1.1.)"""
+
+    send: Unsigned
 
 
 class Burst(_Command, frozen=True, tag="burst"):
@@ -162,17 +186,19 @@ class Halt(_Command, frozen=True, tag="halt"):
 
 
 class Flush(_Command, frozen=True, tag="flush"):
-    """`ok` when the client says that all sends of before have ended."""
+    """`ok` when the client says that all sends of before have ended. `in_callback` as in `send`."""
 
     producer: Unsigned
+    in_callback: Unsigned | None = None
 
 
 class Close(_Command, frozen=True, tag="close"):
     """Closes a producer, a consumer or a client. With `inside` a consumer, in the handler call of this delivery: see
-    `ack`."""
+    `ack`. With `in_callback` a producer or consumer, in the callback of that send: see `send`."""
 
     handle: Unsigned
     inside: Positive | None = None
+    in_callback: Unsigned | None = None
 
 
 class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
@@ -295,6 +321,7 @@ class Ack(_Command, frozen=True, tag="ack"):
     With `of` they are those of another consumer: applications keep ids, and mix them up. With `inside` the client is
     called in the handler call of this delivery, on its thread, on the consumer that the handler was called with and by
     the blocking call, where it has these; the handler call waits (`does`), and goes on waiting behind it.
+    `in_callback` as in `send`.
     """
 
     consumer: Unsigned
@@ -302,6 +329,7 @@ class Ack(_Command, frozen=True, tag="ack"):
     cumulative: bool = False
     of: Unsigned | None = None
     inside: Positive | None = None
+    in_callback: Unsigned | None = None
 
 
 class Nack(_Command, frozen=True, tag="nack"):
@@ -333,11 +361,12 @@ class Value(_Command, frozen=True, tag="value"):
 
 
 class Seek(_Command, frozen=True, tag="seek"):
-    """To a message id, or to a publish time."""
+    """To a message id, or to a publish time. `in_callback` as in `send`."""
 
     consumer: Unsigned
     message_id: MessageId | None = None
     publish_time_ms: Unsigned | None = None
+    in_callback: Unsigned | None = None
 
 
 class HasMessageAvailable(_Command, frozen=True, tag="has_message_available"):
@@ -413,6 +442,7 @@ Command = (
     | OpenClient
     | OpenProducer
     | Send
+    | EndCallback
     | Burst
     | Produce
     | Halt

@@ -208,6 +208,7 @@ OWN: dict[str, str] = {
     "custom_router": "a setting that not every client has",
     "interceptors": "a feature that not every client has",
     "unsubscribe": "a call that not every client has",
+    "send_callback": "a client whose sends are futures has no callback to call it in",
     "message_listener": "a feature that not every client has",
     "listener_pause": "a call that not every client has",
     "state_listener": "a feature that not every client has",

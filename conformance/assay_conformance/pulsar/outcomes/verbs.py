@@ -169,6 +169,7 @@ VERBS: Final = (
         (_JAVA + "MessageImpl: getValue",),
     ),
     VerbOutcome("let_return", (), "none", "nothing is asked for", (), "", "", "", ("agent protocol",)),
+    VerbOutcome("end_callback", (), "none", "nothing is asked for", (), "", "", "", ("agent protocol",)),
     VerbOutcome("consume", (), "as of its receives", "it counts what it received", (), "", "", "", ("agent protocol",)),
     VerbOutcome(
         "ack",

@@ -9,6 +9,7 @@ from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Completion, Ended, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
+from assay_conformance.pulsar.timeline.callbacks import Callback, CalledIn, callbacks, calls_in
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.obstacles import Obstacles
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
@@ -34,6 +35,16 @@ class Producing(Consuming):
     @cached_property
     def _answers_to_registrations(self) -> Answers:
         return Answers(self.events.frames("PRODUCER_SUCCESS", "SUCCESS", "ERROR"))
+
+    @cached_property
+    def callbacks(self) -> list[Callback]:
+        """Callbacks of sends that were asked to wait, in the order in which they began."""
+        return callbacks(self.events, {end.op: end for end in self.events.completions("send")})
+
+    @cached_property
+    def calls_in_callbacks(self) -> list[CalledIn]:
+        """What was called in them, and what beside them on the same client."""
+        return list(calls_in(self.events, self.callbacks))
 
     @cached_property
     def obstacles(self) -> Obstacles:

@@ -6,6 +6,7 @@ A hang is one finding of this requirement, and none of the requirements whose Ca
 from __future__ import annotations
 
 from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Garbled, Overdue
+from assay_conformance.pulsar.checks.producer._callbacks import waits
 from assay_conformance.pulsar.timeline import MS, Breach, Exercised, Says, Timeline, TooBusyError, breach, check, each
 from assay_conformance.pulsar.timeline.time_outs import (
     OF_SENDS,
@@ -36,7 +37,8 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     one that may wait for a connection on which nothing answers, or for access that another producer has; and of sends,
     where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer or do not answer:
     the receipt may come later, or not at all. The deadline counts from the start of the client's call: a call may wait
-    for others that block, as every send of some clients.
+    for others that block, as every send of some clients. What waits for its broker in the callback of a send may stop
+    a client (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
@@ -55,7 +57,8 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
 def _all_end(timeline: Timeline, held_up: list[AgentEnded]) -> Says:
     if held_up:
         raise TooBusyError(held_up[-1].reason)
-    stuck = [one for one in timeline.events.of(Overdue) if _has_to_end(timeline, one) and not _ended(timeline, one)]
+    overdue = [one for one in timeline.events.of(Overdue) if not _is_held_up_by_the_application(timeline, one)]
+    stuck = [one for one in overdue if _has_to_end(timeline, one) and not _ended(timeline, one)]
     left_time = (one for one in stuck if _had_its_time(timeline, one))
     never_ended = next(left_time, None)
     if never_ended is not None:
@@ -85,6 +88,13 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
     if key_of(overdue.verb) in view.facts.unsettable(view.case):
         return False
     return not is_send or not waits_for_receipt(timeline, overdue.handle or 0, overdue, for_ever=own_ms == 0)
+
+
+def _is_held_up_by_the_application(timeline: Timeline, overdue: Overdue) -> bool:
+    """Whether it waits in the callback of a send, or behind a call that does: where a client may not be waited for."""
+    waiting = (one.invoke for one in timeline.calls_in_callbacks if not one.beside and waits(timeline, one.invoke))
+    ends = ((call, timeline.end_of(call.op)) for call in waiting if call.seq < overdue.seq)
+    return any(end is None or end.seq > overdue.seq for _, end in ends)
 
 
 def _ended(timeline: Timeline, overdue: Overdue) -> bool:

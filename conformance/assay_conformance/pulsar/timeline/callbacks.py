@@ -1,0 +1,73 @@
+"""Callbacks of sends that were asked to wait: from when to when, what was called in them, and what beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from assay_conformance.history.events import Events
+from assay_conformance.model.event import Completion, Invoke
+
+BESIDE: Final = ("send", "flush", "close", "ack", "nack", "receive", "seek")
+"""Verbs whose calls an application makes while a callback runs."""
+
+_WAIT_FOR_ANSWERS: Final = ("flush", "close", "seek")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Callback:
+    """`began` is the end of its send; `let` asks it to return, None where nothing did."""
+
+    send: Invoke
+    began: Completion
+    let: Invoke | None
+
+    def runs_at(self, call: Invoke) -> bool:
+        """Whether it had begun, and was not asked to return, when something was called."""
+        return self.began.seq < call.seq and (self.let is None or call.seq < self.let.seq)
+
+    def __str__(self) -> str:
+        return f"the callback of message {self.send.number} of producer {self.send.handle}"
+
+
+class CalledIn(NamedTuple):
+    """A call that was made in a callback or, with `beside`, while it ran."""
+
+    invoke: Invoke
+    callback: Callback
+    beside: bool
+
+
+def callbacks(events: Events, ends: Mapping[int, Completion]) -> list[Callback]:
+    """Those that waited, in the order in which they began; `ends` are of sends, by operation."""
+    let = {call.args.get("send"): call for call in events.invokes("end_callback")}
+    waiting = (call for call in events.invokes("send") if call.args.get("callback") == "wait" and call.op in ends)
+    return sorted((Callback(call, ends[call.op], let.get(call.op)) for call in waiting), key=lambda one: one.began.seq)
+
+
+def calls_in(events: Events, found: list[Callback]) -> Iterator[CalledIn]:
+    """What was called in callbacks, and what beside them on the same client."""
+    by_send = {one.send.op: one for one in found}
+    clients = _clients(events) if found else {}
+    for verb in BESIDE if found else ():
+        for call in events.invokes(verb):
+            inside = by_send.get(call.args.get("in_callback", -1))
+            running = next((one for one in found if one.runs_at(call)), None)
+            if inside is not None:
+                yield CalledIn(call, inside, beside=False)
+            elif running is not None and clients.get(call.handle) == clients.get(running.send.handle, -1):
+                yield CalledIn(call, running, beside=True)
+
+
+def _clients(events: Events) -> Mapping[int | None, int]:
+    """Producers and consumers -> their clients."""
+    opened = (call for verb in ("open_producer", "open_consumer") for call in events.invokes(verb))
+    return {call.handle: int(call.args["client"]) for call in opened if "client" in call.args}
+
+
+def waits_for_answer(call: Invoke, *, acks_are_answered: bool) -> bool:
+    """Whether the call, as an application makes it in a callback, returns only when its broker has answered."""
+    if call.verb == "ack":
+        return acks_are_answered
+    return call.verb in _WAIT_FOR_ANSWERS or call.args.get("mode") == "sync"
