@@ -87,6 +87,13 @@ def _opens_consumer(plan: Schedule, ill: _Ill) -> Finish:
     return partial(plan.wait_ops, ill.consumer(plan, wait=False))
 
 
+def _is_sent_away(plan: Schedule, ill: _Ill) -> Finish:
+    """Its broker closes it, and refuses it when it comes back."""
+    ill.consumer(plan)
+    plan.broker("unload", topic=ill.topic)
+    return lambda: None
+
+
 def _is_not_read(plan: Schedule, ill: _Ill) -> Finish:
     ill.consumer(plan, receiver_queue_size=QUEUE)
     plan.wait_frame("MESSAGE", down("MESSAGE").direction, QUEUE)
@@ -165,6 +172,19 @@ TROUBLES: Final = (
         "the opening of a producer is never answered",
         _opens_producer,
         _of_producer(down("PRODUCER_SUCCESS", times=0), Drop()),
+    ),
+    _Trouble(
+        "a-refused-consumer",
+        "the opening of a consumer is refused as not ready until it times out",
+        _opens_consumer,
+        _of_consumer(up("SUBSCRIBE", times=0), _NOT_READY),
+    ),
+    _Trouble(
+        "a-consumer-refused-when-it-returns",
+        "a consumer is closed by its broker, and refused as not ready whenever it comes back",
+        _is_sent_away,
+        _of_consumer(up("SUBSCRIBE", k=2, times=0), _NOT_READY),
+        shares=(Shares.CONNECTION, Shares.PROCESS),
     ),
     _Trouble(
         "an-unanswered-consumer",
@@ -304,7 +324,38 @@ def opened_beside_a_refused_one() -> Case:
     )
 
 
+def opened_beside_a_refused_consumer() -> Case:
+    """The same of two consumers: the SUBSCRIBE of one is refused, that of the other admitted behind the error."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="well", entries=plains(range(STEP)))
+    refused = plan.consumer(client, _ILL, _ILL, wait=False)
+    well = plan.consumer(client, "well", wait=False)
+    plan.wait_ops(well)
+    plan.wait_ops(plan.receive(well, STEP, STARVED_MS))
+    plan.wait_ops(refused)
+    return plan.case(
+        "robustness/opened-beside-a-refused-consumer",
+        "Of two consumers that open at once one is refused as not ready until it times out, and the other one admitted",
+        (_REQUIREMENT,),
+        capabilities=("consumer",),
+        client={"operation_timeout_ms": TIMEOUT_MS},
+        consumer=EARLIEST,
+        topology=Topology(topics=(Topic(name="well"), Topic(name=_ILL))),
+        faults=(
+            *_of_consumer(up("SUBSCRIBE", times=0), _NOT_READY),
+            Fault(
+                trigger=down("SUCCESS", answers="SUBSCRIBE"),
+                action=Hold(overtake=True),
+                until=Until(frame=down("ERROR")),
+            ),
+        ),
+        limits=Limits(operation_ms=4 * TIMEOUT_MS),
+    )
+
+
 CASES = (
     *(beside(trouble, shares) for trouble in TROUBLES for shares in trouble.shares),
     opened_beside_a_refused_one(),
+    opened_beside_a_refused_consumer(),
 )
