@@ -14,6 +14,7 @@ from assay_conformance.broker.host import Host
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.subscription import Subscription
+from assay_conformance.broker.throttle import LEAST_PERIOD_S
 from assay_conformance.broker.timers import NS_PER_MS
 from assay_conformance.model.policy import Policies, SubscribeRate, SubscriptionKind
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, ServerError
@@ -63,7 +64,7 @@ class SubscribeLimiter:
         """Charge one coming; raises RefusalError for one too many."""
         if self.rate.per_consumer <= 0:
             return
-        period_ns = self.rate.period_s * _NS_PER_S
+        period_ns = max(LEAST_PERIOD_S, self.rate.period_s) * _NS_PER_S
         elapsed_ns = self._host.now_ns - self._began_ns
         if elapsed_ns >= period_ns:
             self._began_ns += elapsed_ns // period_ns * period_ns

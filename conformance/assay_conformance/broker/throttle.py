@@ -20,6 +20,9 @@ from assay_conformance.model.policy import Rate
 RESOLUTION_NS = 16_000_000
 """A pause is never for less than what flows in during this time."""
 
+LEAST_PERIOD_S = 1
+"""ratePeriodInSecond of zero or less is taken, and one second holds (DispatchRateLimiter, SubscribeRateLimiter)."""
+
 
 class PeriodBucket:
     """`limit` tokens a period, and what `extra` gives, which is asked once each time tokens are added. What is less
@@ -29,7 +32,7 @@ class PeriodBucket:
 
     def __init__(self, limit: int, period_s: int, now_ns: int, *, extra: Callable[[], int] | None = None) -> None:
         self._limit = limit
-        self._period_ns = period_s * NS_PER_S
+        self._period_ns = max(LEAST_PERIOD_S, period_s) * NS_PER_S
         self._since_ns = now_ns
         self._rest = 0
         self._spent = 0
@@ -115,7 +118,7 @@ class FlowBucket:
 
     def __init__(self, limit: int, period_s: int, now_ns: int) -> None:
         self._limit = limit
-        self._period_ns = period_s * NS_PER_S
+        self._period_ns = max(LEAST_PERIOD_S, period_s) * NS_PER_S
         self._capacity = limit * self._period_ns
         self._scaled = self._capacity
         self._since_ns = now_ns
