@@ -71,6 +71,11 @@ class Cluster:
         self._sessions: dict[int, Session] = {}
         self._buffers = [self._host.implementation(PublishBuffer)(self._host) for _ in urls]
 
+    @property
+    def max_message_bytes(self) -> int:
+        """What CONNECTED tells of it."""
+        return self._host.announced.max_message_bytes
+
     def opened(self, conn: int, broker: int, now_ns: int) -> None:
         """A client connected to broker `broker`."""
         self.advance(now_ns)
