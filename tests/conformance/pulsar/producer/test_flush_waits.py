@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import Invoke
+from assay_conformance.model.event import ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.checks.producer.flush_waits import flush_waits
 
 
@@ -66,3 +67,12 @@ def test_flush_need_not_wait_for_sends_that_failed() -> None:
     story.unknown(1)
     story.complete(flush)
     assert codes_of(trial(flush_waits, story.done())) == []
+
+
+@pytest.mark.parametrize(("later_ms", "codes"), [(1, []), (1_000, ["flushed-early"])])
+def test_flush_may_be_reported_just_ahead_of_the_failure_that_ended_it(later_ms: int, codes: list[str]) -> None:
+    story, flush = _flushing()
+    story.complete(flush)
+    sent = next(one for one in story.events if isinstance(one, Invoke) and one.number == 1)
+    story.after(later_ms).complete(sent, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    assert codes_of(trial(flush_waits, story.done())) == codes
