@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from assay_conformance.checks.leaving import BUSY
 from assay_conformance.model.event import Event, Fate, Fired, Frame, Overdue
 from assay_conformance.model.facts import Lack
 from assay_conformance.model.topic_names import base_topic
@@ -11,6 +12,11 @@ from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 from assay_conformance.pulsar.timeline.served import ServedProducer
 from assay_conformance.pulsar.timeline.timeline import Timeline
 from assay_conformance.pulsar.timeline.turns import topics_of
+
+_OPENS: Final = ("open_producer", "open_consumer")
+
+_LATER: Final = PASSING_ERRORS | BUSY | {"ConsumerBusy"}
+"""Refusals that may pass: some clients try again until the time of an opening is over, over all of them."""
 
 OF_SENDS: Final = ("send", "flush")
 """The calls that end with the receipts of sends."""
@@ -69,7 +75,7 @@ def _waits_at(served: ServedProducer, at: Event) -> bool:
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
     """Whether a send of this producer may still wait for its receipt: the producer is not closed, and a fault dropped
     something of a session that lasts (or of any, for a send that waits `for_ever`) or holds something, or it is the
-    broker's turn: it refused the producer last, or has not answered a SEND."""
+    broker's turn: it refused the producer last, or has not answered a SEND; or it was set back only just before."""
     closed = timeline.close_of(handle)
     if closed is not None and closed.seq < at.seq:
         return False
@@ -83,7 +89,26 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
         or _is_held_back(timeline, at)
         or _is_refused(timeline, handle, at)
         or _is_unanswered(timeline, handle, at)
+        or _is_set_back(timeline, handle, at)
     )
+
+
+def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
+    """Whether a producer or consumer that is being opened was told last to try again later, as it may: its opening goes
+    on until then, and what was called behind it waits."""
+    openings = (call for verb in _OPENS for call in timeline.events.invokes(verb))
+    call = next((one for one in openings if one.handle == overdue.handle), None)
+    end = None if call is None else timeline.end_of(call.op)
+    if call is None or (end is not None and end.seq < overdue.seq):
+        return False
+    topics, told = topics_of(timeline, call), dict[tuple[int, str, int | None], bool]()
+    for one in timeline.requests("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA"):
+        frame, answer = one.frame, one.answer
+        is_mine = call.seq < frame.seq and base_topic(timeline.local_topic(frame)) in topics
+        if is_mine and answer is not None and answer.seq < overdue.seq:
+            id = frame.producer_id if frame.command == "PRODUCER" else frame.consumer_id
+            told[frame.conn, frame.command, id] = one.error in _LATER
+    return any(told.values())
 
 
 def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
@@ -121,6 +146,15 @@ def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
             if latest.to_receiver and not unit.answered_before(at.seq) and _lasts(timeline, latest, at):
                 return True
     return False
+
+
+def _is_set_back(timeline: Timeline, handle: int, at: Event) -> bool:
+    """Whether it was taken from its topic, tried to come back or was admitted again so shortly before, that what is
+    sent again may have no answer yet."""
+    mine = {id(producer) for producer in timeline.producers_of(handle)}
+    setbacks = [one for one in timeline.setbacks if id(one.owner) in mine]
+    moments = [one for met in setbacks for one in (met.event, *met.attempts, met.over) if one is not None]
+    return any(one.seq < at.seq and not timeline.bounds.is_past("answer", one.t_ns, at.t_ns) for one in moments)
 
 
 def _is_refused(timeline: Timeline, handle: int, at: Event) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
-from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Fate, Garbled, Outcome, Sides
 from assay_conformance.model.facts import Lack
@@ -337,3 +337,41 @@ def test_call_that_waits_behind_a_send_that_blocks_has_not_been_made(
     story.at(10_000).overdue(asked)
     facts = msgspec.structs.replace(ANY_CLIENT, lacks=frozenset({Lack.OVERLAPPING_SENDS} if blocks else ()))
     assert len(trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings) == codes
+
+
+@pytest.mark.parametrize(
+    ("error", "own_ms", "codes"),
+    [
+        ("ConsumerBusy", 30_000, []),
+        ("ConsumerBusy", None, []),
+        ("ConsumerBusy", 2_000, ["operation-never-ended"]),
+        ("AuthorizationError", 30_000, ["operation-never-ended"]),
+        ("", 30_000, ["operation-never-ended"]),
+    ],
+)
+def test_opening_that_was_told_to_try_again_later_may_last_until_its_time_is_over(
+    error: str, own_ms: int | None, codes: list[str]
+) -> None:
+    story = Script()
+    story.connected()
+    call = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    for number, answer in enumerate(["ServiceNotReady", error]):
+        story.up("SUBSCRIBE", consumer_id=1, request_id=number, fields={"topic": story.full("t"), "subscription": "s"})
+        story.down("ERROR" if answer else "SUCCESS", request_id=number, fields={"error": answer} if answer else {})
+    behind = story.invoke("receive", CONSUMER)
+    story.at(10_000).overdue(call)
+    story.overdue(behind)
+    facts = msgspec.structs.replace(ANY_CLIENT, defaults={"operation_timeout_ms": own_ms} if own_ms else {})
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(("since_ms", "codes"), [(9_900, []), (5_000, ["operation-never-ended"])])
+def test_send_of_a_producer_that_is_set_back_again_and_again_may_wait(since_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=30_000)
+    asked = story.send(0)
+    story.at(since_ms - 5_000).cut()
+    story.at(since_ms).producer_again(1)
+    story.at(10_000).overdue(asked)
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.robustness._malformed import NO_FRAME, consuming, injecting
 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Fate, Fired, Sides
+from assay_conformance.model.event import ClosedBy, Fate, Fired, Sides
 from assay_conformance.pulsar.checks.robustness.malformed_frame_closes_connection import (
     malformed_frame_closes_connection,
 )
@@ -60,6 +61,15 @@ def test_client_that_leaves_late_is_found() -> None:
     story.after(600)
     story.closed()
     assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == ["kept-open"]
+
+
+@pytest.mark.parametrize(("later_ms", "codes"), [(600, ["kept-open"]), (100, [])])
+def test_connection_that_its_broker_has_to_end_was_kept_open(later_ms: int, codes: list[str]) -> None:
+    story = _after_injection()
+    story.connected(1)
+    story.after(later_ms)
+    story.closed(by=ClosedBy.BROKER)
+    assert judged(malformed_frame_closes_connection, story, injecting(NO_FRAME))[0] == codes
 
 
 def test_client_that_does_not_come_back_is_found() -> None:

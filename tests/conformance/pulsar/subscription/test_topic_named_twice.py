@@ -48,6 +48,21 @@ def test_consumer_that_meets_itself_is_found() -> None:
     assert story.judged(Outcome.FAIL, ErrorClass.OTHER)[0] == ["subscribes-twice"]
 
 
+def test_consumer_that_meets_itself_until_its_time_is_over_is_found() -> None:
+    story = _Listed()
+    story.subscribes()
+    story.subscribes("ERROR", error="ConsumerBusy")
+    story.at(10_000).overdue(story.call)
+    assert [finding.code for finding in trial(topic_named_twice, story.done()).findings] == ["subscribes-twice"]
+
+
+def test_opening_that_does_not_end_shows_nothing_else() -> None:
+    story = _Listed()
+    story.subscribes()
+    story.at(10_000).overdue(story.call)
+    assert trial(topic_named_twice, story.done()).exercised == 0
+
+
 def test_subscribe_that_was_refused_for_now_may_be_sent_again() -> None:
     story = _Listed()
     story.subscribes("ERROR", error="ServiceNotReady")

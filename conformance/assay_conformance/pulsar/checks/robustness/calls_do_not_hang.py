@@ -16,6 +16,7 @@ from assay_conformance.pulsar.timeline.time_outs import (
     waits_behind_send,
     waits_for_access,
     waits_for_receipt,
+    was_put_off,
 )
 
 NEVER_ENDED = "operation-never-ended"
@@ -34,11 +35,12 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     late for many short waits of its client as for a long one; a client that is busy for ever does not end it. A process
     that a fault of the Case killed is not judged. Nor is a call whose own time-out, configured or as the client
     declares it, is not over by then, or not known: where the Case sets it and the client does not let it be set; nor
-    one that may wait for a connection on which nothing answers, or for access that another producer has; and of sends,
-    where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer or do not answer:
-    the receipt may come later, or not at all. The deadline counts from the start of the client's call: a call may wait
-    for others that block, as every send of some clients. What waits for its broker in the callback of a send may stop
-    a client (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
+    one that may wait for a connection on which nothing answers, or for access that another producer has; nor an opening
+    that was told to try again later; and of sends, where frames of a connection that lasts were dropped, or are held,
+    or brokers refuse the producer, do not answer, or take it from its topic again and again: the receipt may come
+    later, or not at all. The deadline counts from the start of the client's call: a call may wait for others that
+    block, as every send of some clients. What waits for its broker in the callback of a send may stop a client
+    (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
@@ -87,7 +89,9 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
     view = timeline.view
     if key_of(overdue.verb) in view.facts.unsettable(view.case):
         return False
-    return not is_send or not waits_for_receipt(timeline, overdue.handle or 0, overdue, for_ever=own_ms == 0)
+    if not is_send:
+        return not was_put_off(timeline, overdue)
+    return not waits_for_receipt(timeline, overdue.handle or 0, overdue, for_ever=own_ms == 0)
 
 
 def _is_held_up_by_the_application(timeline: Timeline, overdue: Overdue) -> bool:

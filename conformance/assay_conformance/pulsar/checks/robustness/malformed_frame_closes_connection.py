@@ -19,7 +19,8 @@ def malformed_frame_closes_connection(timeline: Timeline) -> Says:
     and opens a new one, since nothing after them can be read.
 
     Where a fault holds frames of that connection, such bytes are held, too. A broker that does not read at once does
-    not notice a close at once either: then it is unknown how long the connection stayed open.
+    not notice a close at once either: then it is unknown how long the connection stayed open. What the client left open
+    until its broker, or a fault, ended it was kept open as well.
     """
     first = {fired.conn: fired for fired in reversed(list(_bad_bytes(timeline)))}
     yield from each(first.values(), _is_closed, timeline)
@@ -64,17 +65,16 @@ def _is_kept(timeline: Timeline, fired: Fired, seen_ns: int) -> bool:
 
 def _is_closed(timeline: Timeline, fired: Fired) -> Says:
     closed, came_ns = _end(timeline, fired), _came_ns(timeline, fired)
-    if closed is not None and closed.by is not ClosedBy.CLIENT:
-        return
+    by_client = closed is not None and closed.by is ClosedBy.CLIENT
     seen: Event = closed or timeline.ended
-    if _is_kept(timeline, fired, _until_ns(timeline) if closed is None else closed.t_ns):
+    if _is_kept(timeline, fired, seen.t_ns if by_client else min(seen.t_ns, _until_ns(timeline))):
         yield breach(
             "kept-open",
             f"bytes that are no frame came over connection {fired.conn} at {ms(came_ns)}; expected the client to close "
             f"it, since nothing after them can be read; it was still open at {ms(seen.t_ns)}",
             *(fired, seen),
         )
-    elif closed is not None:
+    elif closed is not None and by_client:
         yield Exercised(closed)
 
 

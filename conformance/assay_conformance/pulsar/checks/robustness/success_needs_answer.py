@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.event import Completion, Frame, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.robustness._asked import Asked, asked
 from assay_conformance.pulsar.outcomes.verbs import SUCCESS, VERBS
@@ -48,13 +48,18 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
         return
     one = bad[0]
     answer = one.answer
-    came = "there was none" if answer is None else f"it was {answer.fields.get('error') or answer.command}"
+    came = "there was none" if answer is None else f"it was {_named(answer)}"
     where = f" for {one.what}" if one.what else ""
     yield breach(
         "without-answer" if answer is None else "against-error",
         f"{what}; expected a good answer to its {one.frame.command}{where} of {ms(one.frame.t_ns)} before that; {came}",
         *(one.frame, answer, end),
     )
+
+
+def _named(answer: Frame) -> str:
+    waits = " that says to wait" if answer.fields.get("producer_ready") is False else ""
+    return answer.fields.get("error") or f"{answer.command}{waits}"
 
 
 def _is_spared(end: Completion) -> bool:

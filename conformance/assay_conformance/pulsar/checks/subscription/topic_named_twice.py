@@ -3,27 +3,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from assay_conformance.model.event import Completion, Frame
+from assay_conformance.model.event import Completion, Frame, Overdue
 from assay_conformance.pulsar.timeline import Consumer, Exercised, Request, Says, Timeline, breach, check, ms
 
 
-def _named_twice(timeline: Timeline) -> Iterator[tuple[Consumer, Completion]]:
-    """Consumers whose list names a topic more than once, with how the call ended that opened them."""
-    for end in timeline.ends("open_consumer"):
-        consumer = timeline.consumer(end.handle)
-        topics = timeline.call(end).args.get("topics") or ()
-        if consumer is not None and len(set(topics)) < len(topics):
+def _named_twice(timeline: Timeline) -> Iterator[tuple[Consumer, Completion | Overdue]]:
+    """Consumers whose list names a topic more than once, with how the call ended that opened them, or that it did
+    not."""
+    overdue = {one.op: one for one in timeline.events.of(Overdue)}
+    for call in timeline.events.invokes("open_consumer"):
+        consumer, topics = timeline.consumer(call.handle), call.args.get("topics") or ()
+        end = timeline.end_of(call.op) or overdue.get(call.op)
+        if consumer is not None and end is not None and len(set(topics)) < len(topics):
             yield consumer, end
 
 
 @check("subscription.topic-named-twice", of=_named_twice)
-def topic_named_twice(timeline: Timeline, opened: tuple[Consumer, Completion]) -> Says:
+def topic_named_twice(timeline: Timeline, opened: tuple[Consumer, Completion | Overdue]) -> Says:
     """subscription.topic-named-twice: a topic that is named twice is subscribed to once, or refused as an argument.
 
     Where the first SUBSCRIBE was refused, or what it asked for has ended, the next one is another attempt.
     """
     consumer, end = opened
-    yield Exercised(end)
+    if isinstance(end, Completion):
+        yield Exercised(end)
     for topic in dict.fromkeys(consumer.topics):
         asked = [one for one in timeline.requests("SUBSCRIBE") if _is_for(timeline, opened, topic, one.frame)]
         twice = next(((one, other) for one, other in pairwise(asked) if _stands(timeline, one, other.frame)), None)
@@ -38,7 +41,7 @@ def topic_named_twice(timeline: Timeline, opened: tuple[Consumer, Completion]) -
             return
 
 
-def _is_for(timeline: Timeline, opened: tuple[Consumer, Completion], topic: str, frame: Frame) -> bool:
+def _is_for(timeline: Timeline, opened: tuple[Consumer, Completion | Overdue], topic: str, frame: Frame) -> bool:
     """Whether a SUBSCRIBE is for this subscription to this topic, while the consumer was being opened."""
     consumer, end = opened
     there = timeline.local_topic(frame) == topic and frame.fields.get("subscription") == consumer.subscription
