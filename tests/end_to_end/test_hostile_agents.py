@@ -14,7 +14,7 @@ from tests.end_to_end.processes import descendants, forget_peak, peak_kib
 from tests.end_to_end.running import Ran, agent_toml, command_line, impostor, run_cases, three_sends
 
 from assay_conformance.checks.judge import MACHINE_WAS_LATE
-from assay_conformance.model.case import Case, Config, Rate, Topic
+from assay_conformance.model.case import Case, Config, Limits, Rate, Topic
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
 from assay_conformance.model.verdict import Grade, Verdict
@@ -27,7 +27,8 @@ from assay_fixtures.scheduler import own_time
 TRAP_TOPIC = Topic(name="x-trap")
 TRAP = three_sends("trap", topic=TRAP_TOPIC, operation_ms=1_000)
 BESIDE = three_sends("beside", topic=Topic(name="x-beside"))
-LATER = three_sends("later")
+LATER = three_sends("later", operation_ms=Limits().operation_ms)
+"""Nothing in it may last, so it is begun last: the other two meet, however long the first judgement takes."""
 
 MEMORY_BOUND_KIB = 64 * 1024
 
@@ -161,7 +162,7 @@ def test_an_agent_that_stops_itself_for_good_is_undecided_with_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From here it looks as if somebody else had stopped it."""
-    monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", 1.0)
+    monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", 4.0)
     ran = run_cases(impostor(tmp_path, "stop-itself", beside=1), (TRAP, BESIDE), tmp_path / "run", jobs=2)
     asked = {*TRAP.requirements, calls_do_not_hang.requirement}
     trapped = [j for j in ran.result.judgements if j.case == TRAP.id and not j.superseded and j.requirement in asked]
