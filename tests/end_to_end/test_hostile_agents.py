@@ -14,6 +14,7 @@ from tests.end_to_end.processes import descendants, forget_peak, peak_kib
 from tests.end_to_end.running import Ran, agent_toml, command_line, impostor, run_cases, three_sends
 
 from assay_conformance.checks.judge import MACHINE_WAS_LATE
+from assay_conformance.model.agent import HelloAnswer
 from assay_conformance.model.case import Case, Config, Limits, Rate, Topic
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
@@ -21,6 +22,7 @@ from assay_conformance.model.verdict import Grade, Verdict
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
 from assay_fixtures.agents import session as agent_session
 from assay_fixtures.agents.session import AgentSession
+from assay_fixtures.bounds import HELD_UP_AT_MOST_S
 from assay_fixtures.runner.folder import StoredRun
 from assay_fixtures.scheduler import own_time
 
@@ -162,7 +164,16 @@ def test_an_agent_that_stops_itself_for_good_is_undecided_with_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From here it looks as if somebody else had stopped it."""
-    monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", 4.0)
+    patient_s, shake_hands = HELD_UP_AT_MOST_S, AgentSession._shake_hands
+
+    async def patiently(session: AgentSession) -> HelloAnswer:
+        """A machine may keep an agent from its first answer for longer than the others need to be waited for."""
+        monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", patient_s)
+        answer = await shake_hands(session)
+        monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", 1.0)
+        return answer
+
+    monkeypatch.setattr(AgentSession, "_shake_hands", patiently)
     ran = run_cases(impostor(tmp_path, "stop-itself", beside=1), (TRAP, BESIDE), tmp_path / "run", jobs=2)
     asked = {*TRAP.requirements, calls_do_not_hang.requirement}
     trapped = [j for j in ran.result.judgements if j.case == TRAP.id and not j.superseded and j.requirement in asked]
