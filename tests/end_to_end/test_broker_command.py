@@ -157,6 +157,7 @@ def test_taken_port_is_one_sentence_and_two() -> None:
     [
         (["--port", "70000"], "70000 is not in the range"),
         (["--host", ""], "--host"),
+        (["--name", "a\nb"], "--name"),
         (["--host", "host.invalid"], "cannot listen on host.invalid:"),
         (["--log", "."], "is a directory"),
         (["--log", "nowhere/log.jsonl"], "nowhere/log.jsonl: there is no folder nowhere"),

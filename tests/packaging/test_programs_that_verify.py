@@ -39,7 +39,9 @@ def test_program_that_finds_nothing_says_so_and_does_not_pass(command: tuple[str
 
 
 def test_every_program_that_judges_ends_by_the_same_rule() -> None:
-    programs = [path for folder in ("tests/replay", "bench", "fuzz") for path in (ROOT / folder).rglob("*.py")]
+    programs = [
+        path for folder in ("tests/replay", "tests/real", "bench", "fuzz") for path in (ROOT / folder).rglob("*.py")
+    ]
     mains = {path.relative_to(ROOT): main for path in programs for main in _MAIN.findall(path.read_text("utf-8"))}
     # bench/reduction.py counts what it does not find as a failure.
     own = {str(path) for path, main in mains.items() if _OWN_CODE.search(main)}

@@ -23,6 +23,7 @@ from tests.fixtures.light.answers import Answer, Conversation, Recording, alike,
 
 from assay_conformance.wire import CommandType, Frame, Splitter, command, decode, encode
 from assay_conformance.wire.service_urls import address
+from assay_fixtures.verified import exit_code
 
 _ANSWERS_WITHIN_S: Final = 10.0
 _RESTS_S: Final = (0.4, 1.5, 4.0)
@@ -157,9 +158,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("admin_url")
     told = parser.parse_args(arguments)
     trouble: list[str] = []
-    for path in recordings():
-        if told.only not in path.name:
-            continue
+    chosen = [path for path in recordings() if told.only in path.name]
+    for path in chosen:
         recording = msgspec.json.decode(path.read_bytes(), type=Recording)
         if told.write:
             made = recorded(recording, "4.0.8", told.service_url, told.admin_url)
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str]) -> int:
             trouble += different(recording, told.service_url, told.admin_url)
     for line in trouble:
         sys.stdout.write(f"{line}\n")
-    return 1 if trouble else 0
+    return exit_code(len(chosen), len(trouble), "recordings")
 
 
 if __name__ == "__main__":

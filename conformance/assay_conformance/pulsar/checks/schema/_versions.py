@@ -52,5 +52,5 @@ def definition_of(schema: dict[str, Any]) -> object:
 def parsed(definition: str) -> object:
     try:
         return json.loads(definition)
-    except ValueError:
+    except (ValueError, RecursionError):
         return definition
