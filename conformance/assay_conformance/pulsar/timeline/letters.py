@@ -20,11 +20,12 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import from_client, in_force, number_in_force, sent_round
 from assay_conformance.checks.parts import own_name, retry_letter_topic
 from assay_conformance.history.events import Events
-from assay_conformance.model.event import FORGED, Frame, Invoke, Member, Received, Stored
+from assay_conformance.model.event import FORGED, Event, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.answers import Answer
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
 from assay_conformance.pulsar.timeline.producers import Unit
+from assay_conformance.pulsar.timeline.requests import Request
 
 RECONSUME_TIMES: Final = "RECONSUMETIMES"
 DELAY_TIME: Final = "DELAY_TIME"
@@ -98,6 +99,18 @@ class Letter:
         return f"the {self.kind} for {self.origin or 'an unknown message'} of {self.address.topic}"
 
 
+class LetterRequest(NamedTuple):
+    """A lookup of a letter topic, or a PRODUCER for one, with its first answer."""
+
+    address: Address
+    request: Request
+
+    @property
+    def failure(self) -> Frame | None:
+        """The answer, where it is an error: the letter may end with it, or be tried again."""
+        return self.request.answer if self.request.error else None
+
+
 class Round(NamedTuple):
     """A message that the application asked to send round by a retry letter. `times`: how often it had been round."""
 
@@ -111,13 +124,16 @@ class Round(NamedTuple):
 class Letters:
     """All letters of an attempt, in order, and which message an entry is a copy of."""
 
-    def __init__(self, view: View, events: Events, answers: Iterable[Answer]) -> None:
+    def __init__(self, view: View, events: Events, answers: Iterable[Answer], requests: Iterable[Request]) -> None:
+        """`answers`: to SENDs; `requests`: lookups and PRODUCERs."""
         self._view, self._tracker, self._events = view, view.tracker, events
         self._addresses: dict[str, list[Address]] = {}
         for consumer in self._tracker.opened_consumers.values():
             for full, address in self._addresses_of(consumer):
                 self._addresses.setdefault(full, []).append(address)
         self._answers = list(answers) if self._addresses else []
+        found = ((self.address(one.frame), one) for one in (requests if self._addresses else ()))
+        self.requests = [LetterRequest(address, one) for address, one in found if address is not None]
 
     def _addresses_of(self, consumer: Consumer) -> Iterator[tuple[str, Address]]:
         began = self._tracker.began
@@ -203,6 +219,13 @@ class Letters:
         again = (frame.meta for frame in since if from_client(frame) and frame.meta is not None)
         resent = any(meta.uuid == _whole(unit) and meta.chunk_id == chunk for meta in again)
         return None if resent else refusal
+
+    def had_failed(self, subscription: str, event: Event) -> bool:
+        """Whether a letter of a subscription may have failed before an event: a broker had refused any letter, or a
+        request for its topic. The client acts on that when it has read it."""
+        failures = [one.failure for one in self.requests if one.address.consumer.subscription == subscription]
+        failures += [refusal for refusals in self.refusals.values() for refusal, _ in refusals]
+        return any(failure is not None and failure.seq < event.seq for failure in failures)
 
     # --- originals ---
 

@@ -377,7 +377,8 @@ class Timeline(Producing, Acknowledging):
     @cached_property
     def letters(self) -> Letters:
         """Copies that clients sent to retry and dead letter topics."""
-        return Letters(self.view, self.events, self.answers)
+        requests = self.requests("LOOKUP", "PARTITIONED_METADATA", "PRODUCER")
+        return Letters(self.view, self.events, self.answers, requests)
 
     def sends(self, unit: Unit) -> Iterator[Send]:
         """The sends of the application inside a unit, where they are known."""

@@ -11,7 +11,7 @@ from assay_conformance.model.event import Event, Frame, Invoke
 from assay_conformance.pulsar.checks.dead_letter._errands import Cause, Course, Ended, Errand, Way
 from assay_conformance.pulsar.timeline import REDELIVER, Call, Consumer, ConsumerSession, Entry, Timeline, known_owner
 from assay_conformance.pulsar.timeline.courses import named_by
-from assay_conformance.pulsar.timeline.letters import Address, Letter
+from assay_conformance.pulsar.timeline.letters import Address, Letter, LetterRequest
 
 
 def errands(
@@ -57,7 +57,7 @@ class _Errands:
     ) -> list[Ended]:
         acked = [(ack.call.invoke, ack.entry) for ack in self._timeline.ack_calls]
         steps: list[Step] = [
-            *self._registrations(),
+            *self._requests(),
             *self._posts(),
             *self._frames(),
             *self._ends(),
@@ -110,20 +110,11 @@ class _Errands:
 
     # --- the producer of letters ---
 
-    def _registrations(self) -> Iterator[Step]:
-        for lookup in self._timeline.requests("LOOKUP", "PARTITIONED_METADATA"):
-            yield from self._request(lookup.frame, lookup.answer, self._is_looked_up)
-        for one in self._timeline.registrations:
-            yield from self._request(one.frame, one.answer, self._is_registered)
-
-    def _request(
-        self, request: Frame, answer: Frame | None, answered: Callable[[Address, Frame], None]
-    ) -> Iterator[Step]:
-        address = self._letters.address(request)
-        if address is not None:
-            yield request, partial(self._is_asked_for, address)
-            if answer is not None:
-                yield answer, partial(answered, address, answer)
+    def _requests(self) -> Iterator[Step]:
+        for one in self._letters.requests:
+            yield one.request.frame, partial(self._is_asked_for, one.address)
+            if one.request.answer is not None:
+                yield one.request.answer, partial(self._is_answered, one, one.request.answer)
 
     def _unsent(self, address: Address) -> Iterator[Errand]:
         for errand in self._open.values():
@@ -135,16 +126,11 @@ class _Errands:
         for errand in self._unsent(address):
             errand.waits_ns = None
 
-    def _is_looked_up(self, address: Address, answer: Frame) -> None:
-        """A lookup that fails may be tried again, as long as an operation may take, or be the end of the letter."""
-        for errand in self._unsent(address) if answer.fields.get("error") else ():
-            errand.failure = answer
-
-    def _is_registered(self, address: Address, answer: Frame) -> None:
-        for errand in self._unsent(address):
-            errand.waits_ns, errand.is_ready = answer.t_ns, answer.command == "PRODUCER_SUCCESS"
-            if answer.command == "ERROR":
-                errand.failure = answer
+    def _is_answered(self, asked: LetterRequest, answer: Frame) -> None:
+        for errand in self._unsent(asked.address):
+            if asked.request.frame.command == "PRODUCER":
+                errand.waits_ns, errand.is_ready = answer.t_ns, asked.failure is None
+            errand.failure = asked.failure or errand.failure
 
     # --- the letter ---
 

@@ -91,19 +91,6 @@ def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> in
     return since_ns
 
 
-def _letter_failed(timeline: Timeline, nacked: _Nacked) -> bool:
-    """Whether brokers had refused a letter of its subscription: the client acts on that when it has read it."""
-    letters, subscription = timeline.letters, nacked.first.consumer.subscription
-
-    def is_for_it(frame: Frame) -> bool:
-        address = letters.address(frame)
-        return address is not None and address.consumer.subscription == subscription
-
-    refused = [one.answer for one in timeline.requests("LOOKUP", "PRODUCER") if one.error and is_for_it(one.frame)]
-    refused += [refusal for refusals in letters.refusals.values() for refusal, _ in refusals]
-    return any(answer is not None and answer.seq < nacked.event.seq for answer in refused)
-
-
 @check("nack.redelivery-requested-in-time", of=_nacks)
 def nack_redelivery_requested_in_time(timeline: Timeline, nack: tuple[_Nacked, Window]) -> Says:
     """nack.redelivery-requested-in-time: redelivery of a nacked message is requested not before its delay has passed,
@@ -117,9 +104,10 @@ def nack_redelivery_requested_in_time(timeline: Timeline, nack: tuple[_Nacked, W
     nacked, window = nack
     first, last, event, since_ns = nacked.first, nacked.last, nacked.event, nacked.since_ns
     who, after = f"consumer {first.consumer.handle}", "after the application had nacked it; expected"
-    if nacked.early and (timeline.setting(first.consumer, "ack_timeout_ms") or _letter_failed(timeline, nacked)):
-        return
     if nacked.early:
+        failed = timeline.letters.had_failed(first.consumer.subscription, event)
+        if failed or timeline.setting(first.consumer, "ack_timeout_ms"):
+            return
         waited = f"{who} requested redelivery of {first.entry} {elapsed(event.t_ns, first.invoke.t_ns)} {after}"
         yield breach("too-early", f"{waited} at least {window.earliest_ns / MS:.0f} ms", first.invoke, event)
     elif since_ns is None:
