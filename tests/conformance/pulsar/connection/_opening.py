@@ -27,3 +27,18 @@ class Opening(Script):
     def judged(self, by: type[Check] = retries_service_not_ready) -> tuple[list[str], int]:
         check = trial(by, self.done())
         return [finding.code for finding in check.findings], check.exercised
+
+
+def asking() -> Opening:
+    """It has a connection, and has sent its SUBSCRIBE."""
+    story = Opening()
+    story.connected()
+    story.asks()
+    return story
+
+
+def not_ready() -> Opening:
+    """The broker was not ready for its first SUBSCRIBE."""
+    story = asking()
+    story.is_not_ready()
+    return story

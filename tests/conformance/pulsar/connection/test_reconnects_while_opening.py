@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.pulsar.connection._opening import Opening
+from tests.conformance.pulsar.connection._opening import Opening, asking, not_ready
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
@@ -14,10 +14,7 @@ CLIENT = 7
 
 
 def test_consumer_that_asks_again_is_accepted() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.asks(8)
     story.down("SUCCESS", request_id=8)
     story.complete(story.asked)
@@ -25,20 +22,14 @@ def test_consumer_that_asks_again_is_accepted() -> None:
 
 
 def test_consumer_that_is_handed_out_unadmitted_is_found() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.complete(story.asked)
     assert story.judged()[0] == ["gave-up"]
     assert story.judged(reconnects_while_opening) == ([], 0)
 
 
 def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.after(100)
     story.asks(8)
     story.at(16_000)
@@ -57,10 +48,7 @@ def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
 
 
 def test_opening_that_waits_for_its_time_out_without_another_attempt_is_found() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.at(30_000)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
     assert story.judged()[0] == ["waited-in-vain"]
@@ -88,18 +76,13 @@ def test_time_of_an_opening_is_that_of_its_own_client() -> None:
 
 
 def test_opening_that_its_application_ends_gives_nothing_up() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.CLOSED)
     assert story.judged() == ([], 0)
 
 
 def test_what_was_registered_and_went_with_its_connection_sets_nothing_back() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
+    story = asking()
     story.down("SUCCESS", request_id=7)
     story.cut()
     story.connected(1)
@@ -110,10 +93,7 @@ def test_what_was_registered_and_went_with_its_connection_sets_nothing_back() ->
 
 
 def test_opening_that_asks_again_behind_its_time_is_found() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.at(32_000)
     story.asks(8)
     assert story.judged(reconnects_while_opening)[0] == ["went-on"]
@@ -121,10 +101,7 @@ def test_opening_that_asks_again_behind_its_time_is_found() -> None:
 
 
 def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.at(29_500)
     story.asks(8)
     story.is_not_ready(8)
@@ -212,9 +189,7 @@ def test_opening_that_looked_a_partition_up_again_has_no_excuse_of_its_refusal()
 
 
 def test_setback_that_comes_while_the_word_of_the_end_is_on_its_way_is_none() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
+    story = asking()
     done_ns = story.now_ns
     story.after(5)
     story.is_not_ready()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.conformance.pulsar.connection._opening import Opening
+from tests.conformance.pulsar.connection._opening import Opening, not_ready
 
 from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, Script
@@ -25,10 +25,7 @@ def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
 
 
 def test_broker_that_was_not_ready_before_the_connection_was_lost_was_not_what_ended_the_opening() -> None:
-    story = Opening()
-    story.connected()
-    story.asks()
-    story.is_not_ready()
+    story = not_ready()
     story.asks(8)
     story.cut()
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
