@@ -155,6 +155,12 @@ class Call(NamedTuple):
         return entry == self.entry or (self.cumulative and entry.topic == self.entry.topic and entry < self.entry)
 
     @property
+    def members(self) -> range:
+        """The places in its own entry that it is about: of its message, or, cumulative, all up to that."""
+        place = max(self.message.message_id.batch_index, 0)
+        return range(0 if self.cumulative else place, place + 1)
+
+    @property
     def called_ns(self) -> int:
         """When the client had certainly been called; only once the operation has completed."""
         completion = self.operation.completion

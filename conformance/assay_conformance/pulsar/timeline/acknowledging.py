@@ -43,18 +43,23 @@ class Acknowledging(Limiting):
             self._written_acks[id(session), reports] = found
         return found
 
+    def ack_interval_ns(self, consumer: Consumer) -> int | None:
+        """How long a consumer may collect acknowledgments; None where that is not known."""
+        interval_ms = self.setting(consumer, "ack_group_ms")
+        return None if interval_ms is None else interval_ms * MS
+
     def is_ack_overdue(self, consumer: Consumer, since_ns: int, seen_ns: int, *, within_ns: int = 0) -> bool:
         """Whether an ACK that was due a group interval, and `within_ns`, behind `since_ns` came, or was still missing,
         too late at `seen_ns`; not where the interval is not known. Raises as `Bounds.is_overdue` does."""
-        interval_ms = self.setting(consumer, "ack_group_ms")
-        due_ns = since_ns + within_ns + (interval_ms or 0) * MS
-        bounds, is_known = self.bounds, interval_ms is not None
-        return is_known and bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an ACK")
+        interval_ns = self.ack_interval_ns(consumer)
+        due_ns = since_ns + within_ns + (interval_ns or 0)
+        is_known = interval_ns is not None
+        return is_known and self.bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an ACK")
 
     def is_ack_missing(self, consumer: Consumer, since_ns: int, end: Event, *, within_ns: int = 0) -> bool:
         """The same of one that had not come when something ended that was no loss; what the machine did long after it
         was due says nothing about it."""
-        due_ns = since_ns + within_ns + (self.setting(consumer, "ack_group_ms") or 0) * MS
+        due_ns = since_ns + within_ns + (self.ack_interval_ns(consumer) or 0)
         seen_ns = min(end.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
         goes_on = not isinstance(end, Closed | AgentEnded)
         return goes_on and self.is_ack_overdue(consumer, since_ns, seen_ns, within_ns=within_ns)

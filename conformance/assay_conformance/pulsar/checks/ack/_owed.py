@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.timeline import MS, AckCall, Call, ConsumerSession, Timeline
+from assay_conformance.pulsar.timeline import AckCall, ConsumerSession, Timeline
 
 
 class Owed(NamedTuple):
@@ -32,14 +31,3 @@ def owed_since(timeline: Timeline, asked: Iterator[tuple[AckCall, ConsumerSessio
         left = first if first is not None and first.seq < over.seq else None
         until[id(session), ack.entry] = (left or over).seq
         yield Owed(ack, session, since, left, over)
-
-
-def interval_ns(timeline: Timeline, ack: AckCall) -> int | None:
-    """The group interval of its consumer; None where it is not told."""
-    return group_interval_ns(timeline, ack.call)
-
-
-def group_interval_ns(timeline: Timeline, call: Call) -> int | None:
-    """The same of a call."""
-    interval_ms = number_in_force(timeline.view, call.consumer, "ack_group_ms")
-    return None if interval_ms is None else interval_ms * MS

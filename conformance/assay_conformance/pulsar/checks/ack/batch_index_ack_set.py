@@ -7,19 +7,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import bit_of, buries, from_client, is_open, listed
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
-from assay_conformance.pulsar.timeline import (
-    MS,
-    Call,
-    Consumer,
-    Entry,
-    Exercised,
-    Says,
-    Timeline,
-    breach,
-    check,
-    each,
-    ms,
-)
+from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
 
 
@@ -102,14 +90,12 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
 def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
     """A message counts as settled from the moment that the bench asked for it. A cumulative ack settles all entries
     before its own, too."""
-    index = call.message.message_id.batch_index
-    if not call.cumulative:
-        if call.entry in batches:
-            batches[call.entry].asked.add(index)
-        return
-    for entry, bits in batches.items():
-        if call.covers(entry) and len(bits.asked) < bits.size:
-            bits.asked.update(range(min(index + 1, bits.size) if entry == call.entry else bits.size))
+    own = batches.get(call.entry)
+    if own is not None:
+        own.asked.update(call.members)
+    for entry, bits in batches.items() if call.cumulative else ():
+        if entry != call.entry and call.covers(entry) and len(bits.asked) < bits.size:
+            bits.asked.update(range(bits.size))
 
 
 def _acks(batches: dict[Entry, _Bits], wrote: Wrote, seeks: Seeks) -> Iterator[_Ack]:
@@ -149,8 +135,7 @@ def batch_index_ack_set(timeline: Timeline) -> Says:
 
 def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
     bits, frame, has_set, cleared, owed = ack
-    interval_ms = timeline.setting(bits.consumer, "ack_group_ms")
-    interval_ns = (interval_ms or 0) * MS
+    interval_ns = timeline.ack_interval_ns(bits.consumer) or 0
     late = {
         index: call
         for index, call in owed.items()

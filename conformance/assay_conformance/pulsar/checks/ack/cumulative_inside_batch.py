@@ -7,7 +7,6 @@ from assay_conformance.model.event import Frame, Outcome
 from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
 from assay_conformance.pulsar.timeline import (
     CUMULATIVE,
-    MS,
     Call,
     Consumer,
     Entry,
@@ -71,14 +70,13 @@ class _Course:
 
     def _asks(self, asked: Asked) -> None:
         call, entry, id = asked.call, asked.entry, asked.call.message.message_id
-        indexes = range(max(id.batch_index, 0) + 1) if call.cumulative else (max(id.batch_index, 0),)
-        self._settled.setdefault(entry, set()).update(indexes)
+        self._settled.setdefault(entry, set()).update(call.members)
         before = self._reach_on(call) if call.cumulative else None
         if asked.session is None:
             return
         state = self._of(asked)
         settled, size = state.settled.setdefault(entry, set()), state.sizes.get(entry)
-        settled.update(range(id.batch_index + 1) if call.cumulative else (id.batch_index,))
+        settled.update(call.members)
         if not of_batch(id) or (size is not None and len(settled) >= size):
             state.acked.add(entry)
             if call.cumulative:
@@ -143,15 +141,13 @@ def cumulative_inside_batch(timeline: Timeline) -> Says:
 
 def _leaves_in_time(timeline: Timeline, then: Frame, call: Call) -> Says:
     """A call that stopped inside a batch; `then`: the ACK of the entry before, or the end of the session without it."""
-    end = call.operation.completion
-    interval_ms = timeline.setting(call.consumer, "ack_group_ms")
-    if interval_ms is None and not timeline.can(GROUPS):
-        interval_ms = 0
-    known = end is not None and end.seq < then.seq
-    if interval_ms is None or (then.command != "ACK" and not (known and end is not None and end.outcome is Outcome.OK)):
+    completion, interval_ns = call.operation.completion, timeline.ack_interval_ns(call.consumer)
+    end = completion if completion is not None and completion.seq < then.seq else None
+    is_owed = then.command == "ACK" or (end is not None and end.outcome is Outcome.OK)
+    if not is_owed or (interval_ns is None and timeline.can(GROUPS)):
         return
-    called_ns = end.t_ns if known and end is not None else then.t_ns
-    due_ns = called_ns + interval_ms * MS
+    called_ns = then.t_ns if end is None else end.t_ns
+    due_ns = called_ns + (interval_ns or 0)
     if timeline.bounds.is_overdue("ack-flush", called_ns, then.t_ns, due_ns=due_ns, what="an ACK"):
         yield breach(
             "entry-before-not-acked",

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, elapsed, number_in_force
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.checks.ack._owed import Owed, interval_ns, owed_since
+from assay_conformance.pulsar.checks.ack._owed import Owed, owed_since
 from assay_conformance.pulsar.timeline import (
     MS,
     AckCall,
@@ -81,7 +81,7 @@ def _pending(timeline: Timeline) -> Iterator[Owed]:
 
 def _leaves_in_time(timeline: Timeline, owed: Owed) -> Says:
     ack, session, since, left, _ = owed
-    interval, called_ns = interval_ns(timeline, ack), ack.call.called_ns
+    interval, called_ns = timeline.ack_interval_ns(ack.call.consumer), ack.call.called_ns
     over = timeline.over_after(session, ack.call.consumer, since)
     then = left if left is not None and left.seq < over.seq else over
     if interval is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay_conformance.model.event import Event, Frame, Invoke
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.checks.ack._owed import Owed, interval_ns, owed_since
+from assay_conformance.pulsar.checks.ack._owed import Owed, owed_since
 from assay_conformance.pulsar.timeline import (
     AckCall,
     ConsumerSession,
@@ -58,7 +58,7 @@ def _left_over(owed: list[Owed]) -> Iterator[Owed]:
 
 def _is_forgotten(timeline: Timeline, owed: Owed) -> Says:
     """Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER."""
-    ack, over, interval = owed.ack, owed.over, interval_ns(timeline, owed.ack)
+    ack, over, interval = owed.ack, owed.over, timeline.ack_interval_ns(owed.ack.call.consumer)
     closing, asked = ack.call.consumer.closing, ack.call.invoke
     if not isinstance(over, Frame) or over.command != "CLOSE_CONSUMER" or over.dir is not Direction.TO_BROKER:
         return

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import of_batch
 from assay_conformance.model.event import Event, Outcome
-from assay_conformance.pulsar.checks.ack._owed import group_interval_ns
 from assay_conformance.pulsar.checks.ack._receipts import agreed_for, is_answered, waits
 from assay_conformance.pulsar.timeline import Call, ConsumerSession, Exercised, Says, Timeline, breach, check, ms
 
@@ -45,7 +44,7 @@ def no_response_from_old_broker(timeline: Timeline, asked: _Asked) -> Says:
     closing, end = call.consumer.closing, call.operation.completion
     if then is not end and closing is not None and closing.t_ns < then.t_ns:
         return
-    due_ns = call.invoke.t_ns + (group_interval_ns(timeline, call) or 0)
+    due_ns = call.invoke.t_ns + (timeline.ack_interval_ns(call.consumer) or 0)
     if timeline.bounds.is_missing("answer", due_ns, then.t_ns, what="the end of a call"):
         yield breach(
             "waits-for-nothing",

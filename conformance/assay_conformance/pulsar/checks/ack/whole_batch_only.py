@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import REFUSED, buries, from_client
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
-from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Sent, Wrote
 
 
@@ -84,9 +84,9 @@ def _is_asked(batches: dict[Entry, _Batch], reached: dict[str, Entry], call: Cal
     own = batches.get(call.entry)
     if own is None:
         return
-    end, index, before = call.operation.completion, call.message.message_id.batch_index, len(own.settled)
+    end, before = call.operation.completion, len(own.settled)
     own.unclear = own.unclear or (end is not None and end.outcome in REFUSED)
-    own.settled.update(range(index + 1) if call.cumulative else (index,))
+    own.settled.update(call.members)
     if before < own.size <= len(own.settled):
         own.completing = call
 
@@ -145,8 +145,8 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
 
 def _was_held_back(timeline: Timeline, batch: _Batch, call: Call) -> bool:
     """Half settled for so long that a client which sends too early would have."""
-    interval_ms = timeline.setting(batch.consumer, "ack_group_ms")
-    return batch.partial_ns is not None and call.invoke.t_ns - batch.partial_ns >= (interval_ms or 0) * MS
+    interval_ns = timeline.ack_interval_ns(batch.consumer) or 0
+    return batch.partial_ns is not None and call.invoke.t_ns - batch.partial_ns >= interval_ns
 
 
 def _is_forgotten(timeline: Timeline, batch: _Batch, end: Frame) -> Says:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import elapsed
 from assay_conformance.model.event import Event
-from assay_conformance.pulsar.checks.ack._owed import Owed, interval_ns, owed_since
+from assay_conformance.pulsar.checks.ack._owed import Owed, owed_since
 from assay_conformance.pulsar.timeline import (
     AckCall,
     ConsumerSession,
@@ -28,7 +28,7 @@ def _asked(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event
             reached[place] = max(before or ack.entry, ack.entry)
             if before is not None and before >= ack.entry:
                 continue
-        if ack.asked_on is not None and ack.is_whole and interval_ns(timeline, ack) == 0:
+        if ack.asked_on is not None and ack.is_whole and timeline.ack_interval_ns(ack.call.consumer) == 0:
             yield ack, ack.asked_on, ack.call.invoke
 
 

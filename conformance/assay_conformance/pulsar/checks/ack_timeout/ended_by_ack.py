@@ -58,9 +58,8 @@ class _Holdings:
         older = frame is not None and (call.message.seq < frame.seq or call.entry in self.mixed)
         if size > 1 and older and not call.cumulative:
             return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
-        index = max(call.message.message_id.batch_index, 0)
         done = self.acked.setdefault(call.entry, set())
-        done.update(range(index + 1) if call.cumulative else (index,))
+        done.update(call.members)
         earlier = [one for one in self.since if call.covers(one) and one != call.entry] if call.cumulative else []
         for entry in [*earlier, call.entry] if len(done) >= size else earlier:
             since = self.since.get(entry)

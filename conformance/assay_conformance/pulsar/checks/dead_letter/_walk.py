@@ -199,7 +199,7 @@ class _Errands:
 
     def _is_asked_for_again(self, session: ConsumerSession, request: Frame) -> Iterator[Ended]:
         """One whose letter is under way, or there, is settled by it all the same."""
-        named = named_by(request, session) or [errand.source for errand in self._open.values()]
+        named = sorted(named_by(request, session)) or [errand.source for errand in self._open.values()]
         for source in [source for source in named if source.topic == session.topic]:
             origin = self._letters.origin_of(source)
             errand = self._open.get(origin)
