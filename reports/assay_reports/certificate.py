@@ -15,6 +15,7 @@ import msgspec
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import grade_of
 from assay_conformance.model.event import Witness
+from assay_conformance.model.json_schema import DIALECT, with_plain_descriptions
 from assay_conformance.model.requirement import Level, Profile, Requirement, Side
 from assay_conformance.model.run import LeftOut, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
@@ -131,7 +132,7 @@ def read_certificate(data: bytes, where: str) -> Certificate:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of certificate.json."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Certificate)}
+    return {"$schema": DIALECT, **with_plain_descriptions(msgspec.json.schema(Certificate))}
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from assay_conformance.model.json_schema import DIALECT, with_plain_descriptions
 from assay_conformance.model.requirement import Requirement, Side
 from assay_conformance.model.run import LeftOut, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
@@ -227,4 +228,4 @@ def _sentence(row: RequirementVerdict) -> str:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of verdicts.json."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Verdicts)}
+    return {"$schema": DIALECT, **with_plain_descriptions(msgspec.json.schema(Verdicts))}
