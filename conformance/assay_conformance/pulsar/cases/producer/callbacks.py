@@ -211,7 +211,7 @@ CASES = (
         "batching; then it returns",
         partitions=2,
         batching=True,
-        batching_max_publish_delay_ms=2_000,
+        batching_max_publish_delay_ms=400,
     ),
     closed_beside(),
     _waits_inside("flushes-in-callback", "its producer is flushed", _flushes),

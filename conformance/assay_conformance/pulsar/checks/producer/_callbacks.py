@@ -6,6 +6,7 @@ from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Completion, Invoke, Outcome, Overdue
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, ms
 from assay_conformance.pulsar.timeline.callbacks import CalledIn, waits_for_answer
+from assay_conformance.pulsar.timeline.time_outs import waits_behind_send
 
 
 def waits(timeline: Timeline, call: Invoke) -> bool:
@@ -25,7 +26,7 @@ def has_to_end(timeline: Timeline, called: CalledIn) -> Says:
         if end is not None and end.outcome is not Outcome.UNSUPPORTED:
             yield Exercised(end)
         return
-    left_waiting = beside and callback.let is None
+    left_waiting = (beside and callback.let is None) or waits_behind_send(timeline, overdue)
     if left_waiting or _waits_for_receipts(timeline, call, overdue) or _is_disturbed(timeline, call, overdue):
         return
     timeline.bounds.check_fair("answer", call.t_ns, overdue.t_ns, what="whether a call only ended late")
