@@ -50,10 +50,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"}),
         "a consumer whose messages wait for another one is given nothing, and grants nothing",
     ),
-    "reverses-batch": (
-        frozenset({"robustness.failure-needs-cause"}),
-        "what is to be called in a handler call that never begins is refused",
-    ),
     "batch-fails-first-only": (
         frozenset({"robustness.success-needs-answer"}),
         "a message of the batch that failed is reported as sent",
@@ -173,10 +169,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     "resends-last-chunks-only": (
         frozenset({"chunking.splits-large-message", "chunking.survives-reconnect", "ordering.keeps-send-order"}),
         "a message that lacks a chunk was not sent again as it was, and the topic lacks it",
-    ),
-    "dedup-stores-duplicates": (
-        frozenset({"robustness.calls-do-not-hang"}),
-        "receipts for nothing that is pending make the client connect again and again, and its sends never end",
     ),
     "rejected-reconnect-is-final": (
         frozenset({"resend.pending-sends-resent"}),
@@ -317,10 +309,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"chunking.survives-reconnect", "dedup.effectively-once", "delivery.successful-send-is-stored"}),
         "chunks that are dropped as duplicates take their message with them",
     ),
-    "dedup-remembers-failed-write": (
-        frozenset({"robustness.calls-do-not-hang"}),
-        "what is refused for ever never ends",
-    ),
     "reorders-appends": (
         frozenset({"ordering.message-ids-increase"}),
         "a receipt names the place that another message got",
@@ -373,7 +361,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is not buried when it is due is asked for again",
     ),
     "loses-messages-after-reconnect": (
-        frozenset({"delivery.statistics-per-fault", "robustness.failure-needs-cause"}),
+        frozenset({"delivery.statistics-per-fault"}),
         "what is lost is lost to those who count it, too",
     ),
     "resend-loses-payload": (
@@ -411,10 +399,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     "fewer-permits-after-reconnect": (
         frozenset({"flow.waiting-receive-has-permits"}),
         "where it counts what came before as used, it may have none left",
-    ),
-    "handler-calls-overlap": (
-        frozenset({"seek.has-message-available-after-read"}),
-        "a reader whose handler was called with everything has no more to read",
     ),
     "view-keeps-removed-keys": (
         frozenset({"table-view.follows-its-topic"}),
