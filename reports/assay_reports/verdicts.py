@@ -24,7 +24,7 @@ from assay_reports.outcome import Outcome, Reason
 from assay_reports.text import counted
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """The client that was judged. `version` is what it reported itself."""
 
     agent: str
@@ -34,7 +34,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Whether the version lies in the range of the expectations file; outside it, new failures are likelier."""
 
 
-class Met(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class Met(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A listed deviation that is in force for the version of the run, and in how many Cases of the run it showed.
 
     `security` names the contact to report it to first: such a deviation is not published. `broker`: whose it is, where
@@ -50,7 +50,7 @@ class Met(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_
     broker: str = ""
 
 
-class Verdicts(Header, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Verdicts(Header, frozen=True, kw_only=True):
     """The whole file. `requirements` are folded over their Cases, `cells` are one requirement in one Case each, and
     `deviations` what an application may meet, worst first."""
 

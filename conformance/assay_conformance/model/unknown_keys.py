@@ -1,8 +1,8 @@
 """A key that nobody knows, in a file that people write or edit: passed over, it would mean its default.
 
-Whatever can stand in a Case, a fault, a replay file, verdicts.json or a TOML file forbids unknown fields, subclasses
-too. Agents' lines, histories and the other files of a run are written by programs, newer ones too: there unknown keys
-are passed over.
+Whatever can stand in a Case, a fault, a replay file or a TOML file forbids unknown fields, subclasses too. Agents'
+lines, histories, verdicts and the other files of a run are written by programs, newer ones too: there unknown keys are
+passed over.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Grade(StrEnum):
     C = "C"
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One contradiction: the requirement it breaks, the few events that contradict each other, and the sentence.
 
     `code` names the kind of breach inside the requirement; expectations match on (requirement, case, code). A finding
@@ -120,7 +120,7 @@ class Expected(StrEnum):
     TOLERATED = "tolerated"
 
 
-class RequirementVerdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class RequirementVerdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A row of verdicts.json: one requirement, folded over its Cases."""
 
     requirement: RequirementId

@@ -324,38 +324,7 @@ def opened_beside_a_refused_one() -> Case:
     )
 
 
-def opened_beside_a_refused_consumer() -> Case:
-    """The same of two consumers: the SUBSCRIBE of one is refused, that of the other admitted behind the error."""
-    plan = Schedule()
-    client = plan.client()
-    plan.broker("store_entries", topic="well", entries=plains(range(STEP)))
-    refused = plan.consumer(client, _ILL, _ILL, wait=False)
-    well = plan.consumer(client, "well", wait=False)
-    plan.wait_ops(well)
-    plan.wait_ops(plan.receive(well, STEP, STARVED_MS))
-    plan.wait_ops(refused)
-    return plan.case(
-        "robustness/opened-beside-a-refused-consumer",
-        "Of two consumers that open at once one is refused as not ready until it times out, and the other one admitted",
-        (_REQUIREMENT,),
-        capabilities=("consumer",),
-        client={"operation_timeout_ms": TIMEOUT_MS},
-        consumer=EARLIEST,
-        topology=Topology(topics=(Topic(name="well"), Topic(name=_ILL))),
-        faults=(
-            *_of_consumer(up("SUBSCRIBE", times=0), _NOT_READY),
-            Fault(
-                trigger=down("SUCCESS", answers="SUBSCRIBE"),
-                action=Hold(overtake=True),
-                until=Until(frame=down("ERROR")),
-            ),
-        ),
-        limits=Limits(operation_ms=4 * TIMEOUT_MS),
-    )
-
-
 CASES = (
     *(beside(trouble, shares) for trouble in TROUBLES for shares in trouble.shares),
     opened_beside_a_refused_one(),
-    opened_beside_a_refused_consumer(),
 )
