@@ -87,13 +87,6 @@ def _opens_consumer(plan: Schedule, ill: _Ill) -> Finish:
     return partial(plan.wait_ops, ill.consumer(plan, wait=False))
 
 
-def _is_sent_away(plan: Schedule, ill: _Ill) -> Finish:
-    """Its broker closes it, and refuses it when it comes back."""
-    ill.consumer(plan)
-    plan.broker("unload", topic=ill.topic)
-    return lambda: None
-
-
 def _is_not_read(plan: Schedule, ill: _Ill) -> Finish:
     ill.consumer(plan, receiver_queue_size=QUEUE)
     plan.wait_frame("MESSAGE", down("MESSAGE").direction, QUEUE)
@@ -178,13 +171,6 @@ TROUBLES: Final = (
         "the opening of a consumer is refused as not ready until it times out",
         _opens_consumer,
         _of_consumer(up("SUBSCRIBE", times=0), _NOT_READY),
-    ),
-    _Trouble(
-        "a-consumer-refused-when-it-returns",
-        "a consumer is closed by its broker, and refused as not ready whenever it comes back",
-        _is_sent_away,
-        _of_consumer(up("SUBSCRIBE", k=2, times=0), _NOT_READY),
-        shares=(Shares.CONNECTION, Shares.PROCESS),
     ),
     _Trouble(
         "an-unanswered-consumer",
