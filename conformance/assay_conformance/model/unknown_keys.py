@@ -1,4 +1,4 @@
-"""A key that nobody knows, in a file that people write or edit: passed over, it would mean its default.
+"""Unknown keys in files that people write or edit: a misspelt key that is ignored would leave its default in force.
 
 Whatever can stand in a Case, a fault, a replay file or a TOML file forbids unknown fields, subclasses too. Agents'
 lines, histories, verdicts and the other files of a run are written by programs, newer ones too: there unknown keys are

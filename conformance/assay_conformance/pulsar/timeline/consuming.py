@@ -96,8 +96,8 @@ class Consuming:
         return found
 
     def is_occupied(self, end: Completion) -> bool:
-        """Whether the threads for handlers may have been taken while a receive waited for calls of one: a call of
-        another one that nobody asked for waits unreported."""
+        """Whether other handlers of the client may have had its threads while a receive waited for calls of this one.
+        Agents report a handler call when a receive asks for it: one that runs unasked is not in the history."""
         consumer = self.consumer(end.handle)
         if consumer is None or not listens(consumer):
             return False

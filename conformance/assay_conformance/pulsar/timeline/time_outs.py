@@ -68,8 +68,8 @@ def waits_for_access(timeline: Timeline, handle: int | None, at: Event) -> bool:
 
 def _waits_at(served: ServedProducer, at: Event) -> bool:
     ends = (served.admitted, served.lost, *served.closes)
-    told = served.waits is not None and served.waits.seq < at.seq
-    return told and all(end is None or end.seq > at.seq for end in ends)
+    has_to_wait = served.waits is not None and served.waits.seq < at.seq
+    return has_to_wait and all(end is None or end.seq > at.seq for end in ends)
 
 
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
@@ -94,21 +94,21 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
 
 
 def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether a producer or consumer that is being opened was told last to try again later, as it may: its opening goes
-    on until then, and what was called behind it waits."""
+    """Whether the last answer to a producer or consumer that is being opened was an error that may pass: a client may
+    try again, and calls on that handle wait for its opening."""
     openings = (call for verb in _OPENS for call in timeline.events.invokes(verb))
     call = next((one for one in openings if one.handle == overdue.handle), None)
     end = None if call is None else timeline.end_of(call.op)
     if call is None or (end is not None and end.seq < overdue.seq):
         return False
-    topics, told = topics_of(timeline, call), dict[tuple[int, str, int | None], bool]()
+    topics, put_off = topics_of(timeline, call), dict[tuple[int, str, int | None], bool]()
     for one in timeline.requests("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA"):
         frame, answer = one.frame, one.answer
         is_mine = call.seq < frame.seq and base_topic(timeline.local_topic(frame)) in topics
         if is_mine and answer is not None and answer.seq < overdue.seq:
             id = frame.producer_id if frame.command == "PRODUCER" else frame.consumer_id
-            told[frame.conn, frame.command, id] = one.error in _LATER
-    return any(told.values())
+            put_off[frame.conn, frame.command, id] = one.error in _LATER
+    return any(put_off.values())
 
 
 def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
