@@ -10,7 +10,7 @@ bytes were under way nor what a process was kept from.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -116,9 +116,9 @@ class LoadRecord:
     def held_up(self, start_ns: int, end_ns: int) -> HeldUp:
         """What the samples that overlap the window add up to. A wait is reported when it is over, however many windows
         it took, or grows from one to the next: of each sample no more counts towards the sum than its window."""
-        kept = [(_kept_ns(sample), sample.window_ns) for sample in self._overlapping(start_ns, end_ns)]
-        worst_ns = max((wait_ns for wait_ns, _ in kept), default=0)
-        return HeldUp(max(worst_ns, sum(min(one) for one in kept)), worst_ns)
+        samples = list(self._overlapping(start_ns, end_ns))
+        worst_ns = max(map(_kept_ns, samples), default=0)
+        return HeldUp(max(worst_ns, _in_all_ns(samples)), worst_ns)
 
     def left_time_for(self, overdue: Overdue) -> bool:
         """Whether the client had most of an operation's deadline: no wait took a quarter of it."""
@@ -152,8 +152,7 @@ class LoadRecord:
         samples = {
             id(one): one for window in ((start_ns, begun_ns), (due_ns, seen_ns)) for one in self._overlapping(*window)
         }
-        waited_ns = sum(min(_kept_ns(sample), sample.window_ns) for sample in samples.values())
-        return Timing.LATE if waited_ns < late_ns else Timing.UNDECIDED
+        return Timing.LATE if _in_all_ns(samples.values()) < late_ns else Timing.UNDECIDED
 
     def _overlapping(self, start_ns: int, end_ns: int) -> Iterator[Load]:
         """Samples whose windows overlap that one."""
@@ -167,6 +166,11 @@ class LoadRecord:
 
 def _kept_ns(sample: Load, *, brokers: bool = True) -> int:
     return max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns if brokers else 0)
+
+
+def _in_all_ns(samples: Iterable[Load]) -> int:
+    """The waits of all samples, of each no more than its window."""
+    return sum(min(_kept_ns(sample), sample.window_ns) for sample in samples)
 
 
 def _t_ns(sample: Load) -> int:
