@@ -83,3 +83,15 @@ def test_so_is_one_the_receipt_of_a_chunk_of_which_came_twice() -> None:
 
 def test_chunks_that_passed_are_whole() -> None:
     assert Sorted(_in_chunks(Fate.PASSED, Fate.DROPPED).done()).torn_chunks == set()
+
+
+@pytest.mark.parametrize(("released", "torn"), [((0, 1), False), ((1, 0), True)])
+def test_chunks_that_were_all_held_are_torn_if_a_later_one_leaves_first(released: tuple[int, int], torn: bool) -> None:
+    script = Script()
+    script.producer()
+    first = Meta(producer_name=NAME, sequence_id=0, uuid="p-0", chunk_id=0, chunks=2)
+    chunks = (first, msgspec.structs.replace(first, chunk_id=1))
+    held = [script.send_frame(0, meta=chunk, fate=Fate.HELD) for chunk in chunks]
+    for number in released:
+        script.send_frame(0, meta=chunks[number], fate=Fate.RELEASED, frame=held[number].frame)
+    assert bool(Sorted(script.done()).torn_uuids) == torn

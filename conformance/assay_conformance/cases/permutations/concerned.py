@@ -119,6 +119,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     "receipted": {
         "ack.full-group-flushed-at-once": "the Go client sends each at once whose answer is waited for: no group fills",
         "ack.grouped-ack-filters-redelivery": "what waits for a receipt is not settled yet",
+        "producer/acks-in-callback": "what waits for a receipt waits for a broker, which no call in a callback may",
     },
     "short-ledgers": {
         "ack.cumulative-inside-batch": "the entry before is in the ledger before",

@@ -149,8 +149,8 @@ def _troubles(events: Events, history: list[Event]) -> list[Event]:
 def _chunked(events: Events) -> tuple[dict[Identity, str], set[str]]:
     """Messages in chunks, with their uuids, and those uuids that were torn.
 
-    A SEND that is held tears its message if a later one arrives before it: what waits, and never arrives since its
-    connection ends, was lost with the connection, as any other.
+    A SEND that is held tears its message if a later one arrives before it, which may have been held too: what waits,
+    and never arrives since its connection ends, was lost with the connection, as any other.
     """
     uuids, torn = dict[Identity, str](), set[str]()
     sent: dict[tuple[int, int | None, int | None], str] = {}
@@ -168,7 +168,8 @@ def _chunked(events: Events) -> tuple[dict[Identity, str], set[str]]:
             held[where].add(frame.frame)
             continue
         held[where].discard(frame.frame)
-        if (held[where] and frame.fate is Fate.PASSED) or frame.fate not in {*_WHOLE, Fate.RELEASED}:
+        overtakes = frame.fate is not Fate.CUT and any(waiting < frame.frame for waiting in held[where])
+        if overtakes or frame.fate not in {*_WHOLE, Fate.RELEASED}:
             torn.add(uuid)
     return uuids, torn
 
