@@ -42,6 +42,10 @@ class Consuming(Script):
         """So far its subscription was not durable."""
         self.events = [_not_durable(event) if isinstance(event, Frame) else event for event in self.events]
 
+    def as_listener(self) -> None:
+        """It was opened with a message handler."""
+        self.events = [_listens(event) if isinstance(event, Invoke) else event for event in self.events]
+
     def gets(self, *entries: int) -> None:
         """Unbatched messages come and are handed over."""
         for entry in entries:
@@ -96,3 +100,8 @@ class Consuming(Script):
 def _not_durable(frame: Frame) -> Frame:
     is_subscribe = frame.command == "SUBSCRIBE"
     return msgspec.structs.replace(frame, fields={**frame.fields, "durable": False}) if is_subscribe else frame
+
+
+def _listens(call: Invoke) -> Invoke:
+    is_opening = call.verb == "open_consumer"
+    return msgspec.structs.replace(call, args={**call.args, "listener": True}) if is_opening else call

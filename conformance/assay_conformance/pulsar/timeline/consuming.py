@@ -240,7 +240,9 @@ class Consuming:
         found = self._courses.get(consumer.handle)
         if found is None:
             calls, sessions = self.calls(consumer), self.consumer_sessions
-            found = self._courses[consumer.handle] = course(self._tracker, self.events, sessions, consumer, calls)
+            found = self._courses[consumer.handle] = course(
+                self._tracker, self.events, sessions, consumer, calls, self.starved
+            )
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
 
     def setting(self, consumer: Consumer, key: str) -> int | None:

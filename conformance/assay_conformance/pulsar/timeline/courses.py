@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from assay_conformance.checks.consumption import REFUSED, from_client, plain_acks, sent_round
@@ -53,7 +53,7 @@ class Handed(NamedTuple):
 
 
 class Receive(NamedTuple):
-    """`is_short`: it ended well with fewer messages than it was to bring."""
+    """`is_short`: it ended well with fewer messages than it was to bring, and there could have been more."""
 
     event: Completion
     is_short: bool
@@ -173,9 +173,15 @@ def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
 
 
 def course(
-    tracker: Tracker, events: Events, sessions: ConsumerSessions, consumer: Consumer, calls: list[Call]
+    tracker: Tracker,
+    events: Events,
+    sessions: ConsumerSessions,
+    consumer: Consumer,
+    calls: list[Call],
+    starved: Iterable[Completion],
 ) -> list[Moment]:
-    """All moments of one consumer, in order of their events."""
+    """All moments of one consumer, in order of their events. `starved`: receives that are short."""
+    short = {end.seq for end in starved}
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
         for moment in _session(sessions, session):
@@ -191,9 +197,7 @@ def course(
             found += (SentRound(call, entry, message, fails) for message, entry in sent_round(tracker, call))
     for end in events.completions("receive"):
         if end.handle == consumer.handle:
-            receive = tracker.operations.get(end.op)
-            most = 0 if receive is None or end.outcome is not Outcome.OK else int(receive.invoke.args.get("count", 1))
-            found.append(Receive(end, (end.count or 0) < most))
+            found.append(Receive(end, end.seq in short))
     if isinstance(consumer.closing, Invoke):
         found.append(Closing(consumer.closing))
     return sorted(found, key=lambda moment: moment.event.seq)

@@ -7,6 +7,7 @@ from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.nack._pace import refused
 
 from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Handled
 from assay_conformance.pulsar.checks.nack.exclusive_redelivers_all_in_order import exclusive_redelivers_all_in_order
 
 
@@ -63,6 +64,19 @@ def test_what_a_reader_has_read_need_not_come_back(reads: bool, codes: list[str]
     story.message(0)
     story.after(600)
     story.receive(asked=1, got=0)
+    assert story.judged(exclusive_redelivers_all_in_order)[0] == codes
+
+
+@pytest.mark.parametrize(("runs", "codes"), [(True, []), (False, ["not-back"])])
+def test_nothing_is_due_while_a_handler_call_runs(runs: bool, codes: list[str]) -> None:
+    story = everything_again()
+    story.as_listener()
+    handed = story.received(0, called_ns=story.now_ns)
+    if not runs:
+        story.add(Handled, handle=CONSUMER, delivery=handed.delivery, done_ns=story.now_ns)
+    receive = story.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": 1})
+    story.after(600)
+    story.complete(receive, count=0)
     assert story.judged(exclusive_redelivers_all_in_order)[0] == codes
 
 

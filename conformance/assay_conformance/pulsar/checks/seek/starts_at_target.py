@@ -90,8 +90,6 @@ def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arri
     end, call, completion = receive.event, timeline.call_of(receive.event.op), sought.completion
     if not receive.is_short or end.count or call is None or completion is None or not sought.is_done(end):
         return
-    if timeline.is_occupied(end):
-        return
     expected = _expected(timeline, sought, end)
     came = None if expected is None or call.seq < completion.seq else arrived.get(expected.entry)
     if expected is None or came is None:
