@@ -102,19 +102,18 @@ class View:
             for one in (fault.action for fault in self.case.faults)
         )
 
-    def is_read_at_once(self, topic: str | None = None) -> bool:
-        """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate, or a
-        small number of sends that may wait to be stored, stops them now and then, and later frames on its connection
-        may only be seen late."""
-        settings = self.case.topology.settings
+    def is_read_at_once(self) -> bool:
+        """Whether brokers read what is written to them as it comes: a publish rate of any topic, or a small number of
+        sends that may wait to be stored, stops them now and then, and later frames on the same connection, of whatever
+        topic, may only be seen late."""
+        topology = self.case.topology
+        settings = topology.settings
         few = settings.max_pending_sends < BrokerSettings().max_pending_sends or settings.max_pending_mb
         if few or settings.publish_rate.is_set:
             return False
-        return not any(
-            one.publish_rate.is_set
-            for one in self.case.topology.topics
-            if topic is None or one.name == base_topic(topic)
-        )
+        rates = [topology.policies_of(topic).publish_rate for topic in (*topology.topics, None)]
+        changes = any(step.verb == "set_policy" and "publish_rate" in step.args for step in self.case.steps)
+        return not changes and not any(rate is not None and rate.is_set for rate in rates)
 
     def is_dispatched_at_once(self, topic: str) -> bool:
         """Whether no rate of dispatch, of any level, keeps back what this topic has for its consumers."""

@@ -137,7 +137,8 @@ def _receipts(timeline: Timeline) -> Iterator[Turn]:
 
 
 def _requests(timeline: Timeline) -> Iterator[Turn]:
-    """Between two moments of a call, of which the first is not the broker's turn. A new connection is greeted first."""
+    """Between two moments of a call, of which the first is not the broker's turn. A new connection is greeted first.
+    When a frame left is not known where brokers may not read at once."""
     frames = timeline.events.frames()
     for verb in _ASKING:
         for end in timeline.ends(verb):
@@ -150,7 +151,8 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
             its = [one for one in frames[since:until] if _is_about(timeline, one, opening.handle or 0, topics)]
             moments: list[tuple[Event, int]] = [(call, called_ns(end)), *((one, one.t_ns) for one in its)]
             for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
-                if not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, topics):
+                is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
+                if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, topics):
                     yield Turn(end.handle or 0, f"its {verb} was to go on", first, due_ns, then, came_ns)
 
 

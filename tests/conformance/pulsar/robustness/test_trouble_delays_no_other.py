@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.model.case import Case, Rate, Topic, Topology
 from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Invoke, Member, Outcome
 from assay_conformance.pulsar.checks.robustness.trouble_delays_no_other import trouble_delays_no_other
 
@@ -30,10 +32,10 @@ class _Story(Script):
         self.producer_asks(producer_id=handle, topic=topic)
         return call
 
-    def judged(self) -> tuple[list[str], int]:
+    def judged(self, case: Case = ANY_CASE) -> tuple[list[str], int]:
         if self.ill is not None:
             self.after(2_000).complete(self.ill, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
-        judging = trial(trouble_delays_no_other, self.done())
+        judging = trial(trouble_delays_no_other, self.done(), case)
         return [finding.code for finding in judging.findings], judging.exercised
 
 
@@ -127,6 +129,16 @@ def test_opening_that_asks_late_is_found(late_ms: float, codes: list[str]) -> No
     story.after(late_ms).producer_ready(producer_id=4, name="q")
     story.complete(call, producer_name="q")
     assert story.judged()[0] == codes
+
+
+@pytest.mark.parametrize(("rate", "codes"), [(Rate(), ["held-up"]), (Rate(messages=5), [])])
+def test_opening_may_ask_late_where_a_publish_rate_stops_the_broker_reading(rate: Rate, codes: list[str]) -> None:
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", publish_rate=rate),)))
+    story = _Story()
+    call = story.invoke("open_producer", 4, args={"topic": "t"})
+    story.after(LATE_MS).producer_ready(producer_id=4, name="q")
+    story.complete(call, producer_name="q")
+    assert story.judged(case)[0] == codes
 
 
 def test_opening_may_wait_for_its_broker() -> None:

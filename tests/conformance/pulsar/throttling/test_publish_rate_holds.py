@@ -9,8 +9,8 @@ from tests.conformance.pulsar.throttling._histories import throttled_case
 
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, Script
-from assay_conformance.model.case import Case, Rate, Topic, Topology
-from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
+from assay_conformance.model.policy import BrokerSettings, Policies
 from assay_conformance.pulsar.checks.throttling.publish_rate_holds import publish_rate_holds
 
 PUBLISH = throttled_case(publish_rate=Rate(messages=10))
@@ -59,7 +59,28 @@ def test_publishing_beyond_the_brokers_rate_is_found() -> None:
     assert check.findings[0].sentence.startswith("the broker has a publish rate of 10 messages per 1 s")
 
 
-@pytest.mark.parametrize(("case", "at_once"), [(ANY_CASE, True), (PUBLISH, False), (OF_BROKER, False)])
+OF_NAMESPACE = msgspec.structs.replace(
+    ANY_CASE, topology=Topology(topics=(Topic(name="t"),), namespace=Policies(publish_rate=Rate(messages=10)))
+)
+BY_A_STEP = msgspec.structs.replace(
+    ANY_CASE, steps=(Step(Who.BROKER, "set_policy", {"topic": "t", "publish_rate": {"messages": 10}}),)
+)
+OF_PUBLISH_AND_OTHERS = msgspec.structs.replace(
+    PUBLISH, topology=msgspec.structs.replace(PUBLISH.topology, topics=(Topic(name="u"), *PUBLISH.topology.topics))
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "at_once"),
+    [
+        (ANY_CASE, True),
+        (PUBLISH, False),
+        (OF_BROKER, False),
+        (OF_NAMESPACE, False),
+        (BY_A_STEP, False),
+        (OF_PUBLISH_AND_OTHERS, False),
+    ],
+)
 def test_what_is_written_under_a_publish_rate_is_not_read_at_once(case: Case, at_once: bool) -> None:
     assert trial(publish_rate_holds, Script().done(), case).view.is_read_at_once() is at_once
 

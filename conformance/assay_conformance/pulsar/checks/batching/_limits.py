@@ -57,7 +57,7 @@ def in_one_frame(view: View, limits: Limits) -> Limits:
 def units_read_at_once(view: View, handle: int) -> Iterator[Unit]:
     """Those of a producer whose moment of leaving is known."""
     for line in view.tracker.lines.of_handle(handle):
-        if view.is_read_at_once(line.topic):
+        if view.is_read_at_once():
             yield from line.units
 
 

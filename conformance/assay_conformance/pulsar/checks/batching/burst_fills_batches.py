@@ -74,7 +74,7 @@ def _of_burst(timeline: Timeline, sends: list[Send], limits: Limits) -> Iterator
     first, last = sends[0].invoke.number or 0, sends[-1].invoke.number or 0
     left = {id(unit): unit for send in sends if (unit := timeline.unit_with(send)) is not None}
     inside = (unit for unit in left.values() if first <= unit.numbers[0] and unit.numbers[-1] <= last)
-    known = [unit for unit in inside if timeline.view.is_read_at_once(unit.line.topic)]
+    known = [unit for unit in inside if timeline.view.is_read_at_once()]
     known.sort(key=lambda unit: (unit.line.topic, unit.index))
     for _, units in groupby(known, lambda unit: unit.line):
         yield _Burst(list(units), limits, most, min(calls))

@@ -66,7 +66,7 @@ def _is_in_limits(batch: _Batch) -> Says:
 def _leaves_in_time(timeline: Timeline, batch: _Batch) -> Says:
     unit, limits, is_full = batch
     since_ns, send = asked_ns(timeline.view, unit), next(timeline.sends(unit), None)
-    at_once = timeline.view.is_read_at_once(unit.line.topic)
+    at_once = timeline.view.is_read_at_once()
     if since_ns is None or send is None or not at_once or not admitted_by(unit, since_ns):
         return
     left, due_ns = unit.first, since_ns + limits.delay_ms * MS

@@ -25,7 +25,7 @@ def _full(timeline: Timeline) -> Iterator[_Full]:
         handle = -1 if producer.handle is None else producer.handle
         limits, queue = limits_of(view, handle), int(view.producer_setting(handle, "max_pending_messages") or 0)
         halves = limits is not None and 0 < 2 * limits.messages <= queue
-        if producer.handle is None or limits is None or not halves or not view.is_read_at_once(producer.topic):
+        if producer.handle is None or limits is None or not halves or not view.is_read_at_once():
             continue
         for before, unit in pairwise(producer.units):
             full = len(unit.numbers) == limits.messages

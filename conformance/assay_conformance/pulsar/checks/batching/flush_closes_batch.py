@@ -78,7 +78,7 @@ def _flushed(timeline: Timeline, ends: list[Completion]) -> Iterator[_Flushed]:
         own = _own_unit(timeline, end) if end.verb == "send" else None
         for producer in timeline.producers_of(handle):
             joins = end.verb == "flush" or (own is not None and own.line is producer)
-            if joins and timeline.view.is_read_at_once(producer.topic):
+            if joins and timeline.view.is_read_at_once():
                 for unit in _open(timeline, producer, end, called_ns):
                     yield _Flushed(end, called_ns, limits, unit)
 

@@ -81,7 +81,7 @@ class _Producer:
     def batches(self) -> Iterator[_Batch]:
         """Of all its partitions, where brokers read what is written as it comes."""
         for producer in self._timeline.producers_of(self.handle):
-            at_once = self._timeline.view.is_read_at_once(producer.topic)
+            at_once = self._timeline.view.is_read_at_once()
             for unit, after in zip_longest(producer.units, producer.units[1:]) if at_once else ():
                 since_ns = asked_ns(self._timeline.view, unit)
                 if since_ns is not None and admitted_by(unit, since_ns):

@@ -194,7 +194,7 @@ def _pairs(timeline: Timeline, small: list[_Queue], filled: set[int]) -> Iterato
             continue
         asked, slack_ns = Asked.of(timeline, handle), TOLERANCES["batch-delay"].slack_ns
         for producer in timeline.producers_of(handle):
-            for before, unit in pairwise(producer.units) if view.is_read_at_once(producer.topic) else ():
+            for before, unit in pairwise(producer.units) if view.is_read_at_once() else ():
                 since_ns, began_ns = asked_ns(view, before), asked_ns(view, unit)
                 several = min(len(before.numbers), len(unit.numbers)) > 1
                 if id(unit) not in filled or not several or since_ns is None or began_ns is None:

@@ -44,9 +44,7 @@ def _limited(view: View) -> set[str]:
     and broker, so that nothing else delays a message."""
     topics = (topic for topic in unchanged_topics(view) if not topic.persistent)
     names = {topic.name for topic in topics if not view.is_dispatched_at_once(topic.name)}
-    if holds_store(view) or not view.spares_brokers:
-        return set()
-    return {name for name in names if view.is_read_at_once(name)}
+    return names if view.is_read_at_once() and view.spares_brokers and not holds_store(view) else set()
 
 
 class _Brokers:
