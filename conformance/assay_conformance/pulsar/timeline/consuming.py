@@ -235,6 +235,12 @@ class Consuming:
         """Those that name a message of an entry, and cumulative ones of a later entry."""
         return [call for call in self.calls(consumer) if call.covers(entry)]
 
+    def is_ack_asked(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
+        """Whether the application had asked to acknowledge a message of an entry, or all up to a later one: a client
+        may drop the entry if it comes afterwards."""
+        calls = self.calls_about(consumer, entry)
+        return any(call.invoke.verb == "ack" and call.invoke.seq < before.seq for call in calls)
+
     def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
         """What happened to the messages of a consumer, in order; all of it, or after an event."""
         found = self._courses.get(consumer.handle)

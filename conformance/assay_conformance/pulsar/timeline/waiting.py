@@ -12,15 +12,16 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 
 
 def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
-    """What had come for a consumer by an event, for the first time, whole and on a session that lasts, and had not been
-    handed over."""
+    """What had come for a consumer by an event, for the first time, whole and on a session that lasts, and had neither
+    been handed over nor covered by a cumulative acknowledgment."""
     for delivery in timeline.deliveries:
         frame, session = delivery.frame, delivery.session
         if session.consumer is not consumer or frame.seq > until.seq or not delivery.came or not frame.intact:
             continue
         is_over = session.ended is not None and session.ended.seq < until.seq
         is_handed = any(message.seq < until.seq for message in delivery.handed)
-        if not is_over and not is_handed and not delivery.is_repeat and not frame.redelivery_count:
+        is_first = not delivery.is_repeat and not frame.redelivery_count
+        if is_first and not is_over and not is_handed and not timeline.is_ack_asked(consumer, delivery.entry, until):
             yield delivery
 
 

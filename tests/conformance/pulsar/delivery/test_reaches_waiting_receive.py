@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Invoke
@@ -81,3 +83,17 @@ def test_message_that_was_dispatched_again_may_be_one_that_was_settled() -> None
     story.message(0, redelivery_count=1)
     story.after(2_000)
     assert story.judged(0) == ([], 0)
+
+
+@pytest.mark.parametrize(("cumulative", "codes"), [(True, []), (False, ["kept-back"])])
+def test_message_that_comes_behind_a_cumulative_acknowledgment_of_a_later_one_may_be_dropped(
+    cumulative: bool, codes: list[str]
+) -> None:
+    story = _Waiting()
+    story.message(1)
+    story.received(1)
+    args = {"consumer": CONSUMER, "messages": [1], "cumulative": cumulative}
+    story.complete(story.invoke("ack", CONSUMER, args=args))
+    story.message(0)
+    story.after(2_000)
+    assert story.judged(0)[0] == codes

@@ -40,8 +40,9 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
 
 
 def _oldest(timeline: Timeline, arrived: deque[Delivery] | None, end: Completion) -> Delivery | None:
-    """The first whose session lasts; what comes late is none, and neither is what its session took with it."""
-    while arrived and (_is_over(timeline, arrived[0], end) or _is_handed(timeline, arrived[0])):
+    """The first whose session lasts; what comes late is none, and neither is what its session took with it, or what a
+    cumulative acknowledgment had covered."""
+    while arrived and (_is_over(timeline, arrived[0], end) or _is_done(timeline, arrived[0], end)):
         arrived.popleft()
     return arrived[0] if arrived and arrived[0].frame.seq < end.seq else None
 
@@ -53,9 +54,11 @@ def _is_over(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
     return is_over or timeline.connection(delivery.frame.conn).may_be_left_before(end)
 
 
-def _is_handed(timeline: Timeline, delivery: Delivery) -> bool:
-    """Whenever, and by whichever copy."""
-    return any(copy.handed for copy in timeline.copies(delivery.consumer, delivery.entry))
+def _is_done(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
+    """Whether it was handed over, whenever and by whichever copy, or its application had done with it."""
+    consumer, entry = delivery.consumer, delivery.entry
+    is_handed = any(copy.handed for copy in timeline.copies(consumer, entry))
+    return is_handed or timeline.is_ack_asked(consumer, entry, end)
 
 
 def _is_unsettled(delivery: Delivery) -> bool:
