@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from assay_conformance.checks.consumption import entry_on, from_client, plain_acks, to_client
+from assay_conformance.checks.consumption import entry_on, from_client, of_earlier_epoch, plain_acks, to_client
 from assay_conformance.model.event import AgentEnded, Closed, Event, Frame, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_owner
-from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE
+from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
 
@@ -72,8 +72,9 @@ class Ending(NamedTuple):
 
 
 class UnreadableMessages:
-    """All of the attempt that came to known consumers, in order. One that was held back until its consumer came again
-    has no ending. `frames`: by connection, those of all consumers."""
+    """All of the attempt that came to known consumers, in order. One that was held back until its consumer came again,
+    or that is of an epoch before the one its client asked for, has no ending. `frames`: by connection, those of all
+    consumers."""
 
     def __init__(self, timeline: Timeline, error_of: Callable[[Frame], str | None]) -> None:
         self.messages: list[Unreadable] = []
@@ -120,6 +121,7 @@ class _Walk:
         self._taken: Counter[Entry] = Counter()
         self._usages: dict[int, Usage] = {}
         self._latest: dict[str, ConsumerSession] = {}
+        self._requests: dict[int, Frame] = {}
         for event, see, session in sorted(self._steps(), key=lambda step: step[0].seq):
             see(session, event)
 
@@ -136,6 +138,9 @@ class _Walk:
             for frame in sessions.frames(session, "ACK"):
                 if from_client(frame) and frame.ack_type != CUMULATIVE:
                     yield frame, self._acked, session
+            for frame in sessions.frames(session, REDELIVER):
+                if from_client(frame):
+                    yield frame, self._asked_again, session
             for end in sessions.ends(session):
                 yield end, self._over, session
         for message in self._timeline.received(self._consumer):
@@ -161,8 +166,18 @@ class _Walk:
         usage.last_ns = frame.t_ns
         if message is None:
             self._readable[entry] += count
-        else:
+        elif not self._is_stale(message):
             self._open.setdefault(entry, []).append(message)
+
+    def _asked_again(self, session: ConsumerSession, request: Frame) -> None:
+        """What is of an earlier epoch may have crossed the request: a client drops it unread."""
+        self._requests[id(session)] = request
+        for entry, alike in self._open.items():
+            self._open[entry] = [one for one in alike if one.answer is not None or not self._is_stale(one)]
+
+    def _is_stale(self, message: Unreadable) -> bool:
+        request = self._requests.get(id(message.session))
+        return request is not None and of_earlier_epoch(message.frame, request)
 
     def _handed(self, _: None, received: Received) -> None:
         entry = self._timeline.entry_of(received)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
@@ -25,8 +27,8 @@ class Story(Script):
         self.consumer()
         self.flow(2)
 
-    def damaged(self, number: int) -> None:
-        self.message(number, intact=False)
+    def damaged(self, number: int, **fields: Any) -> None:
+        self.message(number, intact=False, **fields)
 
     def reported(self, number: int, error: str = "ChecksumMismatch") -> None:
         self.ack_frame(number, fields={"validation_error": error} if error else {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.pulsar.robustness._histories import Story
 from tests.conformance.pulsar.timeline.asked import asked
 
@@ -57,6 +58,20 @@ def test_one_that_is_reported_leaves_the_queue_and_one_that_is_kept_does_not() -
     story.reported(0)
     story.damaged(1)
     assert asked(story, _usages) == [(2, 2, 1)]
+
+
+@pytest.mark.parametrize(("epoch", "ended"), [(0, 0), (1, 1), (None, 1)])
+@pytest.mark.parametrize("crosses", [True, False])
+def test_one_of_an_earlier_epoch_than_its_client_asked_for_has_no_ending(
+    epoch: int | None, ended: int, crosses: bool
+) -> None:
+    story = Story()
+    if not crosses:
+        story.redeliver_frame(fields={"consumer_epoch": 1})
+    story.damaged(0, fields={} if epoch is None else {"consumer_epoch": epoch})
+    if crosses:
+        story.redeliver_frame(fields={"consumer_epoch": 1})
+    assert len(asked(story, _usages)) == ended
 
 
 def test_sessions_over_which_all_could_be_read_have_no_ending() -> None:
