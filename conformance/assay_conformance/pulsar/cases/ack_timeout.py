@@ -70,7 +70,10 @@ def unacked_beyond_timeout(pace: Pace) -> Case:
     plan.ack(consumer, numbers=[1])
     comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     return pace.case(
-        plan, "unacked-beyond-timeout", "Two messages of three are held", "ack-timeout.redelivery-requested-in-time"
+        plan,
+        "unacked-beyond-timeout",
+        "Two messages of three are not acknowledged within the ack time-out",
+        "ack-timeout.redelivery-requested-in-time",
     )
 
 

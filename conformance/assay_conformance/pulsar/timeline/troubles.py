@@ -37,16 +37,17 @@ _LEAST_NS: Final = TOLERANCES["answer"].slack_ns
 
 
 class Trouble(NamedTuple):
-    """Of one handle. `event` shows it, `what` says it in a few words."""
+    """Of one handle: `what` of it `did` something for a time, in a few words; `event` shows it."""
 
     handle: int
     event: Event
     what: str
+    did: str
     since_ns: int
     until_ns: int
 
     def __str__(self) -> str:
-        return f"handle {self.handle}: {self.what} from {ms(self.since_ns)} to {ms(self.until_ns)}"
+        return f"{self.what} of handle {self.handle} {self.did} from {ms(self.since_ns)} to {ms(self.until_ns)}"
 
 
 class Troubles:
@@ -77,7 +78,7 @@ def _calls(timeline: Timeline) -> Iterator[Trouble]:
             until_ns = timeline.bounds.end_ns if end is None else done_ns(end)
             failed = end is not None and end.outcome is not Outcome.OK
             if call.handle is not None and (failed or until_ns - call.t_ns > _LEAST_NS):
-                yield Trouble(call.handle, call, f"its {verb} went on", call.t_ns, until_ns)
+                yield Trouble(call.handle, call, verb, "went on", call.t_ns, until_ns)
 
 
 def _lying(timeline: Timeline) -> Iterator[Trouble]:
@@ -86,13 +87,27 @@ def _lying(timeline: Timeline) -> Iterator[Trouble]:
         until_ns = timeline.bounds.until(*delivery.handed[:1], ended)
         is_long = not delivery.handed or until_ns - delivery.frame.t_ns > _LEAST_NS
         if consumer is not None and delivery.came and is_long:
-            yield Trouble(consumer.handle, delivery.frame, "a message lay unread", delivery.frame.t_ns, until_ns)
+            yield Trouble(
+                consumer.handle,
+                delivery.frame,
+                "a message",
+                "lay unread",
+                delivery.frame.t_ns,
+                until_ns,
+            )
 
 
 def _handlers(timeline: Timeline) -> Iterator[Trouble]:
     for call in timeline.handler_calls:
         until_ns = timeline.bounds.until(call.ended_ns)
-        yield Trouble(call.consumer.handle, call.message, "its handler ran", call.began_ns, until_ns)
+        yield Trouble(
+            call.consumer.handle,
+            call.message,
+            "the handler",
+            "ran",
+            call.began_ns,
+            until_ns,
+        )
 
 
 def _nacked(timeline: Timeline) -> Iterator[Trouble]:
@@ -100,4 +115,11 @@ def _nacked(timeline: Timeline) -> Iterator[Trouble]:
         for call in delivery.calls:
             if call.invoke.verb == "nack":
                 until_ns = timeline.bounds.until(delivery.asked_again, delivery.session.ended)
-                yield Trouble(call.consumer.handle, call.invoke, "a nack was open", call.invoke.t_ns, until_ns)
+                yield Trouble(
+                    call.consumer.handle,
+                    call.invoke,
+                    "a nack",
+                    "was open",
+                    call.invoke.t_ns,
+                    until_ns,
+                )

@@ -44,7 +44,7 @@ _OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Of one handle. `what` was due, in a few words; `came`: what it did then."""
+    """Of one handle. `what` it could do, in a few words; `came`: what it did then."""
 
     handle: int
     what: str
@@ -94,9 +94,9 @@ def _leaving(timeline: Timeline) -> Iterator[Turn]:
             ready = None if unit is None else unit.sends[0][0].admitted
             whole = unit is not None and not unit.is_chunk and unit.numbers[:1] == (call.number,)
             if unit is not None and whole and ready is not None and ready.seq < call.seq:
-                yield Turn(handle, "a send was to leave", call, call.t_ns, unit.first, unit.first.t_ns)
+                yield Turn(handle, "a send could leave", call, call.t_ns, unit.first, unit.first.t_ns)
             elif unit is None and end is not None and _never_left(timeline, call, end):
-                yield Turn(handle, "a send was to leave", call, called_ns(end), end, ended_ns(end))
+                yield Turn(handle, "a send could leave", call, called_ns(end), end, ended_ns(end))
 
 
 def _never_left(timeline: Timeline, call: Invoke, end: Completion) -> bool:
@@ -133,7 +133,7 @@ def _receipts(timeline: Timeline) -> Iterator[Turn]:
         unit = timeline.unit_of(end)
         receipt = None if unit is None or end.outcome is not Outcome.OK else next(iter(unit.receipts), None)
         if receipt is not None and receipt.to_receiver and timeline.is_in_turn(receipt):
-            yield Turn(end.handle or 0, "a send was to end", receipt, receipt.t_ns, end, ended_ns(end))
+            yield Turn(end.handle or 0, "a send could end", receipt, receipt.t_ns, end, ended_ns(end))
 
 
 def _requests(timeline: Timeline) -> Iterator[Turn]:
@@ -153,7 +153,7 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
             for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
                 is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
                 if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, topics):
-                    yield Turn(end.handle or 0, f"its {verb} was to go on", first, due_ns, then, came_ns)
+                    yield Turn(end.handle or 0, f"its {verb} could go on", first, due_ns, then, came_ns)
 
 
 def _is_behind_its_opening(timeline: Timeline, call: Invoke, opening: Invoke) -> bool:
@@ -211,7 +211,7 @@ def _receives(timeline: Timeline) -> Iterator[Turn]:
             came_ns, delivery = ended_ns(message), brought.get(message.seq)
             if delivery is not None:
                 due_ns = max(last_ns, delivery.frame.t_ns)
-                yield Turn(consumer.handle, "a message was to be received", delivery.frame, due_ns, message, came_ns)
+                yield Turn(consumer.handle, "a message could be handed over", delivery.frame, due_ns, message, came_ns)
             last_ns = max(last_ns, came_ns)
 
 

@@ -38,7 +38,7 @@ def batch_acked_by_one_index() -> Case:
     _again(plan, consumer, 1, 3)
     return plan.case(
         "ack/batch-acked-by-one-index",
-        "The ACK of a whole batch names its second message; the connection dies",
+        "A whole batch of four is acknowledged by an ACK that names its second message; the connection is cut",
         ("ack.applies-to-named-messages",),
         consumer={**GROUPED, "batch_index_ack": False},
         faults=(_rewritten(1, message_id__batch_index=1), Fault(trigger=AfterStep(lost), action=Cut())),

@@ -46,7 +46,7 @@ def room_after_failed_batches() -> Case:
     until = _unreceipted(plan, 1)
     return plan.case(
         "flow/room-after-failed-batches-of-a-partition",
-        "Three batches to one of three partitions are too large; there is room for three messages, not for a fourth",
+        "Three batches to one of three partitions fail as too large; then the queue takes three messages, not a fourth",
         ("flow.max-pending-across-partitions",),
         capabilities=("batching",),
         topology=Topology(topics=THREE.topics, max_message_bytes=LIMIT_BYTES),

@@ -238,7 +238,7 @@ def close_with_pending_nacks() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/close-with-pending-nacks",
-        "A consumer is closed when it has nacked two messages, and another one opened",
+        "A consumer is closed when it has nacked two messages, and another consumer opens on the subscription",
         ("nack.dropped-on-close",),
         consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
     )

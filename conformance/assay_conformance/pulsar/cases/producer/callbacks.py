@@ -135,7 +135,7 @@ def closed_beside() -> Case:
     plan.wait_ops()
     return plan.case(
         "producer/closed-beside-callback",
-        "A producer is closed while the callback of a send waits, which returns then",
+        "A producer is closed while the callback of a send waits; then the callback returns",
         _ENDS,
         capabilities=_CALLS,
         limits=_LIMITS,
@@ -203,12 +203,12 @@ CASES = (
     acks_when_sent(),
     _called_beside(
         "called-beside-callback",
-        "While the callback of a send waits, other threads send, flush and acknowledge; then it returns",
+        "While the callback of a send waits, other threads send, flush and acknowledge; then the callback returns",
     ),
     _called_beside(
         "partitions-called-beside-callback",
         "While the callback of a send to one of two partitions waits, other threads send, flush and acknowledge, with "
-        "batching; then it returns",
+        "batching; then the callback returns",
         partitions=2,
         batching=True,
         batching_max_publish_delay_ms=400,

@@ -247,7 +247,7 @@ def disconnected_while_waiting() -> Case:
     plan.wait_ops(plan.send(second))
     return plan.case(
         "producer/disconnected-while-waiting",
-        "The connection of a producer that waits for its topic ends",
+        "A producer waits for exclusive access to its topic, and loses its connection",
         ("producer.waits-for-exclusive-access",),
         capabilities=("access_modes",),
         faults=(Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Cut()),),

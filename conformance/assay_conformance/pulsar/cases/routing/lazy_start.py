@@ -62,7 +62,7 @@ def cut_at_first_use() -> Case:
     return _case(
         plan,
         "-cut",
-        "The connection is lost when the second partition is used first",
+        "The connection is lost when the second partition is used for the first time",
         (*_OPENS, "robustness.calls-do-not-hang", "delivery.successful-send-is-stored"),
         faults=(Fault(trigger=up("PRODUCER", k=2), action=Cut()),),
         limits=Limits(operation_ms=12_000),

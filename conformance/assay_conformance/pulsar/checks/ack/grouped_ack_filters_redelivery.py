@@ -165,11 +165,12 @@ class _Course:
 
 def _is_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Received) -> Says:
     timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
+    what = f"all up to {call.entry}" if call.cumulative else str(call.entry)
     yield breach(
         "handed-over-again",
-        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {call.entry}; "
-        f"{again.ids[0].name} came again at {ms(again.t_ns)} and was handed over at {ms(handed.t_ns)}, expected it "
-        "to be dropped",
+        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {what}; "
+        f"{again.ids[0].name} came again at {ms(again.t_ns)}; expected it to be dropped; it was handed over at "
+        f"{ms(handed.t_ns)}",
         *(call.invoke, again, handed),
     )
 
@@ -181,8 +182,9 @@ def _is_starved(
     if timeline.bounds.is_overdue("answer", last.t_ns, end.t_ns, what="a permit"):
         yield breach(
             "permit-not-returned",
-            f"consumer {handle} had granted {permits} by {ms(last.t_ns)}, one of which it had to drop; expected its "
-            f"permit to be granted again; it granted none until {ms(end.t_ns)}, with its queue empty",
+            f"consumer {handle} had granted {permits} by {ms(last.t_ns)}, and had to drop one of these messages; "
+            f"expected it to grant the permit of that again; it granted none until {ms(end.t_ns)}, with its queue "
+            "empty",
             *(again, end),
         )
 

@@ -13,19 +13,19 @@ from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Ove
 
 @dataclass(slots=True)
 class _Holdings:
-    """What the application of a consumer holds, and what it has settled in time. `settled`: with the last call that
-    did, and when the application got it; `is_unsure`: something may be held that is not in `since`."""
+    """What the application of a consumer holds, and what it has acknowledged in time: with the last call that
+    did, and when the application got it. `is_unsure`: something may be held that is not in `held_since`."""
 
     handle: int
     span: Span
-    since: dict[Entry, Received] = field(default_factory=dict)
-    settled: dict[Entry, tuple[Call, Received]] = field(default_factory=dict)
+    held_since: dict[Entry, Received] = field(default_factory=dict)
+    acked_in_time: dict[Entry, tuple[Call, Received]] = field(default_factory=dict)
     nacked: set[Entry] = field(default_factory=set)
     is_unsure: bool = False
     acked: dict[Entry, set[int]] = field(default_factory=dict)
     handed: dict[Entry, set[int]] = field(default_factory=dict)
     """Members of an entry that were handed over since it came last."""
-    mixed: set[Entry] = field(default_factory=set)
+    of_unknown_copy: set[Entry] = field(default_factory=set)
     """Batches that came again before all of them had been handed over: which copy the others are of is not known."""
     joined: Joined = field(default_factory=Joined)
 
@@ -33,19 +33,19 @@ class _Holdings:
         """Take in what is no request and no end."""
         moment, last, frame, is_sure = step
         if isinstance(moment, Sent) and moment.event.to_receiver:
-            self.settled.pop(moment.entry, None)
+            self.acked_in_time.pop(moment.entry, None)
             self.acked.pop(moment.entry, None)
             if 0 < len(self.handed.pop(moment.entry, ())) < moment.event.messages:
-                self.mixed.add(moment.entry)
+                self.of_unknown_copy.add(moment.entry)
             self.joined.came(moment.session, moment.event)
         elif isinstance(moment, Handed) and frame is not None:
-            self.settled.pop(moment.entry, None)
+            self.acked_in_time.pop(moment.entry, None)
             self.handed.setdefault(moment.entry, set()).add(moment.place)
             if is_sure:
-                self.since[moment.entry] = moment.event
+                self.held_since[moment.entry] = moment.event
             else:
-                self.since.pop(moment.entry, None)
-                self.mixed.add(moment.entry)
+                self.held_since.pop(moment.entry, None)
+                self.of_unknown_copy.add(moment.entry)
                 self.is_unsure = True
         elif isinstance(moment, Asked) and moment.is_nack:
             self.nacked.add(moment.entry)
@@ -55,19 +55,20 @@ class _Holdings:
     def _called(self, call: Call, last: Mapping[Entry, Frame]) -> None:
         frame = last.get(call.entry)
         size = 1 if frame is None else frame.messages
-        older = frame is not None and (call.message.seq < frame.seq or call.entry in self.mixed)
+        older = frame is not None and (call.message.seq < frame.seq or call.entry in self.of_unknown_copy)
         if size > 1 and older and not call.cumulative:
             return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
         done = self.acked.setdefault(call.entry, set())
         done.update(call.members)
-        earlier = [one for one in self.since if call.covers(one) and one != call.entry] if call.cumulative else []
+        earlier = [one for one in self.held_since if call.covers(one) and one != call.entry] if call.cumulative else []
         for entry in [*earlier, call.entry] if len(done) >= size else earlier:
-            since = self.since.get(entry)
+            since = self.held_since.get(entry)
             # What was handed over since is another copy, with a clock of its own.
             if since is not None and since.seq <= call.invoke.seq:
-                del self.since[entry]
+                del self.held_since[entry]
+                # In time, whatever tick a client looks at: half the time-out before it may be over at the earliest.
                 if call.called_ns < since.t_ns + self.span.least_ns // 2:
-                    self.settled[entry] = (call, since)
+                    self.acked_in_time[entry] = (call, since)
 
 
 @check("ack-timeout.ended-by-ack")
@@ -86,15 +87,15 @@ def ended_by_ack(timeline: Timeline) -> Says:
                 yield from _named(timeline, holdings, moment)
                 yield from _whole_messages(holdings, moment)
                 for entry in moment.named:
-                    holdings.since.pop(entry, None)
+                    holdings.held_since.pop(entry, None)
             elif isinstance(moment, Redelivery):
                 yield from _everything(timeline, holdings, moment)
             elif isinstance(moment, Over):
-                for entry, (_, since) in taken(holdings.settled, moment):
+                for entry, (_, since) in taken(holdings.acked_in_time, moment):
                     due_ns, seen_ns = since.t_ns + span.most_ns, moment.event.t_ns
                     if entry not in holdings.nacked and timeline.bounds.is_past("ack-timeout", due_ns, seen_ns):
                         yield Exercised(moment.event)
-                taken(holdings.since, moment)
+                taken(holdings.held_since, moment)
             else:
                 holdings.see(step)
 
@@ -103,7 +104,7 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
     event, topic = request.event, request.session.topic
     for id in event.ids:
         entry = Entry(topic, id.ledger, id.entry)
-        call, _ = holdings.settled.pop(entry, (None, None))
+        call, _ = holdings.acked_in_time.pop(entry, (None, None))
         if entry in holdings.nacked:
             continue
         if call is not None and timeline.bounds.is_past("crossing", call.called_ns, event.t_ns):
@@ -119,8 +120,8 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
 
 def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
     """A request without ids is due when the application holds something."""
-    calls = [call for _, (call, _) in taken(holdings.settled, request)]
-    if calls and not (holdings.since or holdings.is_unsure or holdings.nacked):
+    calls = [call for _, (call, _) in taken(holdings.acked_in_time, request)]
+    if calls and not (holdings.held_since or holdings.is_unsure or holdings.nacked):
         last = max(calls, key=lambda call: call.called_ns)
         if timeline.bounds.is_past("crossing", last.called_ns, request.event.t_ns):
             yield _asked_after_ack(last, last.entry, request.event)
@@ -140,7 +141,7 @@ def _whole_messages(holdings: _Holdings, request: Redelivery) -> Says:
     """A request that names the last chunk of a message the application has names its others, too."""
     for chunks in holdings.joined.by_last(request.session, set(request.named)):
         missing = [str(chunk) for chunk in chunks if chunk not in request.named]
-        if chunks[-1] in holdings.since and missing:
+        if chunks[-1] in holdings.held_since and missing:
             yield breach(
                 "chunk-left-out",
                 f"consumer {holdings.handle} requested redelivery of a message in {len(chunks)} chunks at "
@@ -148,5 +149,5 @@ def _whole_messages(holdings: _Holdings, request: Redelivery) -> Says:
                 f"{', '.join(missing)}, so that the message cannot be assembled",
                 request.event,
             )
-        elif chunks[-1] in holdings.since:
+        elif chunks[-1] in holdings.held_since:
             yield Exercised(request.event)

@@ -45,8 +45,8 @@ def _is_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: dict[
     if chunk.fate is not ChunkFate.COMPLETE:
         yield breach(
             "fragment-delivered",
-            f"consumer {got.handle} received {entry} at {ms(got.t_ns)}, which is chunk {meta.chunk_id} of "
-            f"{meta.chunks}; expected nothing before all chunks had come in order",
+            f"consumer {got.handle} handed over {entry} at {ms(got.t_ns)}, which is one chunk (id {meta.chunk_id}) of "
+            f"{meta.chunks}; expected no message before all its chunks had arrived in order",
             *(frame, got),
         )
     elif clean.get(place, got.seq) >= got.seq:

@@ -134,8 +134,8 @@ def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
     if timeline.is_ack_overdue(chunk.consumer, frame.t_ns, over.t_ns):
         yield breach(
             "repeat-not-acked",
-            f"consumer {handle} got a chunk again as {chunk.entry} at {ms(frame.t_ns)}, sent twice by its producer; "
-            f"expected it to be acknowledged, so that it leaves the backlog; it was not by {ms(over.t_ns)}",
+            f"consumer {handle} got a chunk again at {ms(frame.t_ns)}, as {chunk.entry}, which its producer had sent "
+            f"twice; expected an ACK of {chunk.entry}, so that it leaves the backlog; none had left by {ms(over.t_ns)}",
             *(frame, over),
         )
 

@@ -17,7 +17,7 @@ def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
         yield breach(
             "no-origin",
             f"a {letter.kind} left at {ms(letter.frame.t_ns)}; expected properties that name the message of "
-            f"{letter.address.topic} it is a copy of; it has {', '.join(sorted(says)) or 'none'}",
+            f"{letter.address.topic} that it copies; it has the properties {', '.join(sorted(says)) or 'none'}",
             letter.frame,
         )
         return

@@ -83,7 +83,7 @@ def markers_are_exempt(timeline: Timeline, answered: _Answered) -> Says:
         return
     came = f"arrived at {ms(send.t_ns)}; expected it to be stored; it was answered as a duplicate at {ms(answer.t_ns)}"
     if send.fields.get("marker"):
-        what = f"a marker with sequence id {send.sequence_id}, which a message of its producer name had used before"
+        what = f"a marker with sequence id {send.sequence_id}, which a message of its producer name had used before,"
         yield breach("compared", f"{what} {came}", send, answer)
     elif marker is not None and not _may_be_loaded_as_message(timeline, marker, answer):
         what = f"a message with sequence id {send.sequence_id}, higher than any message's and lower than a marker's"

@@ -167,8 +167,8 @@ class _Timed(NamedTuple):
             self.timeline.bounds.check_fair("answer", expired_ns, seen_ns, what="which sends timed out together")
         yield breach(
             "early",
-            f"producer {self.handle}: message {due.send.invoke.number} timed out at {ms(seen_ns)}, but was due at "
-            f"{ms(due.soonest_ns + self.timeout_ns)}, and no older one had expired",
+            f"producer {self.handle}: message {due.send.invoke.number} timed out at {ms(seen_ns)}; expected it to wait "
+            f"until {ms(due.soonest_ns + self.timeout_ns)}, since no older message had timed out either",
             *self._evidence(due),
         )
 

@@ -83,8 +83,8 @@ def _is_in_time(timeline: Timeline, beside: _Beside) -> Says:
     elif _is_well(timeline, turn) and timeline.bounds.is_overdue("answer", turn.due_ns, turn.came_ns, what="a turn"):
         yield breach(
             "held-up",
-            f"handle {turn.handle}: {turn.what} from {ms(turn.due_ns)} on; expected it within an answer's time, as "
-            f"nothing of its own was in the way; it came at {ms(turn.came_ns)}, beside {trouble}",
+            f"handle {turn.handle}: {turn.what} from {ms(turn.due_ns)} on; expected that within an answer's time, "
+            f"whatever other handles do; it did at {ms(turn.came_ns)}, while {trouble}",
             *(turn.due, turn.came, trouble.event),
         )
 
@@ -149,7 +149,7 @@ def _is_opened(timeline: Timeline, failed: _Failed) -> Says:
         yield breach(
             "failed-with-another",
             f"{end.verb} of handle {end.handle} waited on connection {left.conn}, which the client ended at "
-            f"{ms(left.t_ns)} beside {trouble}; expected it to be asked for again within its time; it failed at "
+            f"{ms(left.t_ns)} while {trouble}; expected it to be asked for again within its time; it failed at "
             f"{ms(end.t_ns)} with {end.error}",
             *(call, left, end, trouble.event),
         )

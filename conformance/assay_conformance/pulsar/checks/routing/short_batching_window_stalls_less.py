@@ -61,7 +61,7 @@ def short_batching_window_stalls_less(timeline: Timeline, loads: tuple[Load, Loa
         yield breach(
             "stalls-more",
             f"a send of producer {shorter} waited {wait_ns // MS} ms, until {ms(end.t_ns)}, for its receipt; expected "
-            f"at most the {other_ns // MS} ms of producer {longer}, whose windows are longer",
+            f"at most the {other_ns // MS} ms of producer {longer}, which batches for longer",
             *(end, other.completion),
         )
     elif timeline.bounds.is_past("notice", min(map(_wait_ns, others)), other_ns) and other.completion is not None:

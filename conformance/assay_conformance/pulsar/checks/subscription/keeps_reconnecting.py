@@ -50,8 +50,8 @@ def keeps_reconnecting(timeline: Timeline, setback: Setback) -> Says:
         yield breach(
             "stayed-away",
             f"consumer {setback.owner.handle} {_what_happened(setback.event)} at {ms(setback.event.t_ns)}; expected it "
-            f"to subscribe to topic {setback.topic} again, or the next receive to fail; it had not tried by "
-            f"{ms(until_ns)}, and a receive ended well",
+            f"to subscribe to topic {setback.topic} again, or the next receive to fail; it had not subscribed "
+            f"by {ms(until_ns)}, and a receive succeeded",
             *(setback.event, receives[-1]),
         )
 
