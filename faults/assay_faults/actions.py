@@ -62,11 +62,11 @@ class ActionContext(Protocol):
     """What an act may ask of its fault."""
 
     def next_number(self) -> int:
-        """A number for a frame that the link writes itself."""
+        """Return a number for a frame that the link itself writes."""
         ...
 
     def hold(self, wait: Wait) -> Wait:
-        """Have this wait end with the fault, at the latest."""
+        """Make `wait` end with the fault at the latest."""
         ...
 
 
@@ -97,7 +97,7 @@ class _OnFrame(Act):
         return (passage.number,) if passage.gone is None and self.change(passage, desk) else None
 
     def change(self, passage: FrameInFlight, desk: ActionContext) -> bool:
-        """Whether there was something to act on."""
+        """Change the frame; return whether there was something to act on."""
         raise NotImplementedError
 
 
@@ -265,7 +265,7 @@ class _Inject(Act):
             raise UsageError(f"inject: {self._command.name} needs {', '.join(lacking)}")
 
     def _built(self, sent: Frame | None) -> bytes | None:
-        """None when the triggering frame has no value to copy."""
+        """Return the frame to inject, or None when the triggering frame lacks a value that is to be copied."""
         fields = list(self._fixed)
         for field, source in self._copied:
             assert sent is not None
@@ -352,7 +352,7 @@ def _resolved(kind: CommandType, fields: Mapping[str, FieldValue]) -> list[tuple
 
 
 def _filled(kind: CommandType, fields: list[tuple[Field, Any]]) -> tuple[BaseCommand, MessageMetadata | None]:
-    """A new command with these fields, and metadata where it takes a payload."""
+    """Return a new command with these fields, and metadata if the command takes a payload."""
     command = BaseCommand(type=kind)
     body = getattr(command, BODY_FIELDS[kind])
     body.SetInParent()
@@ -363,12 +363,15 @@ def _filled(kind: CommandType, fields: list[tuple[Field, Any]]) -> tuple[BaseCom
 
 
 def _missing(message: Any) -> list[str]:
-    """The required fields it lacks, by dotted name."""
+    """Return the dotted names of the required fields that `message` lacks."""
     return list(message.FindInitializationErrors())
 
 
 def _rewritten(frame: Frame, fields: list[tuple[Field, Any]]) -> bytes:
-    """Raises MetadataError when a field of the metadata is wanted and the metadata cannot be read."""
+    """Return the frame encoded again with these fields set.
+
+    Raise MetadataError when one of the fields is in the metadata and the metadata cannot be read.
+    """
     command = BaseCommand()
     command.CopyFrom(frame.command)
     metadata: MessageMetadata | None = None
@@ -385,7 +388,7 @@ def _fin() -> Severance:
 
 
 def _part(frame: Frame, part: Part) -> range | None:
-    """Where in the raw frame a part stands; None for one this frame does not have."""
+    """Return the positions of a part in the raw frame, or None when this frame lacks the part."""
     end = len(frame.raw)
     if part is Part.LENGTH:
         return range(4)

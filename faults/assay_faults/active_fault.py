@@ -73,7 +73,7 @@ class ActiveFault:
         return until is not None and step >= until
 
     def begin(self, now_ns: int) -> None:
-        """The trigger has fired for the first time."""
+        """Note that the trigger has fired for the first time, and begin to count towards the fault's end."""
         self.begun = True
         self.end = self._end()
         if isinstance(self.fault.action, Refuse):
@@ -82,7 +82,7 @@ class ActiveFault:
             self.ends_ns = now_ns + self.fault.until.after_ms * NS_PER_MS
 
     def finish(self) -> None:
-        """Over: it does nothing any more, and what it held is free."""
+        """End the fault: it no longer acts, and what it held back is released."""
         self.over = True
         for wait in self._waits:
             wait.done = True
@@ -95,7 +95,7 @@ class ActiveFault:
         return self.begun and exhausted and not self._waits
 
     def refuses(self, conn: int, broker: int, listener: str) -> bool:
-        """Whether it refuses connection `conn`, which comes to this listener of `broker` now."""
+        """Return whether the fault refuses connection `conn`, which is being opened to this listener of `broker`."""
         scope = self.fault.scope
         # A trigger on a frame has used `scope.connection` for that frame; otherwise it names whom to refuse.
         named = scope.connection if self.trigger is None else None
@@ -115,7 +115,7 @@ class ActiveFault:
         return self.fired
 
     def hold(self, wait: Wait) -> Wait:
-        """Have this wait end with the fault, at the latest; until then the fault is not spent."""
+        """Make `wait` end with the fault at the latest; until it ends, the fault is not spent."""
         self._waits.append(wait)
         return wait
 
@@ -129,7 +129,7 @@ class ActiveFault:
 
 
 def check_faults(faults: Iterable[Fault], where: str) -> None:
-    """UsageError that names `where` for a fault that no frame, and nothing else, could make happen."""
+    """Raise UsageError, naming `where`, for a fault that can neither begin by a frame nor by anything else."""
     for number, fault in enumerate(faults):
         try:
             ActiveFault(number, fault, int)

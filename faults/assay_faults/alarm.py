@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Alarm:
-    """Calls `ring` when it is that late. `now_ns` is the clock by which things are due."""
+    """Calls `ring` at the time it is set to. `now_ns` is the clock of that time."""
 
     def __init__(self, now_ns: Callable[[], int], ring: Callable[[], None]) -> None:
         self._now_ns = now_ns
@@ -17,7 +17,7 @@ class Alarm:
         self._closed = False
 
     def set(self, due_ns: int | None) -> None:
-        """Ring then, or not at all."""
+        """Ring at `due_ns`, or not at all when it is None; an earlier setting no longer counts."""
         if due_ns == self._due_ns or self._closed:
             return
         if self._timer is not None:
@@ -29,7 +29,7 @@ class Alarm:
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._rings)
 
     def close(self) -> None:
-        """Not at all, whoever sets it from now on."""
+        """Stop for good: a later `set` has no effect."""
         self.set(None)
         self._closed = True
 

@@ -25,12 +25,12 @@ class Answer:
     message: str = "message"
 
     def to(self, request: Frame, error: int, message: str) -> bytes:
-        """The frame that refuses this request."""
+        """Return the encoded frame that refuses this request."""
         tie = {name: getattr(request.body, name) for name in self.copied}
         return encode(command(self.kind, **tie, **self.fixed, **{self.error: error, self.message: message}))
 
     def error_number(self, name: str) -> int:
-        """Raises UsageError for a name that is no ServerError."""
+        """Return the number of a ServerError, or raise UsageError when there is none of this name."""
         if name not in ServerError.keys():  # noqa: SIM118 - an enum wrapper is no mapping
             raise UsageError(f"answer-error: expected one of {', '.join(ServerError.keys())}, got {name!r}")
         return ServerError.Value(name)

@@ -1,7 +1,7 @@
 """Time-outs that count only the time in which this process ran.
 
-While the machine, or this process, stands still nothing can be heard: what was waited for may have been there all
-along. asyncio's own time-out fires in the same turn in which the event loop would have seen it.
+While the machine or this process stands still, nothing can be read: what was waited for may have been there all along.
+asyncio's own time-out fires in the same turn in which the event loop would have seen it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 LOOK_S: Final = 0.05
-"""From one look at the clock to the next, and what of it counts at most: a loop that comes back later was late."""
+"""From one look at the clock to the next, and at most this much counts: a loop that comes back later was late."""
 
 
 class Awake:
@@ -24,7 +24,7 @@ class Awake:
         self._looked_s = now_s()
 
     def look(self) -> float:
-        """Seconds in all, to be asked for every LOOK_S."""
+        """Return how many seconds this process ran in all. Call this every LOOK_S."""
         now_s = self._now_s()
         self.ran_s += min(now_s - self._looked_s, LOOK_S)
         self._looked_s = now_s
@@ -33,7 +33,7 @@ class Awake:
 
 @contextlib.asynccontextmanager
 async def timeout_awake(within_s: float) -> AsyncIterator[None]:
-    """As `asyncio.timeout`. TimeoutError once this process ran for so long."""
+    """Do as `asyncio.timeout` does, but raise TimeoutError only after this process itself ran for `within_s`."""
     async with asyncio.timeout(None) as limit:
         ticking = asyncio.create_task(_expire(limit, within_s))
         try:

@@ -13,7 +13,7 @@ REMOVED_WITHIN_S: Final = 5
 """For each step of removing what a killed run left: a lock, the end of a process that was killed, a deleted proxy."""
 
 COMES_WITHIN_S: Final = 0.5
-"""What a dying process was about to start is looked for so long."""
+"""How long to look for what a dying process was about to start."""
 
 REMOVED_BY_TOOL_S: Final = 60
 """For `ip` and the container engine's command, which wait for what they remove."""
@@ -35,15 +35,15 @@ NAMESPACE_BEGINS_S: Final = 10.0
 """For a thread to enter a network namespace of its own and set up its device."""
 
 PROOF_DEADLINE_S: Final = 10.0
-"""For bytes that were sent through the bench itself. A machine under load stands still for seconds; that is not a bench
-that is broken."""
+"""For bytes that were sent through the bench itself. A machine under load may stand still for seconds without the bench
+being broken."""
 
 OUTPUT_DEADLINE_S: Final = 0.2
 """For what was written before a connection is reset: the peer's kernel takes it in at once, unless its buffer is
 full."""
 
 SEEN_WITHIN_S: Final = 10.0
-"""For what has to happen at once on a connection that is harmed; a busy machine takes its time."""
+"""For what has to happen at once on a connection that a fault acts on; a busy machine takes its time."""
 
 MOST_WAITING_BYTES: Final = 32 << 20
 """What faults may keep from leaving in one direction before its sender is read no more: beyond what a client keeps
@@ -55,7 +55,7 @@ SIGNALLED_WITHIN_S: Final = 10.0
 """For what the kernel does at once with a signal, on a machine that may be busy."""
 
 GRACE_S: Final = 30.0
-"""For a process that is asked to end, and may put its house in order."""
+"""For a process that is asked to end, and may tidy up first."""
 
 KEEPER_ENDS_ALL_S: Final = 10.0
 """For the keeper to end all that it started, once its runner has gone; it leaves then."""

@@ -64,13 +64,13 @@ class Entry:
         return any(not wait.overtake and not wait.over(now_ns) for wait in self.waits)
 
     def stuck(self, now_ns: int) -> bool:
-        """Whether the frames after it have to wait for an unknown time."""
+        """Return whether the frames behind this entry have to wait for an unknown time."""
         return any(not wait.overtake and wait.due_ns is None and not wait.over(now_ns) for wait in self.waits)
 
 
 @dataclass(slots=True, eq=False)
 class Segmenter:
-    """Bytes leave in pieces of `piece_bytes`, `gap_ns` apart, until `until`."""
+    """Cuts a stream into pieces of `piece_bytes`, which leave `gap_ns` apart, until `until`."""
 
     until: Wait
     piece_bytes: int
@@ -82,7 +82,7 @@ class Segmenter:
     _left: int = 0
 
     def passes_at_once(self, size: int, now_ns: int) -> bool:
-        """Whether all of a frame of this size would leave now."""
+        """Return whether a frame of this size would leave whole and now."""
         return self.gap_ns == 0 or (not self._bytes and now_ns >= self.next_ns and size <= self.piece_bytes)
 
     def push(self, entry: Entry) -> None:
@@ -92,7 +92,10 @@ class Segmenter:
         self._ends.append((self._fed, entry))
 
     def pop(self, now_ns: int, whole: bool = False) -> tuple[bytes, list[Entry]] | None:
-        """The next piece (`whole`: all of the rest) and the entries that end in it; None when nothing may leave yet."""
+        """Return the next piece and the entries that end in it, or None when nothing may leave yet.
+
+        With `whole` the piece is all that is left.
+        """
         if not self._ends or (now_ns < self.next_ns and self._bytes and not whole):
             return None
         piece = bytes(self._bytes if whole else self._bytes[: self.piece_bytes])
@@ -123,7 +126,7 @@ class Channel:
         self.swallowed = False
 
     def clear(self) -> bool:
-        """Whether a frame that no fault acts on simply passes."""
+        """Return whether a frame that no fault acts on passes without delay."""
         return not self.queue and self.segmenter is None and not self.swallowed
 
     @property
@@ -134,16 +137,16 @@ class Channel:
         return pieces + self._queued_bytes
 
     def put(self, *entries: Entry) -> None:
-        """Behind all others."""
+        """Queue these entries behind all others."""
         self.queue += entries
         self._queued_bytes += sum(entry.size_bytes for entry in entries)
 
     def stuck(self, now_ns: int) -> bool:
-        """Whether a frame queued last has to wait for an unknown time."""
+        """Return whether a frame queued last would have to wait for an unknown time."""
         return any(entry.stuck(now_ns) for entry in self.queue)
 
     def passes_at_once(self, size: int, now_ns: int) -> bool:
-        """Whether a frame of this size that waits for nothing would leave now, were it put behind all others."""
+        """Return whether a frame of this size that itself waits for nothing would leave now if it were queued last."""
         if any(entry.ready(now_ns) or entry.blocks(now_ns) for entry in self.queue):
             return False
         return self.segmenter is None or self.segmenter.passes_at_once(size, now_ns)
@@ -164,7 +167,7 @@ class Channel:
         return None
 
     def abandon(self) -> None:
-        """Nothing of what waits will leave."""
+        """Discard what waits, so that none of it leaves."""
         for entry in self.queue:
             for wait in entry.waits:
                 wait.done = True
@@ -175,7 +178,7 @@ class Channel:
             self.segmenter = None
 
     def _count_past(self, index: int) -> None:
-        """Tell those that an entry has just overtaken."""
+        """Count a frame that has overtaken others, in their waits."""
         for wait in {wait for earlier in self.queue[:index] for wait in earlier.waits}:
             if wait.frames:
                 wait.frames -= 1

@@ -1,7 +1,7 @@
 """Removing what a run left: its own at its end, or that of runs that were killed.
 
-Only what stands in a ledger and carries the mark of its entry (`ledger.py`) is touched. What cannot be removed stays in
-the ledger, and is said with the reason. Doing it twice, or two at once, does no harm.
+Only what is noted in a journal and carries the mark of its entry (`cleanup_journal.py`) is touched. What cannot be
+removed stays in the journal, and is reported with the reason. Cleaning twice, or in two processes at once, is safe.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ _DIRECTLY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What became of one entry: what was removed, as a person reads it, or why it could not be. `suspected` is what may
-    be of this run, and was left alone."""
+    """What became of one entry: what was removed, in words, or why it could not be removed.
+
+    `suspected` is what may belong to this run and was left alone.
+    """
 
     entry: Entry
     removed: str = ""
@@ -53,11 +55,11 @@ class Cleaned:
 
 
 class _TroubleError(Exception):
-    """It is still there; the sentence says why."""
+    """What an entry names is still there; the message says why."""
 
 
 Remover = Callable[[Entry], str]
-"""Says what it removed, nothing when there was nothing of ours; OSError or AssayError when it could not."""
+"""Returns what it removed, empty when there was nothing of ours; raises OSError or AssayError when it could not."""
 Removers = Mapping[Kind, Remover]
 
 _NO_MORE: Final[Removers] = {}
@@ -83,7 +85,10 @@ def finish(ledger: CleanupJournal, more: Removers = _NO_MORE) -> list[Cleaned]:
 
 @contextlib.contextmanager
 def _abandoned(path: Path) -> Iterator[int | None]:
-    """The ledger, locked by us; None when its owner lives, or another cleaner is at it or has done with it."""
+    """Open the journal at `path` and lock it; yield its descriptor.
+
+    Yield None when its owner is alive, or when another cleaner has locked or already removed it.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -154,14 +159,17 @@ def _kept(run: str, path: Path) -> Iterator[Cleaned]:
 
 
 def _entry(run: str, name: str) -> Entry:
-    """For a process that has none of its own: all below one keeper are noted by one."""
+    """Return an entry for a process that has no entry itself: one entry covers all processes below a keeper."""
     return Entry(f"{run}-0", Kind.PROCESS, name)
 
 
 def _removed(run: str, entries: Sequence[Entry], done: Callable[[Entry], None], more: Removers) -> Iterator[Cleaned]:
-    """What was removed, or could not be; `done` hears of each entry that nothing is left of."""
+    """Remove what the entries name; yield what was removed or could not be.
+
+    Call `done` with each entry of which nothing is left.
+    """
     killed = _kill_marked(run)
-    # Of one kind the last first, for it may lie inside an earlier one.
+    # Of one kind the newest first, since it may lie inside an older one.
     for entry in (entry for kind in Kind for entry in reversed(entries) if entry.kind is kind):
         outcome = _remove(entry, killed.get(entry.id, ()), more)
         if not outcome.trouble:
@@ -221,7 +229,10 @@ def _process(entry: Entry, killed: Sequence[int]) -> str:
 
 
 def _mount(entry: Entry) -> str:
-    """Unmount as often as it was mounted; at last lazily, for whoever is still inside is none of ours."""
+    """Unmount a place as often as it was mounted.
+
+    A lazy unmount is the last resort: processes that still use the place are not ours.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     times = 0
     while entry.id in Path(entry.name).name and entry.name in _mounts():
@@ -233,7 +244,7 @@ def _mount(entry: Entry) -> str:
 
 
 def _mounts() -> list[str]:
-    """Where something is mounted: proc(5), mountinfo."""
+    """Return where file systems are mounted, from /proc/self/mountinfo (proc(5))."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
         return [line.split()[4].encode().decode("unicode_escape") for line in lines]
@@ -248,8 +259,10 @@ def _namespace(entry: Entry) -> str:
 
 
 def _container(entry: Entry) -> str:
-    """Containers first: a network can be removed only when no container uses it. What is not there may be about to
-    come: an engine goes on with what it was asked for when who asked has died."""
+    """Remove the containers of an entry, then its networks, which cannot be removed while a container uses them.
+
+    What is not there yet may still appear: an engine finishes a request even after its client has died.
+    """
     removed = _of_engine(entry)
     if not removed:
         time.sleep(COMES_WITHIN_S)
@@ -258,7 +271,7 @@ def _container(entry: Entry) -> str:
 
 
 def _of_engine(entry: Entry) -> list[str]:
-    # Of the run that is dead: this machine's usual engine is another one, and has nothing of it.
+    # The engine that the dead run used, which need not be this machine's usual one.
     host = entry.detail.get("host")
     engine = ("docker", "--host", host) if host else ("docker",)
     marked_so = ("--filter", f"label={LABEL}={entry.id}")

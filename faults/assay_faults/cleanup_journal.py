@@ -1,4 +1,4 @@
-"""The ledger: what a run makes outside of itself, written down before it is made.
+"""The cleanup journal: what a run makes outside of itself, written down before it is made.
 
 A run that is killed leaves processes, mounts, namespaces, containers, proxies and directories behind. What it had
 noted is removed by `cleaning.clean`, which the next run calls, and `assay tools clean`. One file a run, JSON lines,
@@ -10,14 +10,12 @@ each on the disk before the call that writes it returns:
 
 **The mark.** Whatever is made carries the id of its entry: a process and its children in their environment
 (`environment_of`), a directory, a namespace, a proxy and what is made in a cluster in their name, a mount in the name
-of the directory it is on, a
-container as its label. What does not carry it is never touched: neither a pid given to another process, nor a directory
-that was put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may outlive the run,
-and would make the thing after it was cleaned.
+of the directory it is on, a container as its label. What does not carry the mark is never touched: neither a pid given
+to another process, nor a directory that was put where ours was. A program that makes the thing (`mount`, `ip`) carries
+it as well: it may outlive the run, and would make the thing after it was cleaned.
 
-**The owner** holds a lock on the file as long as it lives, and so do its keeper, which ends its processes when it is
-killed, and a child of it that has yet to become the program it was started as; only the process that gets the lock may
-clean.
+**The owner** holds a lock on the file as long as it lives, and so do its keeper, which ends the owner's processes when
+the owner is killed, and a child that has not become its program yet. Only the process that gets the lock may clean.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ import msgspec
 from assay_faults.processes.identity import Identity, ProcessState, identify, state
 
 MARKER: Final = "ASSAY_LEDGER"
-"""The environment variable in which a process carries the id of its entry: the ledger's name, a dash, a number."""
+"""The environment variable in which a process carries the id of its entry: the journal's name, a dash, a number."""
 
 SUFFIX: Final = ".jsonl"
 _PREFIX: Final = "assay-"
@@ -66,7 +64,7 @@ class Owner(msgspec.Struct, frozen=True):
     boot: str
 
     def of_this_boot(self) -> bool:
-        """Whether pids and starts that were written down beside it still mean what they did."""
+        """Return whether the owner wrote down pids and start times in this boot, so that they are valid."""
         return self.boot == _boot()
 
     def alive(self) -> bool:
@@ -76,7 +74,7 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something about to be made. `name` is where it is, or what people call it; `detail` depends on the kind."""
+    """Something about to be made. `name` is its place or its name; `detail` depends on the kind."""
 
     id: str
     kind: Kind
@@ -92,7 +90,7 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CleanupJournal:
-    """The ledger of one run: `with CleanupJournal.begin(folder) as ledger`.
+    """The journal of one run: `with CleanupJournal.begin(folder) as ledger`.
 
     Safe to use from several threads. Leaving the block does not remove what is still open: its owner does, with
     `cleaning.finish`, or the next run.
@@ -106,7 +104,10 @@ class CleanupJournal:
 
     @classmethod
     def begin(cls, folder: Path) -> Self:
-        """A new ledger of this process in `folder`, which is made if need be. OSError when it cannot be written."""
+        """Create and lock a journal of this process in `folder`, which is made if need be.
+
+        Raise OSError when the journal cannot be written.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         while True:
             path = folder / f"{_PREFIX}{os.urandom(4).hex()}{SUFFIX}"
@@ -124,7 +125,8 @@ class CleanupJournal:
 
     @property
     def lock(self) -> int:
-        """The descriptor that holds the lock: whoever has it too keeps cleaners away after this process has ended."""
+        """The descriptor that holds the lock: a process that inherits it keeps cleaners away after this one has
+        ended."""
         return self._descriptor
 
     def creating(self, kind: Kind, name: str = "", **detail: str) -> Entry:
@@ -143,12 +145,12 @@ class CleanupJournal:
             self._write(_Line(done=entry.id))
 
     def left(self) -> tuple[Entry, ...]:
-        """What has been noted and is not done."""
+        """Return the entries that have been noted and are not done."""
         return tuple(self._open.values())
 
     @contextlib.contextmanager
     def directory(self, parent: Path) -> Iterator[Path]:
-        """A directory of our own below `parent`, for as long as the block lasts."""
+        """Provide a directory of our own below `parent` for as long as the block lasts."""
         entry = self.creating(Kind.DIRECTORY, str(parent.absolute() / "{id}"))
         path = Path(entry.name)
         path.mkdir(parents=True)
@@ -179,14 +181,14 @@ class CleanupJournal:
 
 
 def environment_of(entry: Entry) -> Mapping[str, str]:
-    """What a process of this entry is started with, beside the rest of its environment."""
+    """Return what a process of this entry is started with in addition to its other environment variables."""
     return {MARKER: entry.id}
 
 
 def read(content: bytes) -> tuple[Owner | None, list[Entry]]:
-    """Whose ledger it is, and what is left of what it notes.
+    """Return the journal's owner, and the entries that are not done.
 
-    A line that cannot be read was being written when its owner died, and so nothing had been made of it yet.
+    A line that cannot be read was being written when its owner died, so that nothing had been made of it yet.
     """
     owner: Owner | None = None
     entries: dict[str, Entry] = {}
@@ -209,7 +211,10 @@ def _decoded(text: bytes) -> Entry | _Line | None:
 
 
 def mark_done(descriptor: int, entry: Entry) -> None:
-    """For a cleaner, which holds the lock. Begins a line of its own: the last one may be torn."""
+    """Mark an entry as done, on behalf of a cleaner that holds the lock.
+
+    This begins a new line, since the last one may be torn.
+    """
     os.write(descriptor, b"\n")
     _write_line(descriptor, _Line(done=entry.id))
 
@@ -232,7 +237,7 @@ def _boot() -> str:
 
 
 def _sync(folder: Path) -> None:
-    """So that the file itself is not lost with the machine."""
+    """Write the folder to disk, so that a crash of the machine does not lose the file itself."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

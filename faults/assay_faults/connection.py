@@ -114,8 +114,11 @@ class Connection:
         return self.to_broker if direction is Direction.TO_BROKER else self.to_client
 
     def stream(self, frame: Frame) -> Hashable:
-        """Where the chunks of this frame's message are: what is sent to a topic, over all connections, or what this
-        connection carries to a consumer. Every frame is to be shown here, since PRODUCER says whose topic it is."""
+        """Return the stream to which a chunk belongs: the topic of a SEND, or connection and consumer of a MESSAGE.
+
+        Chunks sent to a topic belong together across all connections. Every frame has to be given to this method, since
+        PRODUCER names the topic of later SENDs.
+        """
         kind = frame.type
         if kind == CommandType.SEND:
             return self._topics.get(frame.body.producer_id)
@@ -168,7 +171,7 @@ class Connection:
             self._ways.deadlines.add(channel.segmenter.next_ns)
 
     def flush(self, channel: Channel, now_ns: int) -> None:
-        """No pieces any more: the rest of the bytes leaves at once."""
+        """Stop cutting the stream into pieces: the rest of the bytes leaves at once."""
         segmenter, channel.segmenter = channel.segmenter, None
         if segmenter is None:
             return
@@ -186,7 +189,7 @@ class Connection:
             self.sever(entry.severance)
 
     def _leave_piece(self, channel: Channel, data: bytes, ended: Sequence[Entry]) -> None:
-        """Bytes of a stream in pieces, and the entries whose last byte is among them."""
+        """Deliver bytes of a stream cut into pieces, and complete the entries whose last byte is among them."""
         for entry in ended:
             self._show(channel, entry)
         if data:
@@ -219,7 +222,7 @@ class Connection:
             self._swallow(self.channel(direction))
 
     def ended(self, by: ClosedBy, reset: bool) -> bool:
-        """One side ended it; False when the other one cannot know yet."""
+        """End the connection on behalf of one side; return False when the other side cannot know yet."""
         outgoing, incoming = self.to_broker, self.to_client
         if by is ClosedBy.BROKER:
             outgoing, incoming = incoming, outgoing
@@ -236,7 +239,7 @@ class Connection:
         return False
 
     def die(self, by: ClosedBy, reset: bool) -> None:
-        """Nothing that waits will leave; black holes and pieces have no more to do here."""
+        """Discard what waits to leave, and end the black holes and pieces of this connection."""
         self.dead = True
         self._ways.gone(self.number)
         self.to_broker.abandon()

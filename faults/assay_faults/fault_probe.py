@@ -1,6 +1,6 @@
-"""The second look at what no tool reports: a connection of our own on the way of the clients, and what happened to it.
+"""Probe connections: what happened to a connection of our own on the clients' path, which no tool reports.
 
-It goes through whatever stands between clients and a broker, and ends at the forwarder behind that.
+A probe goes through all that is between clients and a broker, and ends at the forwarder behind it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BYTE: Final = b"!"
 
 
 class UnseenError(Exception):
-    """The toxic did not do what it is for; the text says what was seen in its place."""
+    """A fault was not seen to act; the message says what was seen instead."""
 
 
 class ProbePath:
@@ -33,14 +33,14 @@ class ProbePath:
         self._mark, self._expected = tap.expect()
 
     async def dial(self, payload: bytes | None = b"") -> Stream:
-        """The client's end. It has written its mark and `payload`; None: nothing."""
+        """Connect, write the mark and `payload` (nothing at all if None), and return the client's end."""
         near = self._kept(Stream(*await asyncio.open_connection(*self._address)))
         if payload is not None:
             near.writer.write(self._mark + payload)
         return near
 
     async def met(self) -> Stream:
-        """The broker's end, once the mark came through. UnseenError when it does not."""
+        """Return the broker's end once the mark has come through. Raise UnseenError when it does not."""
         try:
             async with timeout_awake(SEEN_WITHIN_S):
                 return self._kept(await self._expected)
@@ -48,7 +48,7 @@ class ProbePath:
             raise UnseenError(f"nothing came through within {SEEN_WITHIN_S:g} s") from error
 
     async def pair(self) -> tuple[Stream, Stream]:
-        """Both ends, through a proxy that lets bytes pass."""
+        """Connect through a proxy that lets bytes pass, and return both ends."""
         near = await self.dial()
         return near, await self.met()
 
@@ -71,7 +71,7 @@ def rounded(since_ms: float) -> float:
 
 
 async def passes(way: ProbePath) -> Facts:
-    """Nothing is wrong any more: a byte goes there and back."""
+    """Prove that the fault is over: a byte goes there and back."""
     since_ms = now_ms()
     near, far = await way.pair()
     far.writer.write(BYTE)
@@ -90,7 +90,10 @@ async def read(end: Stream, size: int) -> None:
 async def proven(
     make: Callable[[], ProbePath], probe: Callable[[ProbePath], Awaitable[Facts]], what: str, tries: int = 1
 ) -> Facts:
-    """What the first connection saw that saw it. HarnessError, which names `what`, when none did."""
+    """Return what the first connection saw that met the fault.
+
+    Raise HarnessError, naming `what`, when none of `tries` connections met it.
+    """
     unseen: UnseenError | None = None
     for _ in range(tries):
         way = make()

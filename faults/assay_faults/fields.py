@@ -59,19 +59,25 @@ class Field:
     way: tuple[FieldDescriptor, ...]
 
     def values(self, frame: Frame) -> list[Any]:
-        """The value in this frame, or one for each element of a repeated field. Raises MetadataError."""
+        """Return the field's value in this frame, or all values of a repeated field.
+
+        Raise MetadataError when the metadata cannot be read.
+        """
         found: list[Any] = []
         _collect(self.root(frame), self.way, found)
         return found
 
     def root(self, frame: Frame) -> Any:
-        """The message that the way starts from. Raises MetadataError."""
+        """Return the message in which the path to the field begins: the metadata or the command's body.
+
+        Raise MetadataError when the metadata cannot be read.
+        """
         return frame.payload.metadata if self.in_metadata and frame.payload is not None else frame.body
 
     def convert(self, value: FieldValue) -> Any:
-        """A fault's value as this field holds it: enum names become numbers, -1 an unsigned number's highest.
+        """Return a fault's value as this field holds it: enum names become numbers, -1 an unsigned number's highest.
 
-        Raises UsageError for a value of another type.
+        Raise UsageError for a value of another type.
         """
         last = self.way[-1]
         converted = _CONVERT[last.cpp_type](last, value) if last.cpp_type in _CONVERT else None
@@ -92,11 +98,11 @@ class Field:
         return _FAMILIES[last.cpp_type] if last.message_type is None else str(last.message_type.full_name)
 
     def fit(self, value: Any) -> Any:
-        """A value of a field of the same family as this field holds it."""
+        """Return the value of a field of the same family as this field holds it."""
         return value if isinstance(value, Message | bytes) else self.convert(value)
 
     def zero(self) -> Any:
-        """Some value this field takes; None for a message."""
+        """Return some value that this field accepts, or None for a message."""
         last = self.way[-1]
         return None if last.message_type is not None else last.default_value if not last.is_repeated else 0
 
@@ -118,7 +124,10 @@ class Field:
 
 
 def command_type(name: str) -> CommandType:
-    """Raises UsageError for a command the protocol does not have, or whose content is not known here."""
+    """Return the command of this name.
+
+    Raise UsageError for a command that the protocol does not have, or whose content is not known here.
+    """
     kind = CommandType.__members__.get(name)
     if kind is None or kind not in BODY_FIELDS:
         raise UsageError(f"command {name!r}: expected one of {', '.join(CommandType(n).name for n in BODY_FIELDS)}")
@@ -126,7 +135,7 @@ def command_type(name: str) -> CommandType:
 
 
 def resolve(kind: CommandType, name: str) -> Field:
-    """The field of this name in frames of this command; UsageError where there is none."""
+    """Return the field of this name in frames of this command. Raise UsageError where there is none."""
     in_metadata = name.startswith(METADATA) and kind in PAYLOAD_TYPES
     message = MessageMetadata.DESCRIPTOR if in_metadata else body_of(kind)
     way: list[Any] = []
@@ -141,12 +150,12 @@ def resolve(kind: CommandType, name: str) -> Field:
 
 
 def body_of(kind: CommandType) -> Any:
-    """What the command's own message consists of."""
+    """Return the descriptor of the command's own message."""
     return BaseCommand.DESCRIPTOR.fields_by_name[BODY_FIELDS[kind]].message_type
 
 
 def has_default(step: Any) -> bool:
-    """Whether the protocol declares what the field means when it is absent."""
+    """Return whether the protocol declares what the field means when it is absent."""
     return bool(step.has_default_value) or step.name in _ZERO_WHEN_ABSENT
 
 

@@ -1,7 +1,7 @@
 """What stands behind a proxy or a network: carries connections on to a broker, counts them, and recognises our own.
 
-A connection of ours is a second look at a fault. It goes the way of every client, and ends here instead of at the
-broker, so that both of its ends are in our hands and no broker sees it.
+A probe connection shows whether a fault acts. It takes the path of every client and ends here instead of at the broker,
+so that both of its ends are ours and no broker sees it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay_faults.measure import Measure
 
 _FIRST_MARK: Final = 0x80
 _MARKS: Final = 0x80
-"""A connection of ours begins with such a byte. A Pulsar frame begins with its length, whose first byte is 0."""
+"""A probe connection begins with such a byte. A Pulsar frame begins with its length, whose first byte is 0."""
 
 _READ_BYTES: Final = 1 << 16
 
@@ -62,7 +62,7 @@ class Forwarder:
         )
 
     async def start(self, listener: socket.socket | None = None) -> str:
-        """Listen, on a socket that is given or on one of our own; the address."""
+        """Listen on the given socket, or else on one of our own, and return the address."""
         if listener is None:
             listener = socket.create_server(("127.0.0.1", 0))
         self._server = await asyncio.start_server(self._accept, sock=listener)
@@ -70,7 +70,7 @@ class Forwarder:
         return f"{host}:{port}"
 
     def expect(self) -> tuple[bytes, asyncio.Future[Stream]]:
-        """The byte with which a connection of ours is to begin, and its end here, once that came through."""
+        """Return the byte that a connection of ours has to begin with, and a future of its end on this side."""
         mark = bytes((_FIRST_MARK + next(self._marks) % _MARKS,))
         self._expected[mark] = asyncio.get_running_loop().create_future()
         return mark, self._expected[mark]
@@ -114,7 +114,10 @@ class Forwarder:
             self._ended += 1
 
     async def _both_ways(self, near: Stream, far: Stream) -> None:
-        """Until either side ends: toxiproxy knows no half-closed connection, so that there is none to keep."""
+        """Pass bytes in both directions until either side ends.
+
+        toxiproxy has no half-closed connections, so that none has to be kept.
+        """
         ways = [
             asyncio.create_task(self._one_way(near, far, Direction.TO_BROKER)),
             asyncio.create_task(self._one_way(far, near, Direction.TO_CLIENT)),

@@ -45,7 +45,7 @@ class FrameInFlight:
         return self.sent is not None and self.raw is not self.sent.raw
 
     def frame(self) -> Frame | None:
-        """What is to leave, as a frame; None when it is none any more."""
+        """Return what is to leave as a frame, or None when the bytes are no frame any more."""
         if self.sent is None or not self.altered:
             return self.sent
         try:

@@ -46,11 +46,11 @@ class Sessions:
         self._admitted: Counter[tuple[str, str | None]] = Counter()
 
     def of(self, topic: str, subscription: str | None = None) -> int:
-        """The number of a session that is asked for now."""
+        """Return the number of the session that is being requested."""
         return self._admitted[topic, subscription]
 
     def admitted(self, owner: FrameOwner) -> None:
-        """The broker let it in."""
+        """Count a producer or consumer that the broker has admitted."""
         self._admitted[owner.topic, owner.subscription] += 1
 
 
@@ -72,7 +72,7 @@ _KEY_FIELDS: Final = {
 
 def _key(kind: CommandType) -> _Key | None:
     body = body_of(kind)
-    # Who names several topics is about none of them.
+    # A command that names several topics is about none of them.
     names = {} if body is None else {name for name, field in body.fields_by_name.items() if not field.is_repeated}
     order = {
         "producer_id": _Key.PRODUCER,
@@ -84,7 +84,8 @@ def _key(kind: CommandType) -> _Key | None:
 
 
 _KEYS: Final = {int(kind): key for kind in map(CommandType, BODY_FIELDS) if (key := _key(kind)) is not None}
-# What tells a request id's party. An ACK is left out, for there are many and ACK_RESPONSE names its consumer.
+# Commands from which the party of a request id is known. An ACK is left out: there are many, and ACK_RESPONSE names its
+# consumer.
 _ASKING: Final = frozenset(
     int(kind)
     for kind in map(CommandType, BODY_FIELDS)
@@ -92,7 +93,7 @@ _ASKING: Final = frozenset(
 )
 
 
-# Whoever asks, and is answered by the request's id; the rest of _ASKING are the answers.
+# Requests that are answered by their id; the rest of _ASKING are the answers.
 REQUESTS: Final = frozenset(int(kind) for kind, answer in ANSWERS.items() if "request_id" in answer.copied)
 
 
@@ -137,7 +138,10 @@ class FrameOwners:
             self._requests[body.request_id] = party
 
     def of(self, frame: Frame) -> FrameOwner | None:
-        """None for a frame that is about the connection itself, or about an id that was never registered."""
+        """Return whom a frame is about.
+
+        Return None for a frame about the connection itself, or about an id that was never registered.
+        """
         key, body = _KEYS.get(frame.type), frame.body
         if key is _Key.PRODUCER:
             return self._producers.get(body.producer_id)
@@ -148,9 +152,9 @@ class FrameOwners:
         return FrameOwner(self._local(body.topic)) if key is _Key.TOPIC else None
 
     def answers(self, frame: Frame) -> int | None:
-        """The command of the request that a frame with a request id answers; None without such a request."""
+        """Return the command of the request that a frame with a request id answers, or None if there is none."""
         return self._asked.get(frame.body.request_id)
 
     def any_within(self, scope: Scope) -> bool:
-        """Whether this connection carries a producer or consumer that the scope selects."""
+        """Return whether this connection carries a producer or consumer that the scope selects."""
         return any(party.within(scope) for party in (*self._producers.values(), *self._consumers.values()))

@@ -38,13 +38,13 @@ class LinkHost(ABC):
         self.wake()
 
     def inject(self, fault: Fault, listener: str | None = None) -> int:
-        """One more fault, for connections to `listener` only where one is named; its number."""
+        """Add a fault and return its number. With `listener`, only connections to that listener meet the fault."""
         number = self.link.add(fault, listener)
         self.wake()
         return number
 
     def prove(self) -> None:
-        """The first trouble there was."""
+        """Raise the first trouble that occurred, if any."""
         if self.troubles:
             raise self.troubles[0]
 
@@ -62,7 +62,7 @@ class LinkHost(ABC):
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """What is done in here is done for the event loop, which would only log its errors."""
+        """Report errors raised in this block, which runs for the event loop: the loop itself would only log them."""
         try:
             yield
         except Exception as error:
@@ -74,8 +74,8 @@ class LinkHost(ABC):
 
     @abstractmethod
     def wake(self) -> None:
-        """Something may be due at another time now."""
+        """Look again at when something is due next: the time may have changed."""
 
     @abstractmethod
     def _advance(self) -> None:
-        """Something is due."""
+        """Do what is due."""

@@ -37,7 +37,7 @@ class Ingress(ABC, Generic[M]):
 
     @abstractmethod
     def carried(self) -> M:
-        """What has gone through so far."""
+        """Return the counts of what has gone through so far."""
 
     def way(self) -> ProbePath:
         return ProbePath(self.host, self.port, self.tap)
@@ -68,7 +68,10 @@ class IngressInjector(ABC, Generic[F]):
         self.faults = faults
 
     async def front(self, url: str) -> str:
-        """One more broker. What is to be wrong from the beginning is so before anybody can connect."""
+        """Put an ingress in front of the broker at `url` and return its URL.
+
+        Faults that hold from the beginning act before any client can connect.
+        """
         parts = urlsplit(url)
         assert parts.hostname is not None
         assert parts.port is not None
@@ -110,28 +113,31 @@ class IngressInjector(ABC, Generic[F]):
     async def proven(
         self, front: F, probe: Callable[[ProbePath], Awaitable[Facts]], what: str, tries: int | None = None
     ) -> Facts:
-        """What a connection of ours saw. HarnessError, which names `what`, when none saw what it should."""
+        """Return what a connection of ours saw of the fault.
+
+        Raise HarnessError, naming `what`, when no connection saw what it should.
+        """
         return await proven(front.way, probe, what, tries or self.tries)
 
     @abstractmethod
     async def open(self, host: str, port: int) -> F:
-        """A front for the broker at this address."""
+        """Open an ingress for the broker at this address."""
 
     @abstractmethod
     async def take_down(self, front: F) -> None:
-        """Nothing of it is left."""
+        """Remove all of the ingress."""
 
     @abstractmethod
     async def place(self, front: F, fault: int) -> None:
-        """The fault stands; let what passes meet it."""
+        """Make the traffic of `front` meet the fault, which is in force from now on."""
 
     @abstractmethod
     async def remove(self, front: F, fault: int) -> None:
-        """It stands no more."""
+        """Stop the fault from acting on the traffic of `front`."""
 
     @abstractmethod
     async def look(self, front: F, fault: int) -> Facts:
-        """What connections of ours saw of it. HarnessError when it was not seen to act."""
+        """Return what connections of ours saw of the fault. Raise HarnessError when it was not seen to act."""
 
     async def _begin(self, front: F, fault: int) -> None:
         front.before[fault] = front.carried()
@@ -147,7 +153,7 @@ class IngressInjector(ABC, Generic[F]):
         return Receipt(facts)
 
     def _within(self, fault: int) -> dict[int, F]:
-        """The fronts of the fault's scope, by the number of their broker."""
+        """Return the ingresses in the fault's scope, by the number of their broker."""
         broker = self.faults[fault].scope.broker
         return {number: front for number, front in enumerate(self.fronts) if broker in (None, number)}
 

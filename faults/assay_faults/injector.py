@@ -1,8 +1,8 @@
 """Faults outside the frames: who carries them out, and what an injector may know of the attempt it works in.
 
-One injector a means and attempt. It is prepared before any client connects, so that toxics and shaped networks are in
-place by then; from there on the frame link says when a fault begins and ends. Each `inject` and `heal` ends with a
-receipt of what was really seen, or raises: a fault that did not happen must not look as if it had.
+There is one injector for each means and attempt. It is prepared before any client connects, so that toxics and shaped
+networks are in place by then; from there on the frame link says when a fault begins and ends. Each `inject` and `heal`
+ends with a receipt of what was really seen, or raises: a fault that did not happen must not look as if it had.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Process(Protocol):
-    """A process that may be harmed: a broker, a bookie, a client. `name` is for people and receipts.
+    """A process that faults may act on: a broker, a bookie, a client. `name` is for people and receipts.
 
-    Every call returns only when it is so; HarnessError when it does not become so in time.
+    Every call returns only when its effect is there, or raises HarnessError when it is not there in time.
     """
 
     @property
@@ -44,33 +44,35 @@ class Process(Protocol):
         ...
 
     async def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
         ...
 
     async def pause(self) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         ...
 
     async def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         ...
 
     async def stop(self) -> None:
-        """SIGTERM, and wait."""
+        """Send SIGTERM and wait for the end."""
         ...
 
     async def start(self) -> None:
-        """Up again on the same data and ports, and ready; nothing when it is. Another life for one that is up, and of
-        no use any more."""
+        """Start the process on the same data and ports, and wait until it is ready.
+
+        A process that is ready is left alone; one that runs but is of no use any more is replaced.
+        """
         ...
 
 
 @runtime_checkable
 class Networked(Process, Protocol):
-    """One that has a network of its own to be taken off."""
+    """A process that can be taken off its network."""
 
     async def disconnect(self) -> None:
-        """Packets to it and from it go nowhere; its connections are not closed."""
+        """Drop the packets to and from the process; its connections are not closed."""
         ...
 
     async def reconnect(self) -> None: ...
@@ -78,7 +80,7 @@ class Networked(Process, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What an injector may know. `process`: UnavailableError for a target that this broker does not have.
+    """What an injector may know. `process` raises UnavailableError for a target that this broker does not have.
 
     `in_flight` counts the SENDs that crossed to the brokers and have no answer yet.
     """
@@ -89,10 +91,13 @@ class Situation:
 
 
 class Injector(Protocol):
-    """One means of harm, for one attempt."""
+    """Carries out the faults of one means, for one attempt."""
 
     async def prepare(self, faults: Mapping[int, Fault]) -> None:
-        """These faults, by number, may begin later. UnavailableError says what the machine lacks for them."""
+        """Get ready for these faults, given by number, which may begin later.
+
+        Raise UnavailableError with what the machine lacks for them.
+        """
         ...
 
     async def front(self, url: str) -> str:
@@ -101,15 +106,15 @@ class Injector(Protocol):
         ...
 
     async def inject(self, fault: int) -> Receipt:
-        """Carry it out. HarnessError when it did not happen."""
+        """Carry out the fault. Raise HarnessError when it did not happen."""
         ...
 
     async def heal(self, fault: int) -> Receipt:
-        """Undo it, ready for use again."""
+        """Undo the fault, which may begin again later."""
         ...
 
     async def close(self) -> None:
-        """Nothing of this attempt is left, healed or not."""
+        """Remove all that is left of this attempt, healed or not."""
         ...
 
 

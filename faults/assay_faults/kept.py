@@ -1,4 +1,4 @@
-"""What goes on after a keeper was killed: found by its notes and by who is whose parent.
+"""Processes that go on after their keeper was killed, found by its notes and by parentage.
 
 A keeper (`processes/_keeper.py`) ends all descendants of its programs. When it is killed together with its runner, they
 go on. Those that carry its mark are known by that. Of the others it had noted pid and start, which together are never
@@ -28,7 +28,8 @@ _GOES_ON: Final = frozenset({ProcessState.ALIVE, ProcessState.STOPPED})
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """`looked_ticks`: when the keeper looked last. `above`: the processes above it, one of which gets its orphans."""
+    """What a keeper noted. `looked_ticks` is when it looked last, `above` the processes one of which gets its
+    orphans."""
 
     looked_ticks: int
     above: frozenset[int]
@@ -36,7 +37,7 @@ class Notes:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """None where nothing was noted, or what is there is not ours."""
+        """Return the notes in this file, or None where none were written or the file is not ours."""
         with contextlib.suppress(OSError, ValueError):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
             with open(descriptor, "rb") as file:
@@ -48,7 +49,7 @@ class Notes:
 
 
 def _noted(line: bytes) -> Identity | None:
-    """None for a line that was cut off."""
+    """Return the process noted in a line, or None for a line that was cut off."""
     try:
         pid, start_ticks, *_ = line.split()
         return Identity(int(pid), int(start_ticks))
@@ -57,14 +58,17 @@ def _noted(line: bytes) -> Identity | None:
 
 
 def attributed(run: str, notes: Notes) -> dict[Identity, str]:
-    """What lives of this run's processes: those with its mark, those noted, and all below them; with their names."""
+    """Return the running processes of this run, with their names.
+
+    These are the processes with the run's mark, those that were noted, and all of their descendants.
+    """
     alive = family()
     roots = set(marked(MARKER, f"{run}-")) | notes.noted
     return {process: name_of(process) for process in _with_those_below(roots & set(alive), alive) if _goes_on(process)}
 
 
 def suspects(notes: Notes) -> dict[Identity, str]:
-    """What may be this run's, by when it began and by whose child it is now; with their names."""
+    """Return the processes, with their names, that may belong to this run, judged by start time and present parent."""
     second = os.sysconf("SC_CLK_TCK")
     until_ticks = notes.looked_ticks + UNNOTED_S * second
     ours = _above(os.getpid(), alive := family())
@@ -82,7 +86,7 @@ def suspects(notes: Notes) -> dict[Identity, str]:
 
 
 def _with_those_below(roots: Collection[Identity], alive: Mapping[Identity, int]) -> set[Identity]:
-    """Not this process, whoever started it, and so nothing that it has started."""
+    """Return these processes and their descendants, without this process and hence without its other children."""
     found = {process for process in roots if process.pid != os.getpid()}
     while True:
         pids = {process.pid for process in found}
@@ -93,7 +97,7 @@ def _with_those_below(roots: Collection[Identity], alive: Mapping[Identity, int]
 
 
 def _above(pid: int, alive: Mapping[Identity, int]) -> set[int]:
-    """This process, its parent, and so on."""
+    """Return the pids of a process, its parent, and so on."""
     parents = {process.pid: parent for process, parent in alive.items()}
     found = {pid}
     while (pid := parents.get(pid, 0)) and pid not in found:

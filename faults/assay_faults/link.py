@@ -5,12 +5,12 @@ the `Recorder`. The link is the wire witness, for it alone sees both sides (mode
 
 * A frame that leaves at once, unchanged, is one event with both sides. Any other is a sender-side event when it comes,
   and a receiver-side event for each copy when that leaves, with the same number. A frame that the link writes itself
-  has a receiver side only. What leaves but is no frame any more has no receiver side: the fault's receipt tells.
+  has a receiver side only. What leaves but is no frame any more has no receiver side: the fault's receipt describes it.
 * A frame on a connection that has ended is not on the wire and not recorded.
 
 Faults are asked in plan order, each about the frame as the one before left it; a trigger counts frames as they were
-sent, whatever became of them. One fault's cut ends the row. Once it is carried out, nothing passes: an answer that the
-broker writes to the very frame that was cut behind does not reach the client.
+sent, whatever became of them. No fault is asked after one that cuts the connection. Once the cut is carried out,
+nothing passes: an answer that the broker writes to the very frame that was cut behind does not reach the client.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ Acted = Sequence[tuple[ActiveFault, tuple[int, ...]]]
 
 
 class Outside(Protocol):
-    """Who carries out the faults that are not the link's, and tells it what came of them by `acted` and `healed`."""
+    """Carries out the faults that are not the link's, and reports what came of them by `acted` and `healed`."""
 
     def begin(self, fault: int, frames: tuple[int, ...], conn: int | None) -> None:
-        """The fault's trigger fired; by this frame of this connection, if by any."""
+        """Begin the fault, whose trigger has fired: by these frames of this connection, if by frames."""
         ...
 
     def end(self, fault: int) -> None:
-        """A fault that has begun is over."""
+        """End a fault that has begun."""
         ...
 
 
@@ -101,7 +101,7 @@ class FrameLink:
         self._sessions = Sessions()
         self.fired: list[int] = []
         self._lives: list[ActiveFault] = []
-        # Owners are read once, when it begins: a fault that comes later needs to know too.
+        # Owners are read once, when the link begins: a fault that is added later needs them too.
         self._learning = grows or any(map(asks_who, faults))
         self._living: list[ActiveFault] = []
         self._gone = 0
@@ -112,8 +112,11 @@ class FrameLink:
         self._watch()
 
     def add(self, fault: Fault, listener: str | None = None) -> int:
-        """One more fault behind those there are; its number. Its scope may name topics and the like only if the link
-        `grows`. With `listener`, connections to another listener neither meet the fault nor count for its trigger."""
+        """Add a fault behind those there are, and return its number.
+
+        The fault's scope may name topics, producers, subscriptions or sessions only if the link `grows`. With
+        `listener`, connections to another listener neither meet the fault nor count for its trigger.
+        """
         number = self._take(fault, listener)
         self._watch()
         return number
@@ -133,8 +136,10 @@ class FrameLink:
     # --- connections ---
 
     def opened(self, conn: int, broker: int, now_ns: int, url: str = "", listener: str = "") -> bool:
-        """A client connects, to `url`, which belongs to `listener`; False when a fault refuses it, and `conn` may be
-        given to the next one."""
+        """Add the connection of a client to `url`, which belongs to `listener`.
+
+        Return False when a fault refuses the connection; `conn` may then be given to the next one.
+        """
         for live in self._lives:
             if live.refuses(conn, broker, listener):
                 self._fire(live, (), None)
@@ -148,8 +153,11 @@ class FrameLink:
         return True
 
     def ended(self, conn: int, by: ClosedBy, reset: bool, now_ns: int) -> bool:
-        """One side ended the connection. False when a black hole keeps that from the other side: it learns of it by
-        `close_link`, when the black hole is healed."""
+        """End a connection that one side has ended.
+
+        Return False when a black hole hides that from the other side: `close_link` ends that side when the black hole
+        is healed.
+        """
         connection = self._connections.get(conn)
         killed = conn in self._dying and by is ClosedBy.CLIENT
         if killed and connection is not None and not connection.to_broker.swallowed:
@@ -159,32 +167,35 @@ class FrameLink:
         return reported
 
     def client_dies(self, dies: bool) -> None:
-        """A fault is about to end the client's process, until another one is to start: that its connections end is not
-        the client's doing. In a black hole its broker does not learn of that, and they end as any other there."""
+        """Note that a fault is about to end the client's process (True), or that another one is about to start (False).
+
+        The ends of its connections are then put down to the fault, not to the client. In a black hole the broker does
+        not see the end, and connections there end as any other.
+        """
         self._client_dies = dies
         if dies:
             self._dying.update(self._connections)
 
     def undecodable(self, conn: int, direction: Direction, raw: bytes, reason: str, now_ns: int) -> None:  # noqa: ARG002
-        """Bytes that are no frame came from one side; they end here, unless they are handed to `stray` too."""
+        """Record bytes from one side that are no frame. They go no further unless they are also given to `stray`."""
         self._recorder.add(Undecodable, conn=conn, dir=direction, reason=reason)
 
     def stray(self, conn: int, direction: Direction, data: bytes, now_ns: int) -> None:
-        """Bytes that are no frame, for the other side to make of them what it can: they keep their place."""
+        """Pass on bytes that are no frame, in their place, for the other side to judge."""
         connection = self._connections.get(conn)
         if connection is not None:
             connection.enqueue(direction, [Entry(data=data)], now_ns)
             self._outbox.run()
 
     def waiting_bytes(self, conn: int, direction: Direction) -> int:
-        """How many bytes of this connection faults keep from leaving in this direction."""
+        """Return how many bytes of this connection are kept by faults from leaving in this direction."""
         connection = self._connections.get(conn)
         return 0 if connection is None else connection.channel(direction).waiting_bytes
 
     # --- frames ---
 
     def frame(self, conn: int, direction: Direction, frame: Frame, now_ns: int) -> None:
-        """One whole frame from one side."""
+        """Take one whole frame from one side: count it, record it, and pass it on unless a fault says otherwise."""
         connection = self._connections.get(conn)
         if connection is None:
             return
@@ -217,11 +228,11 @@ class FrameLink:
     # --- faults outside the frames ---
 
     def acted(self, fault: int, frames: tuple[int, ...], conn: int | None, facts: Mapping[str, Fact]) -> None:
-        """The injector has done what the fault says."""
+        """Record that the injector has done what the fault says."""
         self._fire(self._lives[fault], frames, conn, facts)
 
     def healed(self, fault: int, facts: Mapping[str, Fact]) -> None:
-        """The injector has undone it."""
+        """Record that the injector has undone the fault."""
         self._recorder.add(Healed, fault=fault, facts=dict(facts))
 
     # --- steps and time ---
@@ -236,7 +247,7 @@ class FrameLink:
         self._progress(now_ns)
 
     def advance(self, now_ns: int) -> None:
-        """It is this late."""
+        """Move the link's time on to `now_ns`, and do what is due by then."""
         if not self._deadlines.passed(now_ns):
             return
         for live in self._lives:
@@ -247,7 +258,7 @@ class FrameLink:
         self._progress(now_ns)
 
     def next_deadline_ns(self) -> int | None:
-        """When to call `advance` next; it may turn out that nothing was left to do."""
+        """Return when to call `advance` next; nothing may be left to do by then."""
         return self._deadlines.next_ns()
 
     def heal(self, fault: int, now_ns: int) -> None:
@@ -265,7 +276,7 @@ class FrameLink:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """The broker is being called: what the link has for it, or has to close, waits until that call is done."""
+        """Hold back what the link has to deliver or close while the block calls the broker."""
         with self._outbox.paused():
             yield
         self._outbox.run()
@@ -273,7 +284,8 @@ class FrameLink:
     # --- a frame that is not simply passed on ---
 
     def _hits(self, connection: Connection, frame: Frame, watches: list[Watch], now_ns: int) -> Sequence[ActiveFault]:
-        """The faults that this frame triggers, in plan order, after those that it ends have ended."""
+        """Return the faults that this frame triggers, in plan order, and end the faults that it ends before they
+        act."""
         hits: list[ActiveFault] = []
         ends: list[ActiveFault] = []
         body = frame.body
@@ -315,7 +327,7 @@ class FrameLink:
         self._progress(now_ns)
 
     def _strike(self, live: ActiveFault, now_ns: int) -> None:
-        """A fault acts without a frame: on every connection of its scope, or on none at all."""
+        """Make a fault act without a frame: on every connection of its scope, or on none at all."""
         self._begin(live, now_ns)
         if live.outside:
             live.hold(Wait())
@@ -415,7 +427,7 @@ class FrameLink:
             self._recorder.add(Healed, fault=live.number)
 
     def _progress(self, now_ns: int) -> None:
-        """After anything out of the ordinary: let leave what may, end what has run its course, tell the sink."""
+        """Catch up after anything out of the ordinary: release what may leave, end spent faults, call the sink."""
         self._drain_all(now_ns)
         for live in self._living:
             if not live.over and live.spent:
@@ -430,7 +442,10 @@ class FrameLink:
             connection.drain_all(now_ns)
 
     def _watch(self) -> None:
-        """Index what looks at frames by direction and command; most commands of most Cases have nothing there."""
+        """Index the triggers that watch frames by direction and command.
+
+        In most Cases no trigger watches most of the commands.
+        """
         self._living = [live for live in self._lives if not live.over]
         self._gone = 0
         self._watches = {direction: {} for direction in DIRECTIONS}

@@ -13,5 +13,5 @@ class Measure:
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def since(self, then: Self) -> Self:
-        """What was counted after `then`."""
+        """Return what was counted after `then`."""
         return type(self)(**{each.name: getattr(self, each.name) - getattr(then, each.name) for each in fields(self)})

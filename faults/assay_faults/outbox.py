@@ -1,4 +1,4 @@
-"""What the link tells its sink: at once towards the client, one thing at a time towards the broker.
+"""What the link passes to its sink: at once towards the client, one thing at a time towards the broker.
 
 A frame written towards a client cannot lead to anything before the call returns. One delivered to the broker makes the
 broker answer, and the answer comes back through the link while the delivery is still running; so does a cut, which the
@@ -21,11 +21,11 @@ class LinkSink(Protocol):
     """Both ends of the link's connections."""
 
     def deliver(self, conn: int, direction: Direction, frame: Frame) -> None:
-        """A whole frame, to the receiving side."""
+        """Deliver a whole frame to the receiving side."""
         ...
 
     def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:
-        """Bytes that are a piece of a frame, or of several, or none at all."""
+        """Deliver bytes that may be a piece of a frame, of several frames, or of none."""
         ...
 
     def close_link(self, conn: int, how: CutHow, abrupt: bool) -> None:
@@ -43,7 +43,7 @@ class Outbox:
         self._running = False
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Have this called by the next `run`."""
+        """Queue a call for the next `run`."""
         self._calls.append((function, arguments))
 
     def run(self) -> None:

@@ -1,6 +1,6 @@
 """One end of a TCP connection that carries frames: bytes in, cut into frames; frames out, gathered into few writes.
 
-What is written before the connection is there leaves when it is, and so does its end.
+What is written before the connection is established, and its end, leave once it is.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ P = ParamSpec("P")
 
 
 def _reports_errors(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
-    """An error that comes out of here goes to whoever runs the link, and the connection ends. Event loops only log
-    them and end it: to a client, and to all who watch, that would be the network's doing."""
+    """Report an error raised by `method` to the owner of the link, and end the connection.
+
+    An event loop would only log the error and end the connection, which would look as if the network had done it.
+    """
 
     @wraps(method)
     def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -37,8 +39,8 @@ def _reports_errors(method: Callable[Concatenate[S, P], None]) -> Callable[Conca
 
 
 class FrameStream(asyncio.Protocol):
-    """Base of the shells on both sides of a link: they say what to do with what comes. `broke` is called with
-    unexpected errors."""
+    """Base of the shells on both sides of a link, which handle what is received. `broke` is called with unexpected
+    errors."""
 
     def __init__(self, network: Network, max_frame_bytes: int, broke: Callable[[Exception], None]) -> None:
         self._network = network
@@ -55,10 +57,10 @@ class FrameStream(asyncio.Protocol):
     # --- what happens ---
 
     def made(self) -> None:
-        """The connection is there."""
+        """Handle a connection that has been established."""
 
     def arrived(self, raw: bytes) -> None:
-        """A whole frame came."""
+        """Handle a whole frame that was received."""
         raise NotImplementedError
 
     def garbage(self, error: FramingError) -> None:
@@ -66,17 +68,17 @@ class FrameStream(asyncio.Protocol):
         raise NotImplementedError
 
     def settled(self) -> None:
-        """All frames of one read have been reported."""
+        """Handle the end of a read: all of its frames have been reported."""
 
     def lost(self, error: Exception | None) -> None:
-        """The connection is over; `error` says why, unless one of both sides just closed it."""
+        """Handle the end of the connection; `error` says why, unless one side simply closed it."""
         raise NotImplementedError
 
     def choked(self) -> None:
-        """Written bytes pile up here."""
+        """Handle written bytes that pile up here."""
 
     def freed(self) -> None:
-        """They have left."""
+        """Handle that the bytes which had piled up have left."""
 
     @property
     def peer(self) -> tuple[str, int] | None:
@@ -87,7 +89,7 @@ class FrameStream(asyncio.Protocol):
     # --- what to do ---
 
     def write(self, data: bytes) -> None:
-        """These bytes leave with the others of this turn of the loop, or with the next `flush`."""
+        """Write these bytes with the others of this turn of the loop, or with the next `flush`."""
         self._out.append(data)
         if self._transport is None:
             self._early_bytes += len(data)
@@ -98,7 +100,7 @@ class FrameStream(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._flush_due)
 
     def write_piece(self, data: bytes) -> None:
-        """These bytes leave as a segment of their own."""
+        """Write these bytes as a segment of their own."""
         if self._transport is None:
             self.write(data)
             return
@@ -108,7 +110,7 @@ class FrameStream(asyncio.Protocol):
             self._transport.write(data)
 
     def flush(self) -> None:
-        """What was gathered leaves now."""
+        """Write now what was gathered."""
         out = self._out
         if out and self._transport is not None:
             if not self._transport.is_closing():
@@ -121,7 +123,7 @@ class FrameStream(asyncio.Protocol):
         self._corked = True
 
     def uncork(self) -> None:
-        """What was gathered leaves now, without another turn of the loop."""
+        """Write now what was gathered, without another turn of the loop."""
         self._corked = False
         self.flush()
 
@@ -132,7 +134,7 @@ class FrameStream(asyncio.Protocol):
             self._transport.pause_reading()
 
     def release(self, reason: Hashable) -> None:
-        """One reason less."""
+        """Drop a reason not to read; read again when it was the last one."""
         if reason not in self._reasons:
             return
         self._reasons.remove(reason)
@@ -155,40 +157,40 @@ class FrameStream(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def bound_unread(self, most_bytes: int) -> None:
-        """`choked` is called from so many unread bytes on, and `freed` when a quarter of them is left."""
+        """Call `choked` when `most_bytes` are unread, and `freed` when a quarter of that is left."""
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=most_bytes)
 
     def take_pending(self) -> bytes:
-        """The part of a frame that came last."""
+        """Take the incomplete frame at the end of what was received."""
         return self._splitter.take_pending()
 
     def half_close(self) -> None:
-        """Everything written leaves, then FIN; what comes is still read, where the connection can be half open."""
+        """Send FIN after everything written; go on reading where the connection can be half open."""
         self._end(_half_close)
 
     def finish(self) -> None:
-        """Everything written leaves, then FIN."""
+        """Close the connection with FIN after everything written."""
         self._end(methodcaller("close"))
 
     def reset(self, *, abrupt: bool) -> None:
-        """RST, behind what was written unless `abrupt`."""
+        """Send RST, after what was written unless `abrupt`."""
         if abrupt:
             self._out.clear()
         self._end(partial(self._network.reset, abrupt=abrupt))
 
     def drop(self) -> None:
-        """Over, and what was written may be lost."""
+        """End the connection at once; what was written may be lost."""
         self._out.clear()
         self._end(methodcaller("abort"))
 
     def forget_unread(self) -> None:
-        """What the other side has not read by now is not waited for, though the connection ends in good order."""
+        """Do not wait for the other side to read what is unread, though the connection ended in good order."""
         if self._transport is not None and self.unread_bytes:
             self._transport.abort()
 
     def broke(self, error: Exception) -> None:
-        """Nothing that comes here can be trusted any more."""
+        """Report an error of the bench and end the connection: nothing that it carries can be trusted any more."""
         self._broke(error)
         self._end(methodcaller("abort"))
 

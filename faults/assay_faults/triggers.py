@@ -25,12 +25,12 @@ class Line(Protocol):
 
 
 def names_party(scope: Scope) -> bool:
-    """Whether the scope asks who a frame is about, and not only where it crosses."""
+    """Return whether the scope selects by what a frame is about, and not only by where it passes."""
     return any(named is not None for named in (scope.topic, scope.producer_name, scope.subscription, scope.session))
 
 
 def asks_who(fault: Fault) -> bool:
-    """Whether the trigger depends on earlier frames of the connection."""
+    """Return whether the trigger depends on earlier frames of the connection."""
     ends = (fault.trigger, fault.until.frame)
     return names_party(fault.scope) or any(isinstance(on, OnFrame) and on.answers for on in ends)
 
@@ -48,8 +48,10 @@ def _request(on: OnFrame, kind: CommandType) -> CommandType | None:
 
 
 class FrameTrigger:
-    """Counts the frames that match, of connections to `listener` only where one is named. UsageError when the trigger
-    names a command or field there is not."""
+    """Counts the frames that match, only on connections to `listener` where it is given.
+
+    Raises UsageError when the trigger names a command or field that does not exist.
+    """
 
     __slots__ = (
         "_answers",

@@ -2,7 +2,7 @@
 
 A frame has a limit of its own, and many connections with half a frame each hold many times that. Beyond the total,
 connections are not read from, but for the one whose frame began first: so frames become whole one after the other, and
-no client is refused for what others hold. A connection that others wait for and that sends nothing is ended.
+no client is refused for what others hold. A connection that sends nothing while others wait for it is ended.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Unfinished(Generic[S]):
         return self._total
 
     def holds(self, stream: S, held_bytes: int, now_ns: int, *, begun: bool) -> None:
-        """Bytes came, and now so many of a frame that is not whole are held. `begun`: another frame than before."""
+        """Note that bytes came, and that `held_bytes` of an incomplete frame are held.
+
+        `begun` is True when the frame is another one than before.
+        """
         self._total += held_bytes - self._held.get(stream, 0)
         if not held_bytes or begun:
             self._held.pop(stream, None)
@@ -50,20 +53,20 @@ class Unfinished(Generic[S]):
         self._settle(stream, now_ns)
 
     def gone(self, stream: S, now_ns: int) -> None:
-        """The connection is over."""
+        """Forget a connection that is over."""
         self._total -= self._held.pop(stream, 0)
         self._since_ns.pop(stream, None)
         self._waiting.pop(stream, None)
         self._settle(stream, now_ns)
 
     def next_deadline_ns(self) -> int | None:
-        """When the next connection may have to be ended."""
+        """Return when the next connection may have to be ended, or None."""
         if not self._waiting:
             return None
         return min(self._since_ns[stream] for stream in self._read()) + self._patience_ns
 
     def stalled(self, now_ns: int) -> list[S]:
-        """Connections that others wait for and that stood still for too long: they are to be ended."""
+        """Return the connections to end: others wait for them, and they made no progress for too long."""
         if not self._waiting:
             return []
         return [stream for stream in self._read() if now_ns - self._since_ns[stream] >= self._patience_ns]

@@ -34,7 +34,7 @@ Put = Callable[[dict[str, Any], Any], None]
 
 
 def header(frame: Frame, describer: Describer, stream: Hashable = None) -> dict[str, Any]:
-    """The fields of the frame's event but for connection, direction, number, sides and fate.
+    """Return the fields of the frame's event except for connection, direction, number, sides and fate.
 
     `stream` is that of the chunk inside, if there is one.
     """
@@ -67,7 +67,7 @@ def _defaults(kind: CommandType) -> dict[str, Any]:
 
 
 def _put(step: FieldDescriptor) -> Put:
-    """How a field's value gets into the event."""
+    """Return a function that puts a field's value into the event."""
     name = step.name
     if name in _IDS:
         return _put_ids if step.is_repeated else lambda fields, value: _put_ids(fields, (value,))
@@ -95,7 +95,7 @@ def _first_chunk(id: MessageIdData) -> list[int] | None:
 
 
 def _plain(step: FieldDescriptor, value: Any) -> Any:
-    """A protocol value as JSON carries it."""
+    """Return a protocol value as JSON represents it."""
     if step.is_repeated:
         return [_scalar(step, item) for item in value]
     return _scalar(step, value)

@@ -1,1 +1,1 @@
-"""Small disks for the data of a broker or a bookie: they fill up, or take no writes any more, when a Case wants it."""
+"""Small disks for the data of a broker or a bookie, which fill up or refuse writes when a Case says so."""

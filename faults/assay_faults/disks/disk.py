@@ -29,7 +29,7 @@ _PROBE: Final = ".assay-probe"
 
 @contextlib.contextmanager
 def small_disk(ledger: CleanupJournal, parent: Path, size_bytes: int) -> Iterator[Disk]:
-    """A disk below `parent` for as long as the block lasts. UnavailableError where none can be mounted."""
+    """Mount a disk below `parent` for as long as the block lasts. Raise UnavailableError where that is impossible."""
     if reason := lacking():
         raise UnavailableError(reason)
     with ledger.directory(parent) as place:
@@ -46,7 +46,10 @@ def small_disk(ledger: CleanupJournal, parent: Path, size_bytes: int) -> Iterato
 
 
 def lacking_ext4() -> str:
-    """Why a disk is a tmpfs here, which cannot fail under open files; empty where an ext4 can be mounted."""
+    """Return why this machine cannot mount an ext4 disk, or an empty string if it can.
+
+    Without ext4 a disk is a tmpfs, which cannot fail under open files.
+    """
     formats = Path("/proc/filesystems").read_text().split()
     if shutil.which("mkfs.ext4") and "ext4" in formats and Path("/dev/loop-control").exists():
         return ""
@@ -54,7 +57,7 @@ def lacking_ext4() -> str:
 
 
 def lacking() -> str:
-    """What this machine lacks for a disk of one's own; empty when nothing."""
+    """Return what this machine lacks to mount a disk, or an empty string if it lacks nothing."""
     if os.geteuid() != 0:
         return "a disk that fills or turns read-only has to be mounted: expected root, run as it or without disk faults"
     if shutil.which("mount") is None:
@@ -64,7 +67,7 @@ def lacking() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A disk mounted by `small_disk` at `path`. Whatever fails is a HarnessError, unless said otherwise."""
+    """A disk mounted by `small_disk` at `path`. Methods raise HarnessError when they fail, unless said otherwise."""
 
     path: Path
 
@@ -96,7 +99,7 @@ class Disk:
                 raise HarnessError(f"{self.path} cannot be filled: {error.strerror}") from error
 
     def free(self) -> None:
-        """Undo `fill`."""
+        """Remove what `fill` wrote."""
         (self.path / _FILLER).unlink(missing_ok=True)
 
     def seal(self) -> None:
@@ -135,12 +138,12 @@ class Disk:
             self._run("umount", str(self.path))
 
     def format(self, size_bytes: int) -> None:
-        """An ext4 in a file beside it, where this machine can mount one."""
+        """Make an ext4 file system in an image file beside the mount point, where this machine can mount one."""
         if lacking_ext4():
             return
         with self._image.open("wb") as file:
             file.truncate(size_bytes)
-        # No blocks kept back for root, which is who fills it here.
+        # No blocks are reserved for root, since it is root that fills the disk here.
         self._run("mkfs.ext4", "-q", "-m", "0", str(self._image))
 
     @property

@@ -1,7 +1,7 @@
 """Full and read-only disks under a broker's or a bookie's data.
 
-The process has to lie on a disk of its own (`Process.disk`). A receipt says what the disk itself answered before and
-behind: bytes free, and whether it takes writes.
+The process has to lie on a disk of its own (`Process.disk`). A receipt says what the disk reported before and after:
+bytes free, and whether it takes writes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DiskInjector:
         return Receipt({**_facts(process, disk), "free_bytes_before": free_bytes})
 
     async def heal(self, fault: int) -> Receipt:
-        """The disk first; then its process, which may have ended over it."""
+        """Heal the disk, then restart its process, which may have ended because of the fault."""
         process = self._harmed.pop(fault)
         disk = _disk_of(process)
         if isinstance(self._actions[fault], FillDisk):

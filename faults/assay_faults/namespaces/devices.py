@@ -33,7 +33,7 @@ NETMASK: Final = "255.255.255.252"
 
 
 def lacking() -> str:
-    """Why there can be no network of our own here; empty when there can. Looks, and changes nothing."""
+    """Return why there can be no network of our own here, or an empty string when there can. Changes nothing."""
     if not _TUN.exists():
         return f"there is no {_TUN}: expected a kernel with CONFIG_TUN, and the device in this container"
     try:
@@ -47,13 +47,16 @@ def lacking() -> str:
 
 
 def require() -> None:
-    """UnavailableError with what is lacking."""
+    """Raise UnavailableError with what this machine lacks, if anything."""
     if reason := lacking():
         raise UnavailableError(f"no network namespaces: {reason}")
 
 
 def enter_new_namespace() -> None:
-    """This thread alone, and what it starts, from here on. OSError when the kernel refuses."""
+    """Move this thread, and what it starts from here on, into a new network namespace.
+
+    Raise OSError when the kernel refuses.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNET):
         error = ctypes.get_errno()
@@ -61,7 +64,10 @@ def enter_new_namespace() -> None:
 
 
 def open_tun(address: str) -> int:
-    """A device of this thread's namespace with this address, up; its descriptor, which does not block."""
+    """Open a TUN device in this thread's namespace and return its descriptor.
+
+    The device has this address and is up; the descriptor does not block.
+    """
     tun = os.open(_TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         # The kernel chooses the name.

@@ -87,7 +87,7 @@ class NamespaceInjector(IngressInjector[NetworkFront]):
 
 
 def in_force(standing: Iterable[Action], direction: Direction) -> tuple[Shape, bool]:
-    """What packets of a direction meet: the last shape of those that stand, and whether they are kept back."""
+    """Return what packets of a direction meet: the last shape in force, and whether a partition is in force."""
     shape, partitioned = UNSHAPED, False
     for action in standing:
         assert isinstance(action, OnNetwork)
@@ -101,7 +101,7 @@ def in_force(standing: Iterable[Action], direction: Direction) -> tuple[Shape, b
 
 
 async def _blocked(way: ProbePath) -> Facts:
-    """A connection does not come about."""
+    """Prove that no connection can be established."""
     try:
         async with asyncio.timeout(_SILENCE_MS / 1000):
             await way.dial(None)
@@ -111,7 +111,7 @@ async def _blocked(way: ProbePath) -> Facts:
 
 
 async def _shaped(action: Shape, way: ProbePath) -> Facts:
-    """A connection comes about as late as it should, and carries bytes both ways, no faster than they may."""
+    """Prove that a connection is as late as it should be, and carries bytes both ways no faster than it may."""
     since_ms = now_ms()
     near, far = await way.pair()
     took_ms = rounded(since_ms)
@@ -129,7 +129,10 @@ async def _shaped(action: Shape, way: ProbePath) -> Facts:
 
 
 def _counted(action: OnNetwork, since: Counts) -> Facts:
-    """How many packets met what the action is for. UnseenError when none has met one of its effects."""
+    """Return how many packets met each effect of the action.
+
+    Raise UnseenError when no packet met one of them.
+    """
     if isinstance(action, Partition):
         counts: Facts = {"blocked": since.blocked}
     else:

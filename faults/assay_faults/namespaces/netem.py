@@ -17,7 +17,7 @@ from assay_faults.measure import Measure
 
 _MS: Final = 1_000_000
 OVERTAKEN_MS: Final = 10
-"""How much longer than the others a packet is under way that is to be overtaken."""
+"""How much longer a packet that is to be overtaken is under way than the others."""
 UNSHAPED: Final = Shape()
 
 
@@ -48,7 +48,7 @@ class Netem:
         self._last_due_ns = 0
 
     def offer(self, packet: bytes, now_ns: int) -> None:
-        """A packet enters."""
+        """Take a packet that enters, and block, lose, damage or delay it as the shape says."""
         if self.partitioned:
             self.counts.blocked += 1
             return
@@ -64,7 +64,7 @@ class Netem:
             self._enter(packet, now_ns)
 
     def due(self, now_ns: int) -> list[bytes]:
-        """What arrives by now, in order of arrival. A partition lets nothing through that was under way."""
+        """Return the packets that have arrived by now, in order of arrival. A partition drops those under way."""
         packets = []
         while self._waiting and self._waiting[0][0] <= now_ns:
             packet = heapq.heappop(self._waiting)[2]
@@ -77,7 +77,7 @@ class Netem:
         return packets
 
     def next_ns(self) -> int | None:
-        """When something arrives next."""
+        """Return when the next packet arrives, or None."""
         return self._waiting[0][0] if self._waiting else None
 
     def _enter(self, packet: bytes, now_ns: int) -> None:
@@ -96,7 +96,7 @@ class Netem:
         heapq.heappush(self._waiting, (due_ns, self._number, packet))
 
     def _through_the_line(self, size_bytes: int, now_ns: int) -> int:
-        """When the last bit of it has left."""
+        """Return when the last bit of a packet of this size has left."""
         if not self.shape.rate_kb_s:
             return now_ns
         self._line_free_ns = max(self._line_free_ns, now_ns) + size_bytes * _MS // self.shape.rate_kb_s

@@ -64,14 +64,14 @@ class Network:
         return self._listener
 
     def change(self, direction: Direction | None, *, shape: Shape = UNSHAPED, partitioned: bool = False) -> None:
-        """How packets fare from now on, in one direction or in both."""
+        """Set what packets meet from now on, in one direction or in both."""
         with self._lock:
             for way in Direction if direction is None else (direction,):
                 self._netem[way].shape = shape
                 self._netem[way].partitioned = partitioned
 
     def total(self) -> Counts:
-        """What became of the packets so far, of both directions together."""
+        """Return what became of the packets so far, counted over both directions."""
         with self._lock:
             ways = [asdict(netem.counts) for netem in self._netem.values()]
         return Counts(**{name: sum(way[name] for way in ways) for name in ways[0]})
@@ -142,7 +142,7 @@ def _give(sink: int, netem: Netem) -> None:
 
 
 def _claim_block() -> tuple[socket.socket, int]:
-    """A network that no other run on this machine has: the kernel lets go of the name when we die."""
+    """Claim a block of addresses that no other run on this machine uses. The kernel frees the name when we die."""
     first = os.getpid() * 31 % _BLOCKS
     for block in (*range(first, _BLOCKS), *range(first)):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

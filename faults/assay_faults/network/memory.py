@@ -32,7 +32,7 @@ class MemoryNetwork:
         self._ports = 1
 
     async def listen(self, factory: Factory, tls: ssl.SSLContext | None = None) -> Listener:
-        """Listen. With `tls` the address says so, and nothing is encrypted."""
+        """Listen. With `tls` the scheme of the address says so, but nothing is encrypted."""
         url = f"{SCHEME if tls is None else TLS_SCHEME}://memory:{self._ports}"
         self._ports += 1
         self.listeners[url] = factory
@@ -55,7 +55,7 @@ class MemoryNetwork:
         transport.reset(abrupt=abrupt)
 
     async def prove(self) -> None:
-        """There is nothing that could be down."""
+        """Do nothing: a network in memory cannot be down."""
 
 
 class _End:
@@ -138,7 +138,7 @@ class _MemoryTransport(asyncio.Transport):
         return 0
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """What is written is with the other end at once."""
+        """Do nothing: what is written reaches the other end at once."""
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         del name
@@ -175,7 +175,10 @@ class _MemoryTransport(asyncio.Transport):
                 self._protocol.data_received(item)
 
     def _ended(self, error: Exception | None) -> None:
-        """The other end writes no more. A protocol may go on writing after a FIN, if it says so."""
+        """End the reading side: the other end writes no more.
+
+        After a FIN the protocol may go on writing, if it says so.
+        """
         assert isinstance(self._protocol, asyncio.Protocol)
         if error is None and not self._closing:
             if self._protocol.eof_received():

@@ -115,7 +115,7 @@ class SocketNetwork:
 
 
 class _Greeter(asyncio.Protocol):
-    """Says one byte to whoever comes."""
+    """Sends one byte to each client that connects."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         far = cast(asyncio.Transport, transport)
@@ -140,7 +140,7 @@ class _Listening(asyncio.Protocol):
 
 
 def _unsent_bytes(transport: asyncio.Transport, sock: socket.socket) -> int:
-    """Bytes still in the transport, or in the kernel's send queue without an acknowledgment."""
+    """Return how many bytes are still in the transport, or else unacknowledged in the kernel's send queue."""
     waiting = transport.get_write_buffer_size()
     if waiting:
         return waiting

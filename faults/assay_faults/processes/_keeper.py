@@ -159,7 +159,7 @@ class Keeper:
             self.notes.soon()
 
     def become(self, wanted: tuple[list[bytes], dict[bytes, bytes], bytes, bool], descriptors: tuple[int, ...]) -> None:
-        """In the child, to its program."""
+        """Turn the child into its program."""
         program = b"?"
         try:
             command, environment, folder, adopts = wanted
@@ -199,7 +199,7 @@ class Keeper:
             self.end(program)
 
     def silence(self, program: Program) -> None:
-        """Its runner says no more on its line."""
+        """Stop listening to the runner of a program, on a line that carries no more."""
         if self.lines.pop(program.line.fileno(), None) is not None:
             self.poll.unregister(program.line.fileno())
 
@@ -278,7 +278,10 @@ class Notes:
 
 
 def carries_mark(pid: int) -> bool:
-    """Also of a program that is just beginning, and shows no environment for a moment: no, and the next look tells."""
+    """Return whether a process carries the mark.
+
+    A program that is just beginning shows no environment for a moment: it counts as unmarked until the next look.
+    """
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return MARK in file.read()
@@ -287,7 +290,7 @@ def carries_mark(pid: int) -> bool:
 
 
 def above(pid: int) -> list[int]:
-    """The parent, its parent, and so on."""
+    """Return the pids of a process's parent, of that one's parent, and so on."""
     known, found = table(), list[int]()
     while pid in known and known[pid][0]:
         pid = known[pid][0]
@@ -301,7 +304,10 @@ def say(line: socket.socket, words: bytes) -> None:
 
 
 def kill(pid: int) -> None:
-    """A child, with its group if it leads one: until it has been waited for its number is its own."""
+    """Kill a child, with its process group if it leads one.
+
+    Until a child has been waited for, its pid cannot be used again.
+    """
     for send in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             send(pid, signal.SIGKILL)
@@ -318,7 +324,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> dict[tuple[int, int], bytes]:
-    """(pid, start) -> name, of all that is below it."""
+    """Return the names of all descendants of a process, by pid and start time."""
     known = table()
     below, found = {pid}, dict[tuple[int, int], bytes]()
     grows = True
@@ -333,7 +339,7 @@ def descendants(pid: int) -> dict[tuple[int, int], bytes]:
 
 
 def table() -> dict[int, tuple[int, int, bytes]]:
-    """Every process of the machine that can be seen: pid -> parent, start, name."""
+    """Return the parent, start time and name of every visible process of this machine, by pid."""
     found: dict[int, tuple[int, int, bytes]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():

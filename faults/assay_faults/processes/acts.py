@@ -1,7 +1,7 @@
-"""What may be done to a process, each done when the call returns: the kernel's word, not that a signal was sent.
+"""What may be done to a process. A call returns when the kernel reports the effect, not when a signal was sent.
 
-The process is known by pid and start time, so that none of these ever reaches another that was given its pid.
-Raises HarnessError, with the process's name, when it has ended already or does not become so in time.
+The process is known by pid and start time, so that no call reaches another process with the same pid. Each raises
+HarnessError, with the process's name, when the process has ended or the effect does not come in time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOOK_AGAIN_S: Final = 0.001
 
 
 def known(name: str, pid: int | None) -> Identity:
-    """Who it is, for the calls below; HarnessError when it is down."""
+    """Return the identity that the calls below need. Raise HarnessError when the process is down."""
     process = identify(pid) if pid is not None else None
     if process is None:
         raise HarnessError(f"{name} is down: expected a process to harm")
@@ -28,24 +28,24 @@ def known(name: str, pid: int | None) -> Identity:
 
 
 async def kill(name: str, process: Identity) -> None:
-    """SIGKILL; a stopped one dies as well."""
+    """Send SIGKILL, which also ends a stopped process, and wait for the end."""
     await _end(name, process, signal.SIGKILL, SIGNALLED_WITHIN_S)
 
 
 async def stop(name: str, process: Identity, grace_s: float = GRACE_S) -> None:
-    """SIGTERM, and wait; a paused one is let go on, for it could not hear it."""
+    """Send SIGTERM and wait for the end. A paused process is resumed first, since it could not react."""
     _send(name, process, signal.SIGCONT)
     await _end(name, process, signal.SIGTERM, grace_s)
 
 
 async def pause(name: str, process: Identity) -> None:
-    """SIGSTOP: it keeps its connections and says nothing."""
+    """Send SIGSTOP: the process keeps its connections and sends nothing."""
     _send(name, process, signal.SIGSTOP)
     await _until(name, process, ProcessState.STOPPED)
 
 
 async def resume(name: str, process: Identity) -> None:
-    """SIGCONT."""
+    """Send SIGCONT to a paused process and wait until it runs."""
     _send(name, process, signal.SIGCONT)
     await _until(name, process, ProcessState.ALIVE)
 

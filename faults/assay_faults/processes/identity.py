@@ -1,7 +1,7 @@
-"""Which process a number means: its pid and when it started, as the kernel tells both. Linux only.
+"""Which process a pid belongs to, known by its start time, as the kernel reports both. Linux only.
 
 A pid is given to another process as soon as its own has been waited for; a pid with its start time is never given
-again. Whoever is about to send a signal asks here first.
+again. Code that is about to send a signal asks here first.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def parent_of(pid: int) -> int | None:
 
 
 def family() -> dict[Identity, int]:
-    """Every process that can be seen, and whose child it is."""
+    """Return every visible process with the pid of its parent."""
     found = {}
     for entry in _PROC.iterdir():
         if entry.name.isdigit() and (fields := _stat(int(entry.name))):
@@ -69,7 +69,7 @@ def name_of(process: Identity) -> str:
 
 
 def state(process: Identity) -> ProcessState:
-    """How it is; GONE as well when its pid is another's by now."""
+    """Return a process's state: GONE also when its pid belongs to another process by now."""
     fields = _stat(process.pid)
     if not fields or int(fields[_START]) != process.start_ticks:
         return ProcessState.GONE
@@ -97,7 +97,10 @@ def send_signal(process: Identity, number: signal.Signals) -> bool:
 
 
 def marked(variable: str, prefix: str) -> dict[Identity, str]:
-    """The processes that were started with a `variable` that begins so, and its value, as far as we may look."""
+    """Return the processes in whose environment the value of `variable` begins with `prefix`, with that value.
+
+    Processes whose environment we may not read are left out.
+    """
     wanted = f"{variable}={prefix}".encode()
     found = {}
     for entry in _PROC.iterdir():

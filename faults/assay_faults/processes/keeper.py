@@ -4,8 +4,8 @@ The keeper (`_keeper.py`) begins with the first program and ends with this proce
 every descendant of every program, whatever session or environment it has. A program has ended when nothing of it is
 left: what it started is killed with it. Nothing else of the suite starts what may start something itself.
 
-Streams are descriptors of the caller's, who closes its own copies; None is the null device. Where the keeper itself
-cannot be started no program can be started either: OSError.
+Streams are descriptors of the caller, who closes its own copies; None is the null device. Where the keeper cannot be
+started, starting a program raises OSError.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _ALL: Final = b"a"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to start. `folder` None: where this process is. `adopts`: what loses its parent below it stays below it
-    until it ends; without, that is ended at the next `Program.sweep`."""
+    """What to start. `folder` is this process's own when None. With `adopts`, descendants that lose their parent stay
+    below the program until it ends; without, the next `Program.sweep` ends them."""
 
     command: Sequence[str | Path]
     environment: Mapping[str, str]
@@ -59,14 +59,16 @@ class KeeperGoneError(OSError):
 
 
 class Program:
-    """One that was asked for. `pid` is its own, and of its session and group; None until it has begun.
+    """A program that was asked for. `pid` is also that of its session and group; None until it has begun.
 
-    It goes on whether or not anything here refers to it: `end` ends it, and the end of its keeper. Not for several
-    threads at once.
+    It goes on whether or not anything here refers to it, until `end` or the end of its keeper. Not thread-safe.
     """
 
     def __init__(self, line: socket.socket, running: set[Program]) -> None:
-        """`running` has it until its end was heard: the keeper ends a program whose line is closed."""
+        """Join `running`, which keeps the program until its end is known.
+
+        The keeper ends a program whose line is closed.
+        """
         self.pid: int | None = None
         self.returncode: int | None = None
         self._line = line
@@ -79,7 +81,7 @@ class Program:
         line.setblocking(False)
 
     def fileno(self) -> int:
-        """Readable when `hear` has something to do."""
+        """Return the descriptor that is readable when `hear` has something to do."""
         return self._line.fileno()
 
     def hear(self) -> None:
@@ -114,7 +116,7 @@ class Program:
         self._line.close()
 
     def poll(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
+        """Return the exit status, negative for a signal, or None while the program runs."""
         self.hear()
         return self.returncode
 
@@ -124,7 +126,7 @@ class Program:
         self.prove()
 
     def prove(self) -> None:
-        """OSError when it never began."""
+        """Raise OSError when the program never began."""
         if self._trouble is not None:
             raise self._trouble
         if self.pid is None and self.returncode is not None:
@@ -133,7 +135,10 @@ class Program:
             raise OSError("the process that keeps programs does not answer")
 
     def wait(self, within_s: float | None = None) -> int:
-        """Its exit status, once nothing of it is left. TimeoutError."""
+        """Wait until nothing of the program is left, and return its exit status.
+
+        Raise TimeoutError after `within_s`.
+        """
         self._wait(lambda: self.returncode is not None, within_s)
         if self.returncode is None:
             raise TimeoutError
@@ -208,8 +213,10 @@ class Keeper:
         return self._process.poll() is None
 
     def ask(self, order: Order, stdin: int | None, stdout: int | None, stderr: int) -> Program:
-        """Have a program started; `Program.begun` says when it was. KeeperGoneError, or OSError when it cannot be
-        asked for."""
+        """Order a program; `Program.begun` says when it has started.
+
+        Raise KeeperGoneError, or OSError when the order cannot be sent.
+        """
         environment = {MARKER: self._mark, **order.environment} if self._mark else dict(order.environment)
         wanted = (
             [os.fsencode(word) for word in order.command],
@@ -238,7 +245,7 @@ class Keeper:
         self._process.wait(within_s)
 
     def close(self) -> None:
-        """As `let_go`; a keeper that takes too long is killed."""
+        """Do as `let_go` does, and kill a keeper that takes too long."""
         try:
             self.let_go(KEEPER_LEAVES_WITHIN_S)
         except subprocess.TimeoutExpired:
@@ -259,7 +266,7 @@ class _Own:
         self.begin: Callable[[], Keeper] = Keeper
 
     def is_gone(self) -> None:
-        """Begin another one at the next start: between the kill of a keeper and the moment in which it can be waited
+        """Begin another keeper at the next start: between the kill of a keeper and the moment in which it can be waited
         for it seems to live."""
         self._gone = True
 
@@ -318,7 +325,7 @@ class Watched:
 
     @classmethod
     async def start(cls, order: Order, stdin: int | None, stdout: int | None, stderr: int) -> Watched:
-        """As `start` of this module."""
+        """Do as `start` of this module does."""
         try:
             return await cls._started(own().ask(order, stdin, stdout, stderr))
         except KeeperGoneError:

@@ -1,8 +1,8 @@
 """Addresses of brokers inside frames: clients get ours, brokers get theirs, so that no client bypasses the proxy.
 
-Every field of the protocol that holds an address is in a table, here or in wire/service_urls.py. A field keeps its
-place and the frame its sender's hand (wire/reencode.py); a frame that names no address, or none that needs another, is
-the object that came.
+Every field of the protocol that holds an address is in a table, here or in wire/service_urls.py. A changed frame is
+otherwise encoded as its sender did (wire/reencode.py); a frame in which no address has to be replaced is the same
+object as before.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType, Frame,
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS, Address
 
 TO_BROKER: Final[Mapping[int, tuple[str, ...]]] = {CommandType.CONNECT: ("proxy_to_broker_url",)}
-"""Fields by which a client tells a Pulsar proxy which broker it wants."""
+"""Fields in which a client names the broker that it wants from a Pulsar proxy."""
 
 _LOOPBACK: Final = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
 
 class UnknownAddressError(PeerError):
-    """A broker sends its clients to what is no address of a broker: no proxy could stand between them."""
+    """A broker sends its clients to something that is no broker's address, so that no proxy can stand between them."""
 
 
 def address(url: str) -> Address:
-    """The address of a service URL; the names of this machine's own loopback are one. Raises StrangeAddressError."""
+    """Return the address of a service URL; all names of this machine's loopback give the same address.
+
+    Raise UnknownAddressError for what is no service URL.
+    """
     try:
         found = service_urls.address(url)
     except ValueError as error:
@@ -35,7 +38,8 @@ def address(url: str) -> Address:
 
 
 class Addresses:
-    """Which address of ours stands for which one of a broker's. `tls`: whether we can stand for one that speaks TLS."""
+    """Which address of ours stands for which address of a broker. `tls`: whether we can stand for one that speaks
+    TLS."""
 
     def __init__(self, *, tls: bool) -> None:
         self._tls = tls
@@ -43,21 +47,24 @@ class Addresses:
         self._theirs: dict[tuple[str, int], str] = {}
 
     def add(self, theirs: str, ours: str) -> None:
-        """From now on `ours` stands for `theirs`; StrangeAddressError for what is no address."""
+        """Make `ours` stand for `theirs` from now on. Raise UnknownAddressError for what is no address."""
         self._ours[address(theirs)] = ours
         mine = address(ours)
         self._theirs[mine.host, mine.port] = theirs
 
     def stands_for(self, theirs: str) -> bool:
-        """Whether an address of ours stands for this one."""
+        """Return whether an address of ours stands for this one."""
         return address(theirs) in self._ours
 
     def ours(self, theirs: str) -> str:
-        """The address of ours that stands for this one."""
+        """Return the address of ours that stands for this one."""
         return self._ours[address(theirs)]
 
     def unknown(self, frame: Frame) -> list[str]:
-        """The addresses in a frame for a client that we have none for yet. Raises StrangeAddressError."""
+        """Return the addresses in a frame for the client that no address of ours stands for yet.
+
+        Raise UnknownAddressError for what is no address.
+        """
         return [
             url for _, url in _named(frame, SERVICE_URL_FIELDS) if self._stands(url) and address(url) not in self._ours
         ]
@@ -74,14 +81,17 @@ class Addresses:
         )
 
     def for_broker(self, frame: Frame) -> Frame:
-        """The frame with the broker's own address where a client wants to be passed on to one of ours."""
+        """Return the frame with the broker's own address where the client asks to be proxied to an address of ours."""
         return _changed(frame, {name: self._named_by_client(url) for name, url in _named(frame, TO_BROKER)})
 
     def _stands(self, url: str) -> bool:
         return self._tls or not address(url).tls
 
     def _named_by_client(self, url: str) -> str:
-        """In the form the client chose. What is no address of ours is the broker's to refuse."""
+        """Return the broker's own address, in the form that the client chose.
+
+        What is no address of ours is left as it is, for the broker to refuse.
+        """
         try:
             wanted = address(url)
         except UnknownAddressError:
@@ -93,7 +103,7 @@ class Addresses:
 
 
 def _named(frame: Frame, table: Mapping[int, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    """The fields of the table that this frame has, with what they say."""
+    """Yield the name and value of each field of the table that this frame sets."""
     names = table.get(frame.type)
     if names is not None:
         body = frame.body

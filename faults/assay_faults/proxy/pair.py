@@ -1,7 +1,7 @@
 """A client's connection and the one to its broker: what comes on one goes through the link to the other.
 
-The link's word about the two is the history's: it knows a connection as over when one side has ended it. TCP knows half
-of it as open still, and what the other side writes then is passed on, past link and history, until it ends too.
+For the link, and so for the history, a connection is over when one side has ended it. For TCP the other half is still
+open: what the other side writes is passed on, past link and history, until that side ends too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Reason(Enum):
-    """Why one side is not read for now."""
+    """Why one side is not read at the moment."""
 
     OTHER_SIDE_IS_SLOW = auto()
     FAULT_KEEPS_MUCH = auto()
@@ -33,7 +33,7 @@ class Reason(Enum):
 
 
 class End(FrameStream):
-    """One of the two ends; `way` is where what comes here goes."""
+    """One of the two ends; `way` is the direction in which its bytes go."""
 
     way: Direction
     by: ClosedBy
@@ -64,7 +64,7 @@ class End(FrameStream):
         self.pair.settled(self)
 
     def eof_received(self) -> bool:
-        """Whether the connection stays open the other way, which TLS here cannot."""
+        """Return whether the connection stays open in the other direction, which TLS here cannot do."""
         with self.proxy.watched():
             return self.can_be_half_open and self.pair.half_closed(self)
         return False
@@ -124,7 +124,7 @@ class Pair:
         self._behind: list[Callable[[], None]] | None = None
 
     def begin(self) -> None:
-        """The client has come."""
+        """Begin with a client that has connected: dial its broker, unless a fault refuses the connection."""
         number = self._proxy.opened(self, self.client.broker)
         if number is None:
             self._cut = self.broker.gone = True
@@ -185,7 +185,7 @@ class Pair:
             return None
 
     def stray(self, sender: End, data: bytes, reason: str = "") -> None:
-        """Bytes that we cannot read are for the other side to judge; `reason` is written down."""
+        """Pass on bytes that cannot be read here, for the other side to judge; record `reason`, if any."""
         if self._behind is not None and sender is self.broker:
             self._behind.append(partial(self.stray, sender, data, reason))
             return
@@ -199,7 +199,7 @@ class Pair:
         self._link.stray(self.number, sender.way, data, now_ns)
 
     def settled(self, sender: End) -> None:
-        """All that came at once has been passed on, as far as it may."""
+        """Note that all frames of one read have been passed on, as far as they may be."""
         if self._link.waiting_bytes(self.number, sender.way) > MOST_WAITING_BYTES:
             sender.hold(Reason.FAULT_KEEPS_MUCH)
             self._proxy.kept.add(self)
@@ -211,7 +211,7 @@ class Pair:
             self._proxy.wake()
 
     def eased(self) -> bool:
-        """Whether faults have let go of so much that both sides may be read again."""
+        """Read a side again once faults hold back little enough; return whether both sides may be read."""
         waiting = [self._link.waiting_bytes(self.number, end.way) for end in (self.client, self.broker)]
         for end, waiting_bytes in zip((self.client, self.broker), waiting, strict=True):
             if waiting_bytes <= MOST_WAITING_BYTES:
@@ -221,7 +221,10 @@ class Pair:
     # --- addresses ---
 
     def _directions(self, frame: Frame) -> None:
-        """A broker sends the client elsewhere: to an address of ours, which may have to be opened first."""
+        """Replace the addresses in a frame that sends the client elsewhere by addresses of ours.
+
+        An address that is not known yet is opened first.
+        """
         try:
             unknown = self._proxy.addresses.unknown(frame)
         except UnknownAddressError as error:
@@ -247,7 +250,7 @@ class Pair:
         self.settled(self.broker)
 
     def _give_up(self) -> None:
-        """The bench has no way on for this client."""
+        """Reset the connection of a client for which the bench has no way on."""
         if self.known:
             self._link.ended(self.number, ClosedBy.FAULT, True, self._proxy.now_ns())
         self.cut(CutHow.RST, abrupt=True)
@@ -255,7 +258,7 @@ class Pair:
     # --- how it ends ---
 
     def half_closed(self, sender: End) -> bool:
-        """One side writes no more. Whether the other way stays open."""
+        """End one side's writing; return whether the connection stays open in the other direction."""
         self._pass_rest(sender)
         if not self._reports_end(sender, reset=False):
             # A black hole: the other side cannot know.
@@ -268,7 +271,7 @@ class Pair:
         return False
 
     def lost(self, sender: End, error: Exception | None) -> None:
-        """One side's connection is over."""
+        """Close the pair after one side's connection is over."""
         self._pass_rest(sender)
         if error is not None and sender is self.broker:
             self._proxy.failed(self.client.broker, error)
@@ -283,7 +286,7 @@ class Pair:
                 sender.other.finish()
 
     def cut(self, how: CutHow, *, abrupt: bool) -> None:
-        """A fault ends it towards both sides."""
+        """Cut the connection towards both sides, on behalf of a fault."""
         self.known, self._cut = False, True
         if how is CutHow.RST:
             self.client.reset(abrupt=abrupt)
@@ -294,7 +297,7 @@ class Pair:
         self.broker.finish()
 
     def drop(self) -> None:
-        """Over, whatever its state."""
+        """Drop the connection, whatever its state."""
         self.known, self._cut = False, True
         if self._dial is not None:
             self._dial.cancel()
@@ -307,7 +310,7 @@ class Pair:
             sender.other.flush()
 
     def _reports_end(self, sender: End, *, reset: bool) -> bool:
-        """Whether the other side may know that this one has ended the connection."""
+        """Report that one side has ended the connection; return whether the other side may know."""
         if not self.known:
             return True
         reported = self._link.ended(self.number, sender.by, reset, self._proxy.now_ns())

@@ -25,10 +25,10 @@ from assay_faults.proxy.tls import Tls, trouble
 
 
 class FarSide(Protocol):
-    """Who sees frames as brokers do, behind the link, and may change what they say."""
+    """Sees frames as brokers do, behind the link, and may change them."""
 
     def arriving(self, conn: int, frame: Frame) -> Frame:
-        """A frame is written to a broker: what is written in its place."""
+        """Return what is written to the broker in place of `frame`."""
         ...
 
     def answer(self, frame: Frame) -> bytes | None:
@@ -37,7 +37,7 @@ class FarSide(Protocol):
         ...
 
     def leaving(self, conn: int, frame: Frame) -> Frame:
-        """A broker has sent a frame: what the link gets in its place."""
+        """Return what the link gets in place of `frame`, which a broker has sent."""
         ...
 
 
@@ -84,8 +84,11 @@ class FrameProxy(LinkHost):
         self._one_at_a_time = asyncio.Lock()
 
     async def start(self, brokers: Sequence[str]) -> None:
-        """Listen, one address for each of these service URLs, in their order: what brokers call themselves. A broker
-        that is first named later gets an address then, after the others. Raises HarnessError when that fails."""
+        """Listen on one address for each of these service URLs, by which brokers call themselves, in their order.
+
+        A broker that is first named later gets an address then, after the others. Raise HarnessError when an address
+        cannot be opened.
+        """
         for url in brokers:
             await self._listen(url)
         self.wake()
@@ -106,7 +109,7 @@ class FrameProxy(LinkHost):
         self._alarm.close()
 
     def wake(self) -> None:
-        """Something may be due at another time now, and something may have been let go or passed."""
+        """Look again at what is due and what is held back: deadlines may have moved, and frames may have passed."""
         self._recorder.settle()
         self._alarm.set(self.link.next_deadline_ns())
         if self.kept:
@@ -129,7 +132,7 @@ class FrameProxy(LinkHost):
         self.addresses.add(url, ours)
 
     def open_for(self, urls: Sequence[str], then: Callable[[bool], None]) -> None:
-        """Have an address of ours stand for each of these, and then call `then` with whether it was possible."""
+        """Open an address of ours for each of these, and then call `then` with whether that was possible."""
         task = asyncio.get_running_loop().create_task(self._open_for(urls, then))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
@@ -148,7 +151,7 @@ class FrameProxy(LinkHost):
     # --- from connections ---
 
     def opened(self, pair: Pair, broker: int) -> int | None:
-        """The connection's number; None when a fault refuses it."""
+        """Return the connection's number, or None when a fault refuses the connection."""
         number = self._opened
         if not self.link.opened(number, broker, self.now_ns(), self.urls[broker]):
             return None
@@ -163,12 +166,12 @@ class FrameProxy(LinkHost):
         await self.network.connect(lambda: end, self._brokers[broker], far)
 
     def failed(self, broker: int, error: Exception) -> None:
-        """The connection to a broker ended with an error, or could not be had."""
+        """Report a connection to a broker that failed or ended over TLS; other errors are left to the client."""
         if isinstance(error, ssl.SSLError):
             self.broke(trouble(self._brokers[broker], error))
 
     def over(self, pair: Pair) -> None:
-        """Nothing is left of a pair."""
+        """Forget a pair of which nothing is left."""
         self._pairs.pop(pair.number, None)
         self.kept.discard(pair)
 

@@ -30,7 +30,7 @@ class Tls:
 
 
 def certificates() -> Any:
-    """The library that makes them; UnavailableError where it is missing."""
+    """Return the library that makes certificates. Raise UnavailableError where it is missing."""
     try:
         import trustme
     except ImportError as error:
@@ -42,9 +42,10 @@ def certificates() -> Any:
 
 
 def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ()) -> Tls:
-    """An authority of this run, its certificate in `folder`; it vouches for this machine's loopback and for `names`.
+    """Make an authority of this run, with its certificate in `folder`.
 
-    UnavailableError without the library that makes certificates.
+    It vouches for this machine's loopback and for `names`. Raise UnavailableError without the library that makes
+    certificates.
     """
     trustme = certificates()
     authority = trustme.CA(organization_name="assay run")
@@ -56,7 +57,7 @@ def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ())
 
 
 def trouble(broker: str, error: ssl.SSLError) -> AssayError:
-    """What to tell of a TLS session with a broker that did not come to be, or ended so."""
+    """Return the error to report for a TLS session with a broker that failed or broke off."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return UnavailableError(
             f"the certificate of {broker} is not believed: {error.verify_message}; "

@@ -42,7 +42,7 @@ _LOCAL: Final = frozenset({_OWN_HOST, "localhost", "::1"})
 
 
 class Proxy(msgspec.Struct, frozen=True):
-    """A proxy as the server tells of it. `listen` is where, with the port the kernel chose."""
+    """A proxy as the server describes it. `listen` is its address, with the port that the kernel chose."""
 
     name: str
     listen: str
@@ -59,9 +59,9 @@ class _Version(msgspec.Struct, frozen=True):
 
 
 class Api:
-    """The server at `url`. PeerError, in every call, for one that does not answer or does not do what was requested.
+    """The server at `url`. Every call raises PeerError when the server does not answer or do what was requested.
 
-    UsageError when the URL is none of a server on this machine, UnavailableError when the library is not installed.
+    Raises UsageError for a URL that is not of this machine, UnavailableError when the library is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -82,20 +82,20 @@ class Api:
         self._consumer = type("Consumer", (_library().APIConsumer,), {"host": host, "port": port})
 
     def version(self) -> str:
-        """What the server calls itself."""
+        """Return the version that the server states."""
         return self._answer(_Version, "get", "/version").version
 
     def create(self, name: str, upstream: str) -> Proxy:
-        """A proxy on a port of the kernel's choice."""
+        """Create a proxy on a port of the kernel's choice."""
         request = {"name": name, "upstream": upstream, "listen": f"{_OWN_HOST}:0", "enabled": True}
         return self._answer(Proxy, "post", "/proxies", request)
 
     def destroy(self, name: str) -> None:
-        """The proxy and its connections end."""
+        """Delete the proxy and end its connections."""
         self._ask("delete", f"/proxies/{name}")
 
     def enable(self, name: str, enabled: bool) -> None:
-        """A disabled proxy drops its connections and refuses new ones. It keeps its port."""
+        """Enable or disable a proxy. A disabled one drops its connections and refuses new ones, and keeps its port."""
         proxy = self._answer(Proxy, "post", f"/proxies/{name}", {"enabled": enabled})
         if proxy.enabled is not enabled:
             raise PeerError(f"{self._who()}: proxy {name} was sent enabled={enabled} and did not follow")
@@ -109,14 +109,14 @@ class Api:
         self._compare(toxic, self._answer(Toxic, "post", path, asdict(toxic)))
 
     def remove(self, proxy: str, toxic: str) -> None:
-        """The toxic ends; what it holds of open connections is passed on, or they end, as its type has it."""
+        """Remove the toxic. What it holds of open connections is passed on, or they end: that depends on its type."""
         self._ask("delete", f"/proxies/{proxy}/toxics/{toxic}")
 
     def toxics(self, proxy: str) -> tuple[Toxic, ...]:
         return self._answer(tuple[Toxic, ...], "get", f"/proxies/{proxy}/toxics")
 
     def proxies(self) -> Mapping[str, Proxy]:
-        """By name; those of others as well."""
+        """Return the proxies by name, also those that other programs made."""
         return self._answer(dict[str, Proxy], "get", "/proxies")
 
     def _compare(self, request: Toxic, taken: Toxic) -> None:
@@ -136,7 +136,7 @@ class Api:
         library = _library()
         # A name for which no proxy stands is not looked up in the environment again.
         how: dict[str, Any] = {"timeout": TOXIPROXY_ANSWER_S, "proxies": {"http": None, "all": None}}
-        # Whoever reads it finds what was read here.
+        # Later readers of the response get what was read here.
         how |= {"stream": True, "hooks": {"response": _bounded}}
         if request is not None:
             how["json"] = request
@@ -157,7 +157,10 @@ class Api:
 
 
 def _bounded(response: Any, *_: object, **__: object) -> None:
-    """The body as it came, up to a bound: what is packed stays so."""
+    """Read the body as it came, without unpacking, up to a bound.
+
+    Raise requests' own exceptions, RequestException for a longer body.
+    """
     import requests
 
     try:

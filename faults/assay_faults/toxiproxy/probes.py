@@ -122,7 +122,7 @@ async def _disable(action: Disable, way: ProbePath) -> Facts:
 
 
 async def _said(direction: Direction, way: ProbePath) -> Stream:
-    """The client's end of a connection on which a byte was sent in this direction; the mark is one."""
+    """Return the client's end of a connection on which a byte was sent in this direction; the mark counts as one."""
     if direction is Direction.TO_BROKER:
         return await way.dial()
     near, far = await way.pair()
@@ -131,7 +131,7 @@ async def _said(direction: Direction, way: ProbePath) -> Stream:
 
 
 async def _carry(way: ProbePath, direction: Direction, size: int) -> float:
-    """How many milliseconds so many bytes took; those of the client begin with the mark."""
+    """Return how many milliseconds `size` bytes took. Bytes from the client include the mark."""
     since_ms = now_ms()
     if direction is Direction.TO_BROKER:
         await way.dial(bytes(size - 1))
@@ -153,7 +153,7 @@ async def _pieces(end: Stream, size: int) -> list[int]:
 
 
 async def _all(end: Stream) -> int:
-    """How many bytes came until the end."""
+    """Return how many bytes came until the end."""
     got = 0
     try:
         async with timeout_awake(SEEN_WITHIN_S):
@@ -167,7 +167,7 @@ async def _all(end: Stream) -> int:
 
 
 async def _silence(end: Stream, silence_ms: int) -> Facts:
-    """Nothing comes for so long, no end either."""
+    """Prove that for `silence_ms` neither a byte nor the end comes."""
     try:
         async with asyncio.timeout(silence_ms / 1000):
             data = await end.reader.read(_READBYTES)
@@ -179,7 +179,7 @@ async def _silence(end: Stream, silence_ms: int) -> Facts:
 
 
 async def _end(end: Stream, patience_s: float) -> str:
-    """How the connection ended; no byte may come before that."""
+    """Return how the connection ended. Raise UnseenError if a byte came first, or no end came in time."""
     try:
         async with timeout_awake(patience_s):
             data = await end.reader.read(_READBYTES)

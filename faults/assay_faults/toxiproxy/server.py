@@ -20,11 +20,11 @@ _READY_POLL_S: Final = 0.01
 _TRIES: Final = 5
 
 FindServer = Callable[[], Awaitable[Api]]
-"""UnavailableError when there is none."""
+"""Returns the server, or raises UnavailableError when there is none."""
 
 
 class RunningServer:
-    """The server at a given URL. It outlives us, so that what we make in it is in the ledger."""
+    """The server at a given URL. It outlives this run, so that what the run makes in it is noted in the journal."""
 
     def __init__(self, url: str) -> None:
         self._api = Api(url)
@@ -38,8 +38,11 @@ class RunningServer:
 
 
 class OwnServer:
-    """A server of this run alone, which ends with the run's ledger. `command` starts it, but for its address;
-    UnavailableError when it cannot be had. What it says goes to `log`."""
+    """A server of this run alone, which ends with the run's journal.
+
+    `command` returns the command line without the address, or raises UnavailableError when there is no toxiproxy. What
+    the server prints goes to `log`.
+    """
 
     def __init__(self, command: Callable[[], Sequence[str]], ledger: CleanupJournal, log: Path) -> None:
         self._command = command
@@ -57,8 +60,8 @@ class OwnServer:
     async def _start(self) -> Api:
         command = self._command()
         for _ in range(_TRIES):
-            # toxiproxy does not tell which port the kernel gave it. One that is free now may be taken before it
-            # listens: then it ends, and another one is tried.
+            # toxiproxy does not report which port the kernel gave it. A port that is free now may be taken before
+            # toxiproxy listens: it ends then, and another port is tried.
             port = _free_port()
             api = Api(f"http://127.0.0.1:{port}")
             process = self._spawn((*command, "-host", "127.0.0.1", "-port", str(port)))
@@ -74,8 +77,10 @@ class OwnServer:
 
 
 async def _ready(process: Program, api: Api) -> bool:
-    """True once it answers; False when it ended. Whoever answers while it lives is it: the port is its own, or it
-    would not."""
+    """Return True once the server answers, False when its process ended.
+
+    What answers while the process lives is this server: it could not have started on a port in use.
+    """
     try:
         async with timeout_awake(TOXIPROXY_READY_S):
             return await _answers(process, api)

@@ -39,7 +39,7 @@ _TYPES: Final[Mapping[type[OnStream], tuple[str, Mapping[str, str]]]] = {
 
 
 def toxic(name: str, action: OnStream) -> Toxic:
-    """The toxic that does what the action says."""
+    """Return the toxic that does what the action says."""
     kind, attributes = _TYPES[type(action)]
     return Toxic(
         name=name,
