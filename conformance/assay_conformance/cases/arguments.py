@@ -152,6 +152,8 @@ _INSIDE: Final = {"inside": NUMBERED}
 """The delivery whose handler call it is; 0 is the oldest one that runs."""
 _IN_CALLBACK: Final = {"in_callback": HANDLE}
 """The number that a step of sends saves: the callback of its first message, which waits."""
+_ON_CLOSED: Final = {"on_closed": FLAG}
+"""Whether the call is made also where the close of its handle has ended; else the step is left out then."""
 _LISTENERS: Final = {"listener": FLAG, "state_listener": FLAG}
 _ON_CONSUMER: Final = Verb({"consumer": HANDLE})
 
@@ -162,10 +164,18 @@ def _wait(**arguments: Kind) -> Verb:
 
 VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
     (Who.AGENT, "open_client"): Verb({}, {"config": _CONFIG}),
-    (Who.AGENT, "open_producer"): Verb({"client": HANDLE}, {"topic": TEXT, "config": _CONFIG}),
+    (Who.AGENT, "open_producer"): Verb({"client": HANDLE}, {"topic": TEXT, "config": _CONFIG, **_ON_CLOSED}),
     (Who.AGENT, "open_consumer"): Verb(
         {"client": HANDLE},
-        {"topic": TEXT, "topics": TOPICS, "subscription": TEXT, "pattern": TEXT, **_LISTENERS, "config": _CONFIG},
+        {
+            "topic": TEXT,
+            "topics": TOPICS,
+            "subscription": TEXT,
+            "pattern": TEXT,
+            **_LISTENERS,
+            **_ON_CLOSED,
+            "config": _CONFIG,
+        },
     ),
     (Who.AGENT, "open_table_view"): Verb({"client": HANDLE}, {"topic": TEXT, "subscription": TEXT, "listener": FLAG}),
     (Who.AGENT, "read_table_view"): Verb({"handle": HANDLE}),
@@ -177,28 +187,31 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
             "callback": _one_of(*CallbackAct),
             "messages": _MESSAGES,
             **_IN_CALLBACK,
+            **_ON_CLOSED,
             **MESSAGE,
         },
     ),
     (Who.AGENT, "end_callback"): Verb({"send": HANDLE}),
     (Who.AGENT, "burst"): Verb({"producer": HANDLE, "count": COUNT}, {"size": SIZE}),
-    (Who.AGENT, "flush"): Verb({"producer": HANDLE}, _IN_CALLBACK),
+    (Who.AGENT, "flush"): Verb({"producer": HANDLE}, {**_IN_CALLBACK, **_ON_CLOSED}),
     (Who.AGENT, "close"): Verb({"handle": HANDLE}, {**_INSIDE, **_IN_CALLBACK}),
     (Who.AGENT, "stats"): Verb({"handle": HANDLE}),
     (Who.AGENT, "receive"): Verb(
-        {"consumer": HANDLE}, {"count": COUNT, "timeout_ms": MS, "does": _one_of(*HandlerAct)}
+        {"consumer": HANDLE}, {"count": COUNT, "timeout_ms": MS, "does": _one_of(*HandlerAct), **_ON_CLOSED}
     ),
     (Who.AGENT, "let_return"): Verb({"consumer": HANDLE, "delivery": NUMBERED}, {"raises": FLAG}),
     (Who.AGENT, "batch_receive"): _ON_CONSUMER,
     (Who.AGENT, "ack"): Verb(
-        {"consumer": HANDLE}, {**_NAMED, **_INSIDE, **_IN_CALLBACK, "cumulative": FLAG, "of": HANDLE}
+        {"consumer": HANDLE}, {**_NAMED, **_INSIDE, **_IN_CALLBACK, **_ON_CLOSED, "cumulative": FLAG, "of": HANDLE}
     ),
     (Who.AGENT, "nack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE}),
     (Who.AGENT, "reconsume_later"): Verb({"consumer": HANDLE}, {**_NAMED, "delay_ms": MS}),
     (Who.AGENT, "value"): Verb({"consumer": HANDLE}, _NAMED),
-    (Who.AGENT, "seek"): Verb({"consumer": HANDLE}, {"delivery": NUMBERED, "publish_time_ms": MOMENT, **_IN_CALLBACK}),
+    (Who.AGENT, "seek"): Verb(
+        {"consumer": HANDLE}, {"delivery": NUMBERED, "publish_time_ms": MOMENT, **_IN_CALLBACK, **_ON_CLOSED}
+    ),
     (Who.AGENT, "has_message_available"): _ON_CONSUMER,
-    (Who.AGENT, "unsubscribe"): _ON_CONSUMER,
+    (Who.AGENT, "unsubscribe"): Verb({"consumer": HANDLE}, _ON_CLOSED),
     (Who.AGENT, "pause"): _ON_CONSUMER,
     (Who.AGENT, "resume"): _ON_CONSUMER,
     (Who.AGENT, "crash"): Verb(),

@@ -7,9 +7,10 @@ third schema have one more field each, of no bytes.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final
 
-from assay_conformance.cases.build import DEFAULT_PAYLOAD_BYTES, EARLIEST, Schedule
+from assay_conformance.cases.build import DEFAULT_PAYLOAD_BYTES, EARLIEST, STARVED_MS, Schedule
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
 
@@ -42,6 +43,31 @@ def exchange() -> Case:
         "Three values of one schema are sent, received and read",
         ("schema.stated-in-registrations", "schema.version-in-metadata"),
         capabilities=("producer", "consumer", "schema"),
+    )
+
+
+def _by_receive(plan: Schedule, consumer: int) -> None:
+    plan.receive(consumer, 3, wait=True)
+
+
+def _by_batch(plan: Schedule, consumer: int) -> None:
+    plan.wait_ops(plan.batch_receive(consumer))
+
+
+def read_by(
+    way: str, takes: Callable[[Schedule, int], None], *capabilities: str, listener: bool = False, **config: Any
+) -> Case:
+    plan, client = Schedule.with_client()
+    plan.wait_ops(plan.send(plan.producer(client, **FIRST), 3))
+    consumer = plan.consumer(client, listener=listener, **FIRST, **config)
+    takes(plan, consumer)
+    plan.wait_ops(plan.value(consumer, messages=(1, 2, 3)))
+    return plan.case(
+        f"schema/read-by-{way.replace(' ', '-')}",
+        f"Three values of one schema are handed over by a {way}, and read",
+        ("schema.own-values-are-read",),
+        capabilities=("producer", "consumer", "schema", *capabilities),
+        consumer=EARLIEST,
     )
 
 
@@ -115,6 +141,16 @@ def refused(kind: str, words: str, schema: dict[str, Any]) -> Case:
 
 CASES = (
     exchange(),
+    read_by("receive", _by_receive),
+    read_by("handler", _by_receive, "message_listener", listener=True),
+    read_by("reader", _by_receive, "reader", durable=False),
+    read_by(
+        "batch receive",
+        _by_batch,
+        "batch_receive",
+        batch_receive_max_messages=3,
+        batch_receive_timeout_ms=STARVED_MS,
+    ),
     stated_again(),
     batched(),
     two_versions(durable=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay_conformance.client.consumer import Consumer
@@ -17,6 +17,7 @@ from assay_conformance.wire import Frame
 
 _ANSWERED = "robustness.success-needs-answer"
 _CAUSED = "robustness.failure-needs-cause"
+_CLOSED = "robustness.closed-handle-refuses"
 
 
 class RefusedSeekSucceeds(Seeking):
@@ -154,3 +155,16 @@ class NoMoreFails(Consumer):
     def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
         end = Failed(ErrorClass.OTHER, "end of topic", certain=True)
         super().has_more(lambda answer: on_answer(end if answer is False else answer))
+
+
+class ClosedConsumerAcks(Subscription):
+    """An acknowledgment of a consumer that is closed ends well, and goes nowhere."""
+
+    breaks = _CLOSED
+    stands_for = "a tracker that is let go by the close, and asked for again behind it"
+
+    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
+        if self._closed:
+            self._shared.sink.completed(op, Done())
+        else:
+            super().ack(op, numbers, cumulative=cumulative, of=of)

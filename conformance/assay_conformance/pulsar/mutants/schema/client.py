@@ -10,6 +10,9 @@ from assay_conformance.client.ops import OpBuilder, Sent
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.schemas import WriterSchemas
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Failed
+from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import MessageMetadata
 from assay_conformance.wire import pulsar_pb2 as pb
 
@@ -84,3 +87,22 @@ class RetriesRefusedSchema(Handler):
 
     def _is_final(self, refusal: Refusal) -> bool:
         return refusal.code != pb.IncompatibleSchema and super()._is_final(refusal)
+
+
+class BatchHasNoSchema(Subscription):
+    """What a batch receive handed over has no value to read."""
+
+    breaks = "schema.own-values-are-read"
+    stands_for = "messages that are wrapped in two places, of which one knows the schema"
+
+    _in_batches = False
+
+    def batch_receive(self, op: int) -> None:
+        self._in_batches = True
+        super().batch_receive(op)
+
+    def value(self, op: int, numbers: Sequence[int]) -> None:
+        if self._in_batches:
+            self._shared.sink.completed(op, Failed(ErrorClass.OTHER, "the message has no schema", certain=True))
+        else:
+            super().value(op, numbers)

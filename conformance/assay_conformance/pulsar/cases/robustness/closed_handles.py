@@ -1,0 +1,93 @@
+"""Calls on what has been closed: a consumer, a reader, a producer, and those of a client that was."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case
+
+_REQUIREMENT: Final = "robustness.closed-handle-refuses"
+
+
+def _calls(plan: Schedule, handle: int, *verbs: str) -> None:
+    """Calls on a consumer that was handed three messages, or on a producer, one behind the other."""
+    for verb in verbs:
+        named, args = _CALLS[verb]
+        plan.wait_ops(plan.agent(verb.split("-")[0], {named: handle, "on_closed": True, **args}))
+
+
+_CALLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "ack": ("consumer", {"messages": [1]}),
+    "ack-two": ("consumer", {"messages": [2, 3]}),
+    "ack-up-to": ("consumer", {"messages": [3], "cumulative": True}),
+    "seek": ("consumer", {"delivery": 1}),
+    "unsubscribe": ("consumer", {}),
+    "receive": ("consumer", {"timeout_ms": STARVED_MS}),
+    "send": ("producer", {"count": 2}),
+    "flush": ("producer", {}),
+    "open_consumer": ("client", {"subscription": "late"}),
+    "open_producer": ("client", {}),
+}
+
+
+def _closed_consumer(words: str, what: str, verbs: tuple[str, ...], *capabilities: str, **config: Any) -> Case:
+    """Another consumer goes on beside it, on the same connection."""
+    plan, client = Schedule.with_client(stored=plains(range(4)))
+    consumer, beside = plan.consumer(client, **config), plan.consumer(client, "t", "beside")
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.close(consumer))
+    _calls(plan, consumer, *verbs, "receive")
+    plan.wait_ops(plan.receive(beside, 4, STARVED_MS))
+    return plan.case(
+        f"robustness/closed-{words}",
+        f"A consumer is closed; then its application {what}, and receives",
+        (_REQUIREMENT,),
+        capabilities=("consumer", *capabilities),
+        consumer=EARLIEST,
+    )
+
+
+def _closed_producer() -> Case:
+    plan, client = Schedule.with_client()
+    producer, beside = plan.producer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.close(producer))
+    _calls(plan, producer, "send", "flush")
+    plan.wait_ops(plan.send(beside))
+    return plan.case(
+        "robustness/closed-producer",
+        "A producer is closed; then its application sends two messages, and flushes",
+        (_REQUIREMENT,),
+        capabilities=("producer",),
+    )
+
+
+def _closed_client() -> Case:
+    """Its producer and its consumer were never closed by themselves."""
+    plan, client = Schedule.with_client(stored=plains(range(4)))
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.close(client))
+    _calls(plan, client, "open_consumer", "open_producer")
+    _calls(plan, producer, "send", "flush")
+    _calls(plan, consumer, "ack", "ack-two", "receive")
+    return plan.case(
+        "robustness/closed-client",
+        "A client is closed; then a consumer and a producer are to open on it, and those it had are used",
+        (_REQUIREMENT,),
+        capabilities=("producer", "consumer"),
+        consumer=EARLIEST,
+    )
+
+
+CASES = (
+    _closed_consumer("consumer", "acknowledges", ("ack", "ack-two")),
+    _closed_consumer("consumer-acks-up-to", "acknowledges cumulatively", ("ack-up-to",), "cumulative_ack"),
+    _closed_consumer("consumer-seeks", "seeks", ("seek",), "seek"),
+    _closed_consumer("consumer-unsubscribes", "unsubscribes", ("unsubscribe",), "unsubscribe"),
+    _closed_consumer("reader", "seeks", ("seek",), "seek", "reader", durable=False),
+    _closed_producer(),
+    _closed_client(),
+)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from assay_conformance.model.event import Completion, Frame, Outcome
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+_COMMANDS: Final = {
+    "send": "SEND",
+    "ack": "ACK",
+    "seek": "SEEK",
+    "unsubscribe": "UNSUBSCRIBE",
+    "open_producer": "PRODUCER",
+    "open_consumer": "SUBSCRIBE",
+}
+"""Verb -> what it asks a broker by. A nack returns nothing, and a flush or a receive may find nothing to do."""
+
+
+class _Late(NamedTuple):
+    """A call behind the end of a close that went well."""
+
+    close: Completion
+    end: Completion
+
+
+def _late(timeline: Timeline) -> Iterator[_Late]:
+    closes: dict[int, Completion] = {}
+    for end in timeline.ends("close"):
+        if end.outcome is Outcome.OK and end.handle is not None:
+            closes.setdefault(end.handle, end)
+    for verb in _COMMANDS if closes else ():
+        for end in timeline.ends(verb):
+            close = closes.get(_on(timeline, end))
+            if close is not None and close.seq < timeline.call(end).seq and _names_something(timeline, end):
+                yield _Late(close, end)
+
+
+def _on(timeline: Timeline, end: Completion) -> int:
+    """The handle that a call is made on: of an opening its client."""
+    handle = timeline.call(end).args.get("client", end.handle)
+    return -1 if handle is None else int(handle)
+
+
+def _names_something(timeline: Timeline, end: Completion) -> bool:
+    """Of an acknowledgment of no messages there is nothing to refuse."""
+    return end.verb != "ack" or bool(timeline.calls_of(end))
+
+
+@check("robustness.closed-handle-refuses", of=_late)
+def closed_handle_refuses(timeline: Timeline, late: _Late) -> Says:
+    """robustness.closed-handle-refuses: a call on what has been closed fails, or asks a broker, as the Rust client
+    does; it does not report success with nothing behind it."""
+    close, end = late
+    yield Exercised(end)
+    call, command = timeline.call(end), _COMMANDS[end.verb]
+    if end.outcome is Outcome.OK and not any(
+        frame.seq > call.seq and _may_be_its(timeline, end, frame) for frame in timeline.events.frames(command)
+    ):
+        yield breach(
+            "succeeded-on-closed",
+            f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, succeeded at {ms(end.t_ns)} although the "
+            f"close of handle {close.handle} had ended at {ms(close.t_ns)}; expected it to fail, or to ask a broker by "
+            f"{command}; it did not",
+            *(close, call, end),
+        )
+
+
+def _may_be_its(timeline: Timeline, end: Completion, frame: Frame) -> bool:
+    if frame.dir is not Direction.TO_BROKER or not frame.from_sender:
+        return False
+    if frame.consumer_id is not None:
+        attached = timeline.consumer_sessions.of(frame)
+        owner = None if attached is None or attached.consumer is None else attached.consumer.handle
+    else:
+        session = timeline.session_of(frame)
+        owner = None if session is None or session.line is None else session.line.handle
+    return owner in (None, end.handle)

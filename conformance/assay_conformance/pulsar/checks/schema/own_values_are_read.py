@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from assay_conformance.model.event import Completion, Outcome, Received
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.checks.schema._versions import definition_of, openings, parsed, versions, written_versions
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+
+def _asked(timeline: Timeline) -> list[Completion]:
+    """Values that were asked for of messages that the application still had whole, with nothing to request."""
+    return [end for end in timeline.ends("value") if not _is_excused(timeline, end)]
+
+
+def _is_excused(timeline: Timeline, end: Completion) -> bool:
+    """An agent keeps only the id of what was acknowledged; and a schema that is asked for may not be told."""
+    call, consumer = timeline.call(end), timeline.consumer(end.handle)
+    if consumer is None or timeline.closing_before(consumer, end):
+        return True
+    asked = (frame for frame in timeline.events.frames("GET_SCHEMA") if call.seq < frame.seq < end.seq)
+    if not all(
+        any("schema" in answer.fields for answer in timeline.answers_to_requests.all_to(frame)) for frame in asked
+    ):
+        return True
+    return any(one.invoke.seq < call.seq for one in timeline.calls(consumer))
+
+
+@check("schema.own-values-are-read", of=_asked)
+def own_values_are_read(timeline: Timeline, end: Completion) -> Says:
+    """schema.own-values-are-read: a value that was written with the consumer's own Avro schema is read, whichever call
+    handed the message over."""
+    ordinals = timeline.call(end).args.get("messages", ())
+    handed = [timeline.delivered(end.handle or 0, ordinal) for ordinal in ordinals]
+    if not handed or not all(one is not None and _is_own(timeline, one) for one in handed):
+        return
+    yield Exercised(end)
+    if end.outcome not in (Outcome.OK, Outcome.UNSUPPORTED):
+        yield breach(
+            "not-read",
+            f"consumer {end.handle}: expected the values of deliveries {', '.join(map(str, ordinals))} to be read, "
+            f"which were written with its own schema; that failed at {ms(end.t_ns)}: {end.text or end.error}",
+            *(one for one in handed if one is not None),
+            end,
+        )
+
+
+def _is_own(timeline: Timeline, message: Received) -> bool:
+    opening = timeline.once(openings).get(message.handle)
+    own = {} if opening is None else opening.args.get("config", {})
+    if timeline.view.setting("consumer", "schema", own) != "avro" or message.topic is None:
+        return False
+    topic = timeline.local_name(message.topic)
+    named = timeline.once(written_versions).get((topic, message.message_id.position), "")
+    written = timeline.once(versions).get((base_topic(topic), named))
+    definition = parsed(str(timeline.view.setting("consumer", "schema_definition", own)))
+    return written is not None and definition_of(written) == definition
