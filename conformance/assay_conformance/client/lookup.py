@@ -6,7 +6,7 @@ names the broker. A Failed answer carries its ServerError and is retried or not 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from assay_conformance.wire.service_urls import entrances, service_url, speaks_t
 
 MAX_REDIRECTS = 20
 _CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
+_TOO_MANY = Refusal(Cause.TOO_MANY, "too many look-ups wait for their answers")
 
 
 class Way(NamedTuple):
@@ -88,6 +89,8 @@ class Lookup:
         self._pool = pool
         self._tls = speaks_tls(service_url)
         self._entrances = deque(entrances(service_url))
+        self._waiting: Counter[int] = Counter()
+        """By number of a connection: what waits for its answer there."""
 
     def partitions(self, topic: str, counted: Counted) -> None:
         """How many partitions `topic` has; 0 for one that is not partitioned. Retried until the operation time-out."""
@@ -127,7 +130,7 @@ class Lookup:
         self._enter(ask)
 
     def _request_schema(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
-        self._request(connection, build, answered)
+        connection.request(build, answered)
 
     def _backoff(self) -> Backoff:
         """For one question, however often it is asked."""
@@ -194,7 +197,22 @@ class Lookup:
         self._pool.use(way, usable)
 
     def _request(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
-        connection.request(build, answered)
+        """Refused while as many as may be wait for their answers on this connection."""
+
+        def ended(answer: Frame | Refusal) -> None:
+            self._has_ended(connection.number, answer)
+            answered(answer)
+
+        if self._waiting[connection.number] >= self._shared.settings.max_concurrent_lookups:
+            answered(_TOO_MANY)
+            return
+        self._waiting[connection.number] += 1
+        connection.request(build, ended)
+
+    def _has_ended(self, connection: int, answer: Frame | Refusal) -> None:
+        """An answer, a time-out or the end of the connection: it waits no more."""
+        del answer
+        self._waiting[connection] -= 1
 
     def _looked_up(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal):

@@ -14,6 +14,7 @@ class Cause(Enum):
     SERVER = "the broker answered an error"
     TIMED_OUT = "no answer came in time"
     LOST = "the connection was lost"
+    TOO_MANY = "too many requests wait for their answers"
 
 
 class Retry(Enum):
@@ -46,6 +47,7 @@ _CAUSES: dict[Cause, ErrorClass] = {
     Cause.SERVER: ErrorClass.OTHER,
     Cause.TIMED_OUT: ErrorClass.TIMEOUT,
     Cause.LOST: ErrorClass.TRANSPORT,
+    Cause.TOO_MANY: ErrorClass.OTHER,
 }
 
 
@@ -65,6 +67,8 @@ class Refusal:
 
     @property
     def retry(self) -> Retry:
+        if self.cause is Cause.TOO_MANY:
+            return Retry.ONCE_OPEN
         return Retry.ALWAYS if self.code is None else _SERVER_ERRORS.get(self.code, (None, Retry.ALWAYS))[1]
 
     def failed(self, *, certain: bool = False) -> Failed:

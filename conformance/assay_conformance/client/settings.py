@@ -80,6 +80,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class ClientSettings(_Settings, frozen=True):
     """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited.
     `listener_threads`: so many message handlers run at once.
+    `max_concurrent_lookups`: so many look-ups and requests for partitions wait for their answers on a connection.
     `tokens`, separated by commas: what to authenticate with, the next one whenever credentials are asked for; the last
     one stays. None = no authentication.
     `interface` is taken and without effect: this client has one.
@@ -92,6 +93,7 @@ class ClientSettings(_Settings, frozen=True):
     keep_alive_ms: Positive = 30_000
     io_threads: Positive = 1
     listener_threads: Positive = 1
+    max_concurrent_lookups: Positive = 50_000
     memory_limit_bytes: Unsigned = 0
     tls_trust_certs: str | None = None
     tokens: str | None = None

@@ -303,3 +303,14 @@ class LookupsShareBackoff(Lookup):
 
     def _backoff(self) -> Backoff:
         return self._shared_backoff
+
+
+class TimedOutLookupKeepsItsPlace(Lookup):
+    """A look-up that timed out counts among those that wait, for as long as its connection lasts."""
+
+    breaks = "connection.ended-lookup-frees-its-place"
+    stands_for = "a counter that goes down when an answer comes, and only then"
+
+    def _has_ended(self, connection: int, answer: Frame | Refusal) -> None:
+        if not isinstance(answer, Refusal) or answer.cause is not Cause.TIMED_OUT:
+            super()._has_ended(connection, answer)

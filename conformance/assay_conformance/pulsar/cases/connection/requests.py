@@ -333,7 +333,48 @@ def lookup_is_forbidden() -> Case:
     )
 
 
+def ended_lookups(words: str, what: str, limit: int, *faults: Fault) -> Case:
+    """One opening after the other times out; then all is well, and as many openings at once are to succeed."""
+    timeout_ms = 1_000
+    names = [f"t{number}" for number in range(2 * limit)]
+    plan, client = Schedule.with_client()
+    for name in names[:limit]:
+        plan.producer(client, name)
+    # The time of a look-up may begin behind that of its opening, and some clients look at it once a period.
+    plan.wait_ms(timeout_ms)
+    for name in names[limit:]:
+        plan.wait_ops(plan.producer(client, name, wait=False))
+    return plan.case(
+        f"connection/{words}",
+        f"{what}; behind that, producers are opened",
+        ("connection.ended-lookup-frees-its-place",),
+        capabilities=("producer",),
+        client={"operation_timeout_ms": timeout_ms, "max_concurrent_lookups": limit},
+        topology=Topology(topics=tuple(Topic(name=name) for name in names)),
+        faults=faults,
+        limits=Limits(operation_ms=8_000),
+    )
+
+
 CASES = (
+    ended_lookups(
+        "one-lookup-times-out",
+        "The only look-up that may wait is never answered",
+        1,
+        Fault(trigger=down("LOOKUP_RESPONSE"), action=Drop()),
+    ),
+    ended_lookups(
+        "lookups-time-out",
+        "As many look-ups as may wait are never answered",
+        3,
+        Fault(trigger=down("LOOKUP_RESPONSE", times=3), action=Drop()),
+    ),
+    ended_lookups(
+        "partition-metadata-times-out",
+        "The only request for the number of partitions that may wait is never answered",
+        1,
+        Fault(trigger=down("PARTITIONED_METADATA_RESPONSE"), action=Drop()),
+    ),
     several_acks_on_an_old_broker(),
     sends_to_a_very_old_broker(),
     max_message_size_changes(),

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final, NamedTuple
+
+from assay_conformance.model.event import Completion, Frame, Outcome
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Request, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.time_outs import time_out_ms
+
+LIMIT: Final = "max_concurrent_lookups"
+_OPENS: Final = ("open_producer", "open_consumer")
+_QUESTIONS: Final = ("LOOKUP", "PARTITIONED_METADATA")
+
+
+class _Opening(NamedTuple):
+    """One behind look-ups that had ended without an answer; `waiting` are those that may still have waited."""
+
+    end: Completion
+    ended: Request
+    waiting: int
+    limit: int
+
+
+def _openings(timeline: Timeline) -> Iterator[_Opening]:
+    limit = timeline.view.case.config.client.get(LIMIT)
+    if not isinstance(limit, int) or len(timeline.events.invokes("open_client")) > 1:
+        return
+    asked = [one for command in _QUESTIONS for one in timeline.requests(command)]
+    for end in chain.from_iterable(timeline.ends(verb) for verb in _OPENS):
+        call = timeline.call(end)
+        unanswered = [one for one in asked if one.frame.seq < call.seq and _is_unanswered(timeline, one, call.seq)]
+        patience_ms = time_out_ms(timeline, end.verb, end.handle)
+        if patience_ms is None or not unanswered:
+            continue
+        over_ns = call.t_ns - patience_ms * MS - IN_FLIGHT_NS
+        ended = [one for one in unanswered if one.frame.t_ns < over_ns]
+        if ended:
+            yield _Opening(end, ended[-1], len(unanswered) - len(ended), limit)
+
+
+def _is_unanswered(timeline: Timeline, request: Request, seq: int) -> bool:
+    """On a connection that still lasts."""
+    answer, closed = request.answer, timeline.closed(request.frame.conn)
+    return (answer is None or answer.seq > seq) and (closed is None or closed.seq > seq)
+
+
+@check("connection.ended-lookup-frees-its-place", of=_openings)
+def ended_lookup_frees_its_place(timeline: Timeline, opening: _Opening) -> Says:
+    """connection.ended-lookup-frees-its-place: an opening is not refused for the number of look-ups while fewer of
+    them wait than may: those that timed out count no more."""
+    end, ended, waiting, limit = opening
+    call = timeline.call(end)
+    yield Exercised(end)
+    if end.outcome is not Outcome.OK and waiting < limit and not _has_asked(timeline, call.seq, end.seq):
+        yield breach(
+            "refused-with-room",
+            f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, failed at {ms(end.t_ns)} with "
+            f"{end.text or end.error}, and asked for nothing; {waiting} of {limit} look-ups waited: expected the "
+            f"{ended.frame.command} of {ms(ended.frame.t_ns)}, which had timed out, to count no more",
+            *(ended.frame, call, end),
+        )
+
+
+def _has_asked(timeline: Timeline, since: int, until: int) -> bool:
+    frames: Iterator[Frame] = chain.from_iterable(timeline.events.frames(command) for command in _QUESTIONS)
+    return any(since < frame.seq < until for frame in frames)
