@@ -11,6 +11,7 @@ Everything here is the client's side of the wire: SENDs as the client wrote them
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from assay_conformance.checks.foresight import Foresight
+from assay_conformance.history.openings import Openings
 from assay_conformance.model.event import AgentEnded, Frame, Invoke, Member, Stored
 from assay_conformance.model.topic_names import base_topic
 
@@ -97,6 +99,7 @@ class Line:
     highest_id: int = -1
     """Of all messages so far, where the application chooses their ids."""
     sessions: list[ProducerSession] = field(default_factory=list)
+    """In order of their PRODUCERs."""
 
     def closing_before(self, seq: int) -> bool:
         """What ends it had come by event `seq`."""
@@ -183,6 +186,8 @@ class Lines:
     """The same -> number (`seq`) of the SEND that showed it."""
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
+    _open: Openings = field(default_factory=Openings)
+    _of_handle: dict[int, list[Line]] = field(default_factory=dict)
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, object], tuple[Unit, ...]] = field(default_factory=dict)
     """More than one where an id was used again."""
@@ -206,22 +211,21 @@ class Lines:
             return
         if event.verb == "open_producer":
             self.openings[event.handle] = event
+            self._open.add(event)
         elif event.verb == "burst":
             self.burst.add(event.handle)
         elif event.verb == "close":
-            for handle, opening in self.openings.items():
-                if event.closes(opening):
-                    self._parts(handle, event)
+            self._part(event)
 
     def killed(self, event: AgentEnded) -> None:
         """The process of every producer so far is dead."""
-        for handle in self.openings:
-            self._parts(handle, event)
+        self._part(event)
 
-    def _parts(self, handle: int, event: Parting) -> None:
-        self.closings.setdefault(handle, event)
-        for line in self.of_handle(handle):
-            line.closing = self.closings[handle]
+    def _part(self, event: Parting) -> None:
+        for handle in self._open.ended_by(event):
+            self.closings.setdefault(handle, event)
+            for line in self.of_handle(handle):
+                line.closing = self.closings[handle]
 
     def failed(self, handle: int, number: int) -> None:
         """A send completed, and not as a success."""
@@ -359,6 +363,7 @@ class Lines:
             line = Line(session.topic, session.name, handle)
             self.all.append(line)
             if handle is not None:
+                self._of_handle.setdefault(handle, []).append(line)
                 line.closing = self.closings.get(handle)
                 self._by_handle[handle, session.topic] = line
         return line
@@ -367,7 +372,7 @@ class Lines:
         if session.line is not None and session in session.line.sessions:
             session.line.sessions.remove(session)
         session.line = line
-        line.sessions.append(session)
+        insort(line.sessions, session, key=_since)
         line.name = session.name or line.name
 
     def _known(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
@@ -478,7 +483,11 @@ class Lines:
         return self.torn_sends | self.reuses_ids
 
     def of_handle(self, handle: int) -> Iterator[Line]:
-        return (line for line in self.all if line.handle == handle)
+        return iter(self._of_handle.get(handle, ()))
+
+
+def _since(session: ProducerSession) -> int:
+    return session.request.seq
 
 
 def _is_chunk(event: Frame) -> bool:

@@ -7,7 +7,7 @@ named late. A log only grows at its end, so what lies in front of a known entry 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import msgspec
 
@@ -29,10 +29,18 @@ def in_log_order(events: Sequence[Event]) -> Sequence[Event]:
     if not late:
         return events
     places: dict[int, int] = {}
-    for topic in late:
-        log = [index for index, event in enumerate(events) if type(event) is Stored and event.topic == topic]
+    for log in _logs(events, late):
         places.update(_places(events, log))
     return _moved(events, places)
+
+
+def _logs(events: Sequence[Event], topics: Set[str]) -> Iterable[list[int]]:
+    """Indexes of the entries of each of these topics."""
+    logs: dict[str, list[int]] = {topic: [] for topic in topics}
+    for index, event in enumerate(events):
+        if type(event) is Stored and event.topic in logs:
+            logs[event.topic].append(index)
+    return logs.values()
 
 
 def _places(events: Sequence[Event], log: Sequence[int]) -> Mapping[int, int]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from assay_conformance.model.event import Completion, Event, Frame, Invoke
 
 E = TypeVar("E", bound=Event)
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 class Events:
@@ -23,8 +27,8 @@ class Events:
             found.append(event)
         self._frames = _by_word(self.of(Frame), "command")
         self._merged: dict[tuple[str, ...], Sequence[Frame]] = {}
-        self._on: dict[str, dict[int, list[Frame]]] = {}
-        """Command -> connection -> frames."""
+        self._by: dict[tuple[str, ...], Mapping[Any, Sequence[Frame]]] = {}
+        """Command and attributes -> frames by their values."""
         self._invokes: dict[str, list[Invoke]] | None = None
         self._completions: dict[str, list[Completion]] | None = None
 
@@ -47,13 +51,16 @@ class Events:
     def frames_on(self, conn: int, *commands: str) -> Sequence[Frame]:
         """The frames of these commands on a connection, in order: what is asked of each session is looked up by this,
         for a history has as many connections as it likes."""
-        found = [self._by_conn(command).get(conn, ()) for command in commands]
+        found = [self.frames_by(command, "conn").get(conn, ()) for command in commands]
         return found[0] if len(found) == 1 else sorted((frame for one in found for frame in one), key=_seq)
 
-    def _by_conn(self, command: str) -> Mapping[int, Sequence[Frame]]:
-        if command not in self._on:
-            self._on[command] = _by_word(self._frames.get(command, ()), "conn")
-        return self._on[command]
+    def frames_by(self, command: str, *attributes: str) -> Mapping[Any, Sequence[Frame]]:
+        """The frames of a command by the value of an attribute, or by the values of several: what belongs to each of
+        many connections, producers or requests is looked up by this."""
+        found = self._by.get((command, *attributes))
+        if found is None:
+            found = self._by[command, *attributes] = _by_word(self._frames.get(command, ()), *attributes)
+        return found
 
     def invokes(self, verb: str) -> Sequence[Invoke]:
         """All calls of a verb."""
@@ -68,12 +75,48 @@ class Events:
         return self._completions.get(verb, ())
 
 
+class Stretch(Generic[E]):
+    """Events of a list from one place to before another. The list is not copied: what has many setbacks, sessions or
+    calls asks for as many stretches of it."""
+
+    def __init__(self, events: Sequence[E], since: int, until: int) -> None:
+        self._events, self._places = events, range(since, until)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place: int) -> E:
+        return self._events[self._places[place]]
+
+    def __iter__(self) -> Iterator[E]:
+        return (self._events[place] for place in self._places)
+
+    def __reversed__(self) -> Iterator[E]:
+        return (self._events[place] for place in reversed(self._places))
+
+
+def between(events: Sequence[E], since: Event, until: Event | None) -> Stretch[E]:
+    """Of a list that is in order, what is behind one event and before another."""
+    end = len(events) if until is None else bisect_left(events, until.seq, key=_seq)
+    return Stretch(events, bisect_right(events, since.seq, key=_seq), end)
+
+
+def after(events: Sequence[E], event: Event) -> Iterator[E]:
+    """Of a list that is in order, what is behind an event."""
+    return iter(between(events, event, None))
+
+
+def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Things by what they have in common, those of each group in order."""
+    found: dict[K, list[T]] = {}
+    for thing in things:
+        found.setdefault(key(thing), []).append(thing)
+    return found
+
+
 def _seq(event: Event) -> int:
     return event.seq
 
 
-def _by_word(events: Iterable[E], attribute: str) -> dict[Any, list[E]]:
-    found: dict[Any, list[E]] = {}
-    for event in events:
-        found.setdefault(getattr(event, attribute), []).append(event)
-    return found
+def _by_word(events: Iterable[E], *attributes: str) -> dict[Any, list[E]]:
+    return grouped(events, attrgetter(*attributes))

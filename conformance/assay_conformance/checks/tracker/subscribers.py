@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from typing import TypeVar
 
 from assay_conformance.checks.tracker.values import ConsumerSession, OpenedConsumer
-from assay_conformance.model.event import Invoke
+from assay_conformance.model.event import AgentEnded, Invoke
 from assay_conformance.model.topic_names import base_topic, is_partition, partition_name
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Subscribers:
@@ -18,7 +21,33 @@ class Subscribers:
         self.sessions: dict[tuple[int, int], ConsumerSession] = {}
         self.all: list[ConsumerSession] = []
         self._on: dict[int, list[ConsumerSession]] = {}
+        self._alive: dict[int, OpenedConsumer] = {}
+        """Those whose process has not died."""
+        self._of_client: dict[object, list[OpenedConsumer]] = {}
+        self._named: dict[tuple[str, str], list[OpenedConsumer]] = {}
+        """Topic and subscription -> consumers of it that may be open."""
+        self._readers: dict[str, list[OpenedConsumer]] = {}
+        """Topic -> those that may go by another name than they were given."""
         self._partitioned: set[str] = set()
+
+    def asked_for(self, consumer: OpenedConsumer) -> None:
+        """The application opened one."""
+        invoke = consumer.invoke
+        self.opened[consumer.handle] = self._alive[consumer.handle] = consumer
+        client = invoke.args.get("client")
+        if client is None or isinstance(client, int):
+            self._of_client.setdefault(client, []).append(consumer)
+        for topic in dict.fromkeys(consumer.topics):
+            self._named.setdefault((topic, consumer.subscription), []).append(consumer)
+            if _is_reader(consumer):
+                self._readers.setdefault(topic, []).append(consumer)
+
+    def killed(self, event: AgentEnded) -> None:
+        """The process of every consumer so far is dead."""
+        for consumer in self._alive.values():
+            consumer.closing = consumer.closing or event
+            consumer.closed = consumer.closed or event
+        self._alive.clear()
 
     def came(self, session: ConsumerSession) -> None:
         """A SUBSCRIBE was written."""
@@ -47,9 +76,9 @@ class Subscribers:
 
     def closed_by(self, close: Invoke) -> Iterator[OpenedConsumer]:
         """The consumers that a close of this handle ends: itself, or all of that client."""
-        for consumer in self.opened.values():
-            if close.handle in (consumer.handle, consumer.invoke.args.get("client")):
-                yield consumer
+        if close.handle is not None and (own := self.opened.get(close.handle)) is not None:
+            yield own
+        yield from self._of_client.get(close.handle, ())
 
     def _subscriber(self, session: ConsumerSession, before: ConsumerSession | None) -> OpenedConsumer | None:
         """The only open consumer that can have written this SUBSCRIBE; `before` is the session of its ids until now.
@@ -57,12 +86,7 @@ class Subscribers:
         One that has a session there goes on with it, so it asks again only for itself. Where two consumers of one
         subscription lost their sessions together, which of them comes back first is not known.
         """
-        base = base_topic(session.topic)
-        candidates = [
-            consumer
-            for consumer in self.opened.values()
-            if consumer.closed is None and base in consumer.topics and _goes_by_its_name(consumer, session)
-        ]
+        candidates = self._candidates(session)
         mine = before.consumer if before is not None and before.topic == session.topic else None
         if mine is not None and mine in candidates and session.topic not in mine.unsure:
             return mine
@@ -77,11 +101,31 @@ class Subscribers:
                 live.consumer, live.known_until = None, (consumer, session.request)
         return None
 
+    def _candidates(self, session: ConsumerSession) -> list[OpenedConsumer]:
+        """Open consumers of its topic that go by its name: the one they were given, or one that a reader made up."""
+        base, name = base_topic(session.topic), session.subscription
+        found = _still_open(self._named, (base, name))
+        if session.request.fields.get("durable", True) is False:
+            readers = _still_open(self._readers, base)
+            found += (one for one in readers if one.subscription != name and _goes_by(one, name))
+        return found
 
-def _goes_by_its_name(consumer: OpenedConsumer, session: ConsumerSession) -> bool:
-    """The name it was given; readers of some clients make one up, and keep it."""
-    if consumer.subscription == session.subscription:
-        return True
+
+def _still_open(consumers: dict[K, list[OpenedConsumer]], place: K) -> list[OpenedConsumer]:
+    """A copy of those there; who is closed is not looked at again."""
+    there = [consumer for consumer in consumers.get(place, ()) if consumer.closed is None]
+    if there:
+        consumers[place] = there
+    else:
+        consumers.pop(place, None)
+    return [*there]
+
+
+def _is_reader(consumer: OpenedConsumer) -> bool:
     config = consumer.invoke.args.get("config") or {}
-    is_reader = config.get("durable", True) is False and session.request.fields.get("durable", True) is False
-    return is_reader and all(known.subscription == session.subscription for known in consumer.sessions)
+    return config.get("durable", True) is False
+
+
+def _goes_by(reader: OpenedConsumer, name: str) -> bool:
+    """Whether a reader may have made up this name: it keeps the one that it has."""
+    return all(one.subscription == name for one in (*reader.sessions[:1], *reader.sessions[-1:]))

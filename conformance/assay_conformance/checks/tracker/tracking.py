@@ -173,7 +173,7 @@ class Tracker:
         elif event.verb == "open_consumer" and event.handle is not None:
             subscription = str(event.args.get("subscription", DEFAULT_SUBSCRIPTION))
             opened = OpenedConsumer(event.handle, event, self._topics(event.args), subscription)
-            self.opened_consumers[event.handle] = opened
+            self.subscribers.asked_for(opened)
         elif event.verb == "seek" and event.handle in self.opened_consumers:
             self._seek(self.opened_consumers[event.handle], event)
         elif event.verb == "pause" and event.handle in self.opened_consumers:
@@ -215,9 +215,7 @@ class Tracker:
         if not event.killed:
             return
         self.lines.killed(event)
-        for consumer in self.opened_consumers.values():
-            consumer.closing = consumer.closing or event
-            consumer.closed = consumer.closed or event
+        self.subscribers.killed(event)
 
     def _calls(self, operation: Operation) -> Iterator[Call]:
         invoke = operation.invoke

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
 from assay_conformance.checks.lines import Line, Parting, Unit
@@ -12,6 +14,7 @@ from assay_conformance.model.event import (
     AgentEnded,
     Closed,
     Completion,
+    Event,
     Frame,
     Invoke,
     MessageId,
@@ -89,9 +92,9 @@ class ConsumerSession:
     @property
     def is_return(self) -> bool:
         """Its consumer had been subscribed to this topic before."""
-        sessions = self.consumer.sessions if self.consumer is not None else [self]
-        earlier = sessions[: sessions.index(self)]
-        return any(session.ready is not None and session.topic == self.topic for session in earlier)
+        sessions = [] if self.consumer is None else self.consumer.on_topic.get(self.topic, [])
+        earlier = takewhile(lambda session: session is not self, sessions)
+        return any(session.ready is not None for session in earlier)
 
 
 @dataclass(slots=True, eq=False)
@@ -108,8 +111,8 @@ class OpenedConsumer:
     """Asked to pause for the first time: from then on it grants what it likes."""
     sessions: list[ConsumerSession] = field(default_factory=list)
     """All of them, in order."""
-    latest: dict[str, ConsumerSession] = field(default_factory=dict)
-    """Topic -> the last of them there."""
+    on_topic: dict[str, list[ConsumerSession]] = field(default_factory=dict)
+    """Those of each topic."""
     last_seek: Invoke | None = None
     """What was settled before it says nothing about what comes after it."""
     sought: set[tuple[int, int]] = field(default_factory=set)
@@ -121,12 +124,18 @@ class OpenedConsumer:
 
     def add(self, session: ConsumerSession) -> None:
         self.sessions.append(session)
-        self.latest[session.topic] = session
+        self.on_topic.setdefault(session.topic, []).append(session)
+
+    def last_on(self, topic: str, before: Event) -> ConsumerSession | None:
+        """The last one there that had been asked for by an event."""
+        sessions = self.on_topic.get(topic, [])
+        place = bisect_left(sessions, before.seq, key=lambda session: session.request.seq)
+        return sessions[place - 1] if place else None
 
     def live_on(self, topic: str) -> ConsumerSession | None:
         """Its latest session there, when that has not ended."""
-        session = self.latest.get(topic)
-        return session if session is not None and session.ended is None else None
+        sessions = self.on_topic.get(topic)
+        return sessions[-1] if sessions and sessions[-1].ended is None else None
 
 
 class Entry(NamedTuple):

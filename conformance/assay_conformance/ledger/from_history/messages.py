@@ -7,8 +7,10 @@ producer without a partition.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import groupby
+from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -140,17 +142,24 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
 
 def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int]:
     """Those that had one name at one time."""
-    named = events.forgeries.named
-    opened = [event for event in events.calls("open_producer") if event.handle in producers]
-    return {
-        handle
-        for earlier, later in combinations(opened, 2)
-        if earlier.handle is not None and later.handle is not None
-        if producers[earlier.handle].topic == producers[later.handle].topic
-        if not named.get(earlier.handle, set()).isdisjoint(named.get(later.handle, ()))
-        if earlier.is_beside(later, events.parted)
-        for handle in (earlier.handle, later.handle)
-    }
+    by_name: dict[tuple[str, str], list[Invoke]] = {}
+    for opening in events.calls("open_producer"):
+        if opening.handle is not None and opening.handle in producers:
+            for name in events.forgeries.named.get(opening.handle, ()):
+                by_name.setdefault((producers[opening.handle].topic, name), []).append(opening)
+    return {handle for openings in by_name.values() for handle in _beside_another(openings, events)}
+
+
+def _beside_another(openings: Sequence[Invoke], events: Sorted) -> Iterator[int]:
+    """Handles of those that were there while another one was. `openings`: in order."""
+    last_end = -1.0
+    for opening, later in zip(openings, [*openings[1:], None], strict=True):
+        assert opening.handle is not None
+        end = events.parted.get(opening.handle)
+        until = inf if end is None else end.seq
+        if opening.seq <= last_end or (later is not None and later.seq <= until):
+            yield opening.handle
+        last_end = max(last_end, until)
 
 
 def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, grouped
 from assay_conformance.history.occupancy import left_unused
+from assay_conformance.history.openings import Openings
 from assay_conformance.ledger.from_history.forgeries import Forgeries
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
@@ -32,7 +33,7 @@ from assay_conformance.model.event import (
     Stepped,
     Stored,
 )
-from assay_conformance.model.topic_names import renamed
+from assay_conformance.model.topic_names import base_topic, renamed
 
 _WHOLE: Final = frozenset({Fate.PASSED, Fate.CUT})
 """What a payload frame is that arrived, or was lost with its connection."""
@@ -43,10 +44,11 @@ _UNCHANGED: Final = frozenset({*_WHOLE, Fate.HELD, Fate.RELEASED, Fate.DUPLICATE
 class Sorted:
     """One attempt. Topics are local names, `-partition-N` kept.
 
-    `ends`: operation -> how it ended. `read_back`: names of topics. `parted`: producer handle -> what ends it: its
-    close or its client's is asked for, or its process dies. `names`: what producers were named, or asked to be.
-    `sends`: how often a message was written. `troubles`: faults, steps of the broker, ends of connections and agents,
-    and what the broker closed. `chunks_sent`: to consumers.
+    `first_stored`: topic -> partition -> number of its first entry. `ends`: operation -> how it ended. `read_back`:
+    names of topics. `parted`: producer handle -> what ends it: its close or its client's is asked for, or its process
+    dies. `names`: what producers were named, or asked to be. `sends`: how often a message was written. `troubles`:
+    faults, steps of the broker, ends of connections and agents, and what the broker closed. `chunks_sent`: to
+    consumers.
     """
 
     def __init__(self, history: Iterable[Event]) -> None:
@@ -64,6 +66,13 @@ class Sorted:
         self.completions = [*self.ends.values()]
         self.read_back = {event.topic for event in of(ReadBack)}
         self.cursors = {(event.topic, event.subscription): event for event in of(Cursor)}
+        self.cursors_by_topic = grouped(
+            ((event.topic, event) for event in self.cursors.values()), lambda one: base_topic(one[0])
+        )
+        self.first_stored: dict[str, dict[str, int]] = {}
+        for entry in self.stored:
+            first = self.first_stored.setdefault(base_topic(entry.topic), {})
+            first[entry.topic] = min(entry.seq, first.get(entry.topic, entry.seq))
         self.parted = _parted(events)
         self.names = _names(events)
         self.troubles = _troubles(events, history)
@@ -121,12 +130,13 @@ class Sorted:
 
 def _parted(events: Events) -> dict[int, Invoke | AgentEnded]:
     found: dict[int, Invoke | AgentEnded] = {}
-    ends: list[Invoke | AgentEnded] = [*events.invokes("close"), *events.of(AgentEnded)]
-    for end in sorted(ends, key=lambda one: one.seq):
-        for opening in events.invokes("open_producer"):
-            mine = isinstance(end, AgentEnded) or end.closes(opening)
-            if mine and opening.handle is not None and opening.seq < end.seq:
-                found.setdefault(opening.handle, end)
+    there = Openings()
+    steps: list[Invoke | AgentEnded] = [*events.invokes("open_producer"), *events.invokes("close")]
+    for step in sorted((*steps, *events.of(AgentEnded)), key=lambda one: one.seq):
+        if isinstance(step, Invoke) and step.verb == "open_producer":
+            there.add(step)
+        else:
+            found |= {handle: step for handle in there.ended_by(step) if handle not in found}
     return found
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 
+from assay_conformance.history.events import grouped
+from assay_conformance.history.openings import Openings
 from assay_conformance.ledger.certificates import ORDINARY, of_consumer
 from assay_conformance.ledger.clauses import earliest_ms
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
@@ -153,17 +156,17 @@ def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
 def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, opening: Invoke) -> bool:
     """Whether it has been there for every message of its topic, and in the end was done with all of them."""
     topic, name = place
-    cursors = {where: each for (where, of), each in events.cursors.items() if of == name and base_topic(where) == topic}
+    cursors = {where: each for where, each in events.cursors_by_topic.get(topic, ()) if each.subscription == name}
     if not cursors or any(cursor.backlog for cursor in cursors.values()) or _messages_go_away(case, topic):
         return False
     # Who was let in by some of the partitions, and refused by one, has no cursor there.
-    if any(entry.topic not in cursors for entry in events.stored if base_topic(entry.topic) == topic):
+    first_stored = events.first_stored.get(topic, {})
+    if not cursors.keys() >= first_stored.keys():
         return False
     if str(setting(case, facts, opening, "initial_position")) != "earliest":
         return False
-    others = {of for (where, of) in events.cursors if base_topic(where) == topic and of != name}
-    mine = (entry.seq for entry in events.stored if base_topic(entry.topic) == topic)
-    return not others or opening.seq < min(mine, default=0)
+    others = any(each.subscription != name for _, each in events.cursors_by_topic.get(topic, ()))
+    return not others or opening.seq < min(first_stored.values(), default=0)
 
 
 def _messages_go_away(case: Case, topic: str) -> bool:
@@ -175,13 +178,16 @@ def _messages_go_away(case: Case, topic: str) -> bool:
 
 def _end(found: Subscribers, events: Sorted) -> None:
     """A consumer ends with its close, its client's, or its agent."""
-    opening = {event.handle: event for event in events.calls("open_consumer")}
-    ends: list[Invoke | AgentEnded] = [*events.calls("close"), *events.events.of(AgentEnded)]
-    for end in sorted(ends, key=lambda event: event.t_ns):
-        for one in found.opened:
-            its = isinstance(end, AgentEnded) or end.closes(opening[one.handle])
-            if one.t_to is None and one.t_from * NS_PER_US < end.t_ns and its:
-                one.t_to = end.t_ns // NS_PER_US
+    by_handle, there = grouped(found.opened, lambda one: one.handle), Openings()
+    steps: list[tuple[int, Invoke | AgentEnded]] = [(one.t_ns, one) for one in events.calls("close")]
+    steps += ((one.t_ns, one) for one in events.events.of(AgentEnded))
+    steps += ((one.t_ns // NS_PER_US * NS_PER_US, one) for one in events.calls("open_consumer"))
+    for at_ns, event in sorted(steps, key=lambda step: step[0]):
+        if isinstance(event, Invoke) and event.verb == "open_consumer":
+            there.add(event)
+            continue
+        for one in chain.from_iterable(by_handle.get(handle, ()) for handle in there.ended_by(event)):
+            one.t_to = at_ns // NS_PER_US
 
 
 def _deliver(

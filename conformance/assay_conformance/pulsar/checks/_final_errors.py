@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.parts import takes_several
+from assay_conformance.history.events import between
 from assay_conformance.model.event import ErrorClass, Frame
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
@@ -30,6 +31,7 @@ from assay_conformance.pulsar.timeline import (
 Key = tuple[str, int]
 """`producer` or `consumer`, and its handle."""
 
+_CLOSES = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
 _AT_THE_CALL = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL)
 
 
@@ -115,10 +117,9 @@ def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
     answer = next(iter(timeline.answers_to(request)), None)
     if answer is None or answer.fields.get("producer_ready") is False:
         return None
-    closes = timeline.events.frames_on(request.conn, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    between = (one for one in closes if request.seq < one.seq < answer.seq and from_client(one))
-    own = (request.producer_id, request.consumer_id)
-    if any((one.producer_id, one.consumer_id) == own for one in between):
+    by_id = (timeline.events.frames_by(command, "conn", "producer_id", "consumer_id") for command in _CLOSES)
+    own = (request.conn, request.producer_id, request.consumer_id)
+    if any(from_client(one) for closes in by_id for one in between(closes.get(own, ()), request, answer)):
         return None
     limit_ms = timeline.view.client_setting(key[1], "operation_timeout_ms")
     half_ns = (limit_ms if isinstance(limit_ms, int) else 30_000) * MS // 2

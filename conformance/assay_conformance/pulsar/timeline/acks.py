@@ -59,8 +59,7 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
 
 def session_for(call: Call, at: Event) -> ConsumerSession | None:
     """The session on which the message of a call came and could still be settled at an event."""
-    before = [one for one in call.consumer.sessions if one.topic == call.entry.topic and one.request.seq < at.seq]
-    session = before[-1] if before else None
+    session = call.consumer.last_on(call.entry.topic, at)
     if session is None or session.admitted is None or session.admitted.seq > at.seq:
         return None
     ended = session.ended is not None and session.ended.seq <= at.seq

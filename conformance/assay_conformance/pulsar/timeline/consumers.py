@@ -6,11 +6,12 @@ connection: `admitted` is the SUCCESS, `ended` what ended it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.tracker import OpenedConsumer as Consumer
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, after
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import AgentEnded, Ended, Event, Frame
 
@@ -31,7 +32,8 @@ class ConsumerSessions:
     def of(self, frame: Frame) -> ConsumerSession | None:
         """The consumer on its connection that a frame is about."""
         found = self._by_ids.get((frame.conn, -1 if frame.consumer_id is None else frame.consumer_id), ())
-        return next((session for session in reversed(found) if session.request.seq <= frame.seq), None)
+        place = bisect_right(found, frame.seq, key=_since)
+        return found[place - 1] if place else None
 
     def frames(self, session: ConsumerSession, *commands: str) -> list[Frame]:
         """All frames of these commands that are about a session, in order."""
@@ -43,10 +45,9 @@ class ConsumerSessions:
     def let_in(self, session: ConsumerSession) -> Frame | None:
         """The first SUCCESS that its broker wrote: it takes what the consumer says from then on, although a fault may
         keep the answer from the client."""
-        request = session.request
-        successes = self._events.frames_on(session.conn, "SUCCESS")
-        answers = (one for one in successes if one.from_sender and one.seq > request.seq)
-        return next((one for one in answers if one.request_id == request.request_id), None)
+        request, successes = session.request, self._events.frames_by("SUCCESS", "conn", "request_id")
+        answers = successes.get((session.conn, request.request_id), ())
+        return next((one for one in after(answers, request) if one.from_sender), None)
 
     def _by_session(self, command: str) -> dict[int, list[Frame]]:
         known = self._frames.get(command)
@@ -67,6 +68,10 @@ class ConsumerSessions:
             last = session.ended
             over = (*(end for end in over if end.seq < last.seq), last)
         return sorted([*seeks, *(end for end in over if end.seq > session.request.seq)], key=lambda end: end.seq)
+
+
+def _since(session: ConsumerSession) -> int:
+    return session.request.seq
 
 
 def known_owner(session: ConsumerSession, event: Event) -> Consumer | None:

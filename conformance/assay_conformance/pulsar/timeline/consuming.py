@@ -68,14 +68,13 @@ class Consuming:
 
     def session_at(self, consumer: Consumer, topic: str, event: Event) -> ConsumerSession | None:
         """Its latest session on a topic at an event, where that had not ended."""
-        before = [one for one in consumer.sessions if one.topic == topic and one.request.seq < event.seq]
-        ended = before[-1].ended if before else None
-        return before[-1] if before and (ended is None or ended.seq > event.seq) else None
+        last = consumer.last_on(topic, event)
+        return last if last is not None and (last.ended is None or last.ended.seq > event.seq) else None
 
     def is_unsure(self, consumer: Consumer, topic: str, at: Event) -> bool:
         """Whether a session of a consumer on a topic may have been another's, since an event before."""
-        sessions = (one for one in consumer.sessions if one.topic == topic and one.request.seq < at.seq)
-        return any(known_owner(one, at) is None for one in sessions)
+        sessions = consumer.on_topic.get(topic, ()) if topic in consumer.unsure else ()
+        return any(known_owner(one, at) is None for one in sessions if one.request.seq < at.seq)
 
     def has_sought(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
         """Whether the application had asked a consumer to seek behind an entry."""

@@ -12,6 +12,7 @@ from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.callbacks import Callback, CalledIn, callbacks, calls_in
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.obstacles import Obstacles
+from assay_conformance.pulsar.timeline.pending import Pending
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
 from assay_conformance.pulsar.timeline.requests import ANSWERS, Answers
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
@@ -50,6 +51,11 @@ class Producing(Consuming):
     def obstacles(self) -> Obstacles:
         """What stood in the way of calls."""
         return Obstacles(self)  # type: ignore[arg-type]
+
+    @cached_property
+    def pending(self) -> Pending:
+        """What producers wait for."""
+        return Pending(self._tracker)
 
     def answers_to(self, request: Frame) -> list[Frame]:
         """All that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""

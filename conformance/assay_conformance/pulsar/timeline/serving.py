@@ -3,6 +3,7 @@ and what settled it."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from assay_conformance.checks.base import View
@@ -36,6 +37,12 @@ class _Service:
         """Of each member, what it holds."""
         self._unacked: dict[int, dict[Position, Delivery]] = {}
         """Of each subscription, what was sent and is not acknowledged."""
+        self._holders: dict[tuple[int, Position], list[Member]] = {}
+        """Subscription and entry -> members that it was sent to since it was settled last."""
+        self._last_end: dict[int, float] = {}
+        """Of each subscription, the last end of a member."""
+        self._on: dict[int, list[tuple[Subscription, Member]]] = {}
+        """Connection -> who was let in on it."""
         self._refused: frozenset[tuple[int, int | None]] = frozenset()
         """Requests that the broker answered with an error: connection and number."""
 
@@ -85,7 +92,7 @@ class _Service:
             found = Subscription(*place, durable=frame.fields.get("durable", True) is not False)
             self._current[place] = found
             self._found.append(found)
-        if not found.living(frame):
+        if self._last_end.get(id(found), -1) < frame.seq:
             found.kinds.append((frame.seq, str(frame.fields.get("subType", DEFAULT_KIND))))
         asked = self._asked[frame.conn, frame.request_id] = Asked(session)
         found.asked.append(asked)
@@ -97,7 +104,13 @@ class _Service:
         asked.answer = frame
         subscription = self._current.get((asked.session.topic, asked.session.subscription))
         if subscription is not None and not asked.refused:
-            subscription.members.append(Member(asked.session, frame))
+            self._admit(subscription, Member(asked.session, frame))
+
+    def _admit(self, subscription: Subscription, member: Member) -> None:
+        subscription.admit(member)
+        self._on.setdefault(member.session.conn, []).append((subscription, member))
+        end = inf if member.session.ended is None else member.session.ended.seq
+        self._last_end[id(subscription)] = max(end, self._last_end.get(id(subscription), end))
 
     def _sent(self, subscription: Subscription, member: Member, frame: Frame) -> None:
         delivery = self._deliveries.of_frame.get(frame.seq)
@@ -105,6 +118,7 @@ class _Service:
             member.deliveries.append(delivery)
             subscription.deliveries.append(delivery)
             self._out.setdefault(id(member), {})[delivery.position] = delivery
+            self._holders.setdefault((id(subscription), delivery.position), []).append(member)
             delivery.is_repeat = delivery.position in self._unacked.get(id(subscription), ())
             if delivery.position not in subscription.acked:
                 self._unacked.setdefault(id(subscription), {})[delivery.position] = delivery
@@ -113,8 +127,7 @@ class _Service:
         """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
         cumulative one that names several entries, or comes from one of several consumers. Whether one settles anything
         that comes ahead of the answer to its consumer's SUBSCRIBE, nobody can say."""
-        waiting = any(one.answer is None and one.session.conn == ack.conn for one in subscription.asked)
-        if not (waiting if member is None else member.takes_acks(ack)):
+        if not (_is_waiting(subscription, ack) if member is None else member.takes_acks(ack)):
             return
         cumulative = ack.ack_type == CUMULATIVE
         if cumulative and (subscription.kind in SHARED_TYPES or len(ack.ids) != 1):
@@ -134,7 +147,8 @@ class _Service:
         last = self._unacked.get(id(subscription), {}).pop(position, None)
         if whole and last is not None:
             subscription.acked[position] = Acked(last, ack)
-        held = (self._out.get(id(member), {}).pop(position, None) for member in subscription.members)
+        holders = self._holders.pop((id(subscription), position), ())
+        held = (self._out[id(member)].pop(position, None) for member in holders)
         for delivery in (last, *held):
             if delivery is not None:
                 delivery.settled = delivery.settled or ack
@@ -149,7 +163,11 @@ class _Service:
     def _cut(self, closed: Closed) -> None:
         if self._hidden and closed.by is ClosedBy.CLIENT:
             return
-        for subscription in self._current.values():
-            for member in subscription.members:
-                if member.session.conn == closed.conn:
-                    member.left = member.left or closed
+        for subscription, member in self._on.get(closed.conn, ()):
+            if subscription.over is None:
+                member.left = member.left or closed
+
+
+def _is_waiting(subscription: Subscription, ack: Frame) -> bool:
+    """Whether a consumer on its connection has no answer yet."""
+    return any(one.answer is None and one.session.conn == ack.conn for one in subscription.asked)

@@ -7,10 +7,15 @@ included.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Final, NamedTuple
 
+from assay_conformance.history.events import grouped
+from assay_conformance.judging.intervals import Interval, Intervals
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Closed, Event, Frame, MessageId, Meta, Position
@@ -59,10 +64,6 @@ class Member:
         ended = self.session.ended
         return self.joined.seq <= at.seq and (ended is None or ended.seq >= at.seq)
 
-    def is_settled(self, at: Event) -> bool:
-        """Whether broker and client agreed on that."""
-        return self.lives(at) or (self.left is not None and self.left.seq < at.seq)
-
     def takes_acks(self, at: Event) -> bool:
         """Whether the broker had not ended it: an ACK that left before the consumer's own close arrives before that,
         too."""
@@ -98,9 +99,12 @@ class Asked:
         return self.answer is not None and self.answer.command == "ERROR"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Subscription:
-    """One subscription on one topic, until a SEEK or UNSUBSCRIBE moved it (`over`): behind that it is another one."""
+    """One subscription on one topic, until a SEEK or UNSUBSCRIBE moved it (`over`): behind that it is another one.
+
+    What held at an event is asked when all of it is known: indexes of that are made once.
+    """
 
     topic: str
     name: str
@@ -113,6 +117,8 @@ class Subscription:
     over: Frame | None = None
     kinds: list[tuple[int, str]] = field(default_factory=list)
     """Its types, Exclusive or another, each from an event on: a SUBSCRIBE may change it while nobody is there."""
+    _by_session: dict[int, Member] = field(default_factory=dict, init=False, repr=False)
+    """`id` of a session -> the last time that it was let in."""
 
     @property
     def kind(self) -> str:
@@ -121,7 +127,8 @@ class Subscription:
 
     def kind_at(self, at: Event) -> str:
         """Its type at an event."""
-        return next((kind for seq, kind in reversed(self.kinds) if seq <= at.seq), DEFAULT_KIND)
+        place = bisect_right(self.kinds, at.seq, key=lambda one: one[0])
+        return self.kinds[place - 1][1] if place else DEFAULT_KIND
 
     @property
     def served(self) -> list[tuple[Member, Delivery]]:
@@ -131,21 +138,45 @@ class Subscription:
 
     def living(self, at: Event) -> list[Member]:
         """Members that had joined, and not ended."""
-        return [member for member in self.members if member.lives(at)]
+        return [*self._living.at(at.seq)]
+
+    def changes_before(self, at: Event) -> int:
+        """How often somebody had joined or ended."""
+        return bisect_right(self._changes, at.seq)
+
+    def joined_before(self, at: Event) -> int:
+        """How many members had joined, those that had ended among them."""
+        return bisect_left(self.members, at.seq, key=lambda member: member.joined.seq)
+
+    def is_alone(self, member: Member, at: Event) -> bool:
+        """Whether this member alone had joined, and not ended."""
+        return [*islice(self._living.at(at.seq), 2)] == [member]
+
+    def is_settled(self, at: Event) -> bool:
+        """Whether broker and client agreed on who was there."""
+        return not self._unnoticed.any_at(at.seq)
+
+    def admit(self, member: Member) -> None:
+        """Let one in."""
+        self.members.append(member)
+        self._by_session[id(member.session)] = member
 
     def member_of(self, session: ConsumerSession | None) -> Member | None:
         """The last time that this session was let in."""
-        return next((member for member in reversed(self.members) if member.session is session), None)
+        return self._by_session.get(id(session))
 
     def is_asked(self, at: Event) -> bool:
         """Whether somebody was waiting to be let in."""
-        waiting = (one for one in self.asked if one.session.request.seq < at.seq)
-        return any(one.answer is None or one.answer.seq >= at.seq for one in waiting)
+        return self._waiting.any_at(at.seq)
 
-    def unacked(self, at: Event) -> Mapping[Position, Delivery]:
-        """Every entry that had been sent to anybody and was acknowledged by nobody, as it was sent last."""
-        sent = {one.position: one for one in self.deliveries if one.frame.seq < at.seq}
-        return {position: one for position, one in sent.items() if not self._is_settled(position, one, at)}
+    def unacked(self, at: Event) -> Iterator[Delivery]:
+        """Every entry that had been sent to anybody and was acknowledged by nobody, as it was sent last; in order."""
+        return self._unacked.at(at.seq)
+
+    def has_unacked(self, at: Event, position: Position | None = None) -> bool:
+        """Whether there was any such entry, or the one there was one."""
+        found = self._unacked if position is None else self._unacked_at.get(position)
+        return found is not None and found.any_at(at.seq)
 
     def is_acked(self, position: Position, at: Event) -> bool:
         """Whether an entry had been acknowledged whole."""
@@ -158,5 +189,51 @@ class Subscription:
     def _is_settled(self, position: Position, last: Delivery, at: Event) -> bool:
         return self.is_acked(position, at) or (last.settled is not None and last.settled.seq < at.seq)
 
+    @cached_property
+    def _living(self) -> Intervals[Member]:
+        return Intervals(Interval(one.joined.seq, _seq(one.session.ended), one) for one in self.members)
+
+    @cached_property
+    def _changes(self) -> list[int]:
+        ended = (one.session.ended for one in self.members)
+        ends = (end.seq + 1 for end in ended if end is not None)
+        return sorted((*(one.joined.seq for one in self.members), *ends))
+
+    @cached_property
+    def _unnoticed(self) -> Intervals[Member]:
+        """Members that had ended, and were not known to be gone."""
+        ended = ((one, one.session.ended) for one in self.members)
+        return Intervals(
+            Interval(max(one.joined.seq, end.seq + 1), _seq(one.left), one) for one, end in ended if end is not None
+        )
+
+    @cached_property
+    def _waiting(self) -> Intervals[Asked]:
+        return Intervals(Interval(one.session.request.seq + 1, _seq(one.answer), one) for one in self.asked)
+
+    @cached_property
+    def _unacked(self) -> Intervals[Delivery]:
+        """Each until its entry was acknowledged, or sent once more."""
+        return Intervals(self._unacked_intervals(), order=lambda one: one.thing.position)
+
+    @cached_property
+    def _unacked_at(self) -> dict[Position, Intervals[Delivery]]:
+        """By entry."""
+        by_entry = grouped(self._unacked_intervals(), lambda one: one.thing.position)
+        return {position: Intervals(intervals) for position, intervals in by_entry.items()}
+
+    def _unacked_intervals(self) -> Iterator[Interval[Delivery]]:
+        later: dict[Position, Frame] = {}
+        for one in reversed(self.deliveries):
+            acked = self.acked.get(one.position)
+            ends = (later.get(one.position), one.settled, None if acked is None else acked.ack)
+            until = min((end.seq for end in ends if end is not None), default=None)
+            yield Interval(one.frame.seq + 1, until, one)
+            later[one.position] = one.frame
+
     def __str__(self) -> str:
         return f"{self.kind} subscription {self.name} of topic {self.topic}"
+
+
+def _seq(event: Event | None) -> int | None:
+    return None if event is None else event.seq

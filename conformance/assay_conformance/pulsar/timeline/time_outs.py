@@ -141,9 +141,9 @@ def _is_held_back(timeline: Timeline, at: Event) -> bool:
 def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
     """Whether a SEND of it came to a broker, and has no answer, though nothing has ended what it belongs to."""
     for producer in timeline.producers_of(handle):
-        for unit in producer.sent_before(at.seq):
+        for unit in timeline.pending.unanswered(producer, at):
             latest = [frame for _, frame in unit.sends if frame.seq < at.seq][-1]
-            if latest.to_receiver and not unit.answered_before(at.seq) and _lasts(timeline, latest, at):
+            if latest.to_receiver and _lasts(timeline, latest, at):
                 return True
     return False
 
@@ -151,16 +151,15 @@ def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
 def _is_set_back(timeline: Timeline, handle: int, at: Event) -> bool:
     """Whether it was taken from its topic, tried to come back or was admitted again so shortly before, that what is
     sent again may have no answer yet."""
-    mine = {id(producer) for producer in timeline.producers_of(handle)}
-    setbacks = [one for one in timeline.setbacks if id(one.owner) in mine]
-    moments = [one for met in setbacks for one in (met.event, *met.attempts, met.over) if one is not None]
+    setbacks = (one for producer in timeline.producers_of(handle) for one in timeline.setbacks_of(producer))
+    moments = (one for met in setbacks for one in (met.event, *met.attempts, met.over) if one is not None)
     return any(one.seq < at.seq and not timeline.bounds.is_past("answer", one.t_ns, at.t_ns) for one in moments)
 
 
 def _is_refused(timeline: Timeline, handle: int, at: Event) -> bool:
     """Whether a producer that had been admitted on one of its topics was answered to try again later, last of all."""
     for producer in timeline.producers_of(handle):
-        mine = (one for one in timeline.registrations if one.producer is producer)
+        mine = timeline.registrations_of(producer)
         answered = [one for one in mine if one.answer is not None and one.answer.seq < at.seq]
         if answered and answered[-1].error in PASSING_ERRORS and timeline.had_been_admitted(answered[-1]):
             return True

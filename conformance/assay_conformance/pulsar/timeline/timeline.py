@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Final, TypeVar
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
+from assay_conformance.history.events import after, grouped
 from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
@@ -27,6 +30,7 @@ from assay_conformance.model.event import (
 from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
+from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
 from assay_conformance.pulsar.timeline.letters import Letters
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
@@ -203,6 +207,22 @@ class Timeline(Producing, Acknowledging):
         """Of producers and consumers that had been admitted to a topic before."""
         return setbacks(self)
 
+    def setbacks_of(self, owner: Producer | Consumer) -> Sequence[Setback]:
+        """Those of a producer or consumer."""
+        return self._setbacks_by_owner.get(id(owner), ())
+
+    @cached_property
+    def _setbacks_by_owner(self) -> dict[int, list[Setback]]:
+        return grouped(self.setbacks, lambda one: id(one.owner))
+
+    def registrations_of(self, producer: Producer) -> Sequence[Registration]:
+        """Every PRODUCER of one."""
+        return self._registrations_by_producer.get(id(producer), ())
+
+    @cached_property
+    def _registrations_by_producer(self) -> dict[int, list[Registration]]:
+        return grouped(self.registrations, lambda one: id(one.producer))
+
     def had_been_admitted(self, registration: Registration) -> bool:
         """Whether its producer had been let in before, on another session, when it was refused."""
         line, refusal = registration.session.line, registration.refusal
@@ -237,7 +257,8 @@ class Timeline(Producing, Acknowledging):
     def session_of(self, frame: Frame) -> ProducerSession | None:
         """The producer on its connection that a frame is about."""
         there = self._sessions_by_ids.get((frame.conn, frame.producer_id), ())
-        return next((one for one in reversed(there) if one.request.seq <= frame.seq), None)
+        place = bisect_right(there, frame.seq, key=lambda one: one.request.seq)
+        return there[place - 1] if place else None
 
     @cached_property
     def _sessions_by_ids(self) -> dict[tuple[int, int | None], list[ProducerSession]]:
@@ -261,15 +282,18 @@ class Timeline(Producing, Acknowledging):
 
     def sends_on(self, session: ProducerSession) -> Iterator[Frame]:
         """Every SEND of a session, from its PRODUCER on until the next one under its id there."""
-        for frame in self.events.frames_on(session.conn, "SEND"):
-            ours = frame.producer_id == session.producer_id and frame.from_sender
-            if ours and self.session_of(frame) is session:
-                yield frame
+        ours = takewhile(lambda frame: self.session_of(frame) is session, self._of_its_id(session, "SEND"))
+        return (frame for frame in ours if frame.from_sender)
 
     def was_closed(self, session: ProducerSession) -> bool:
         """Whether a CLOSE_PRODUCER was written for a session, by either side."""
-        closes = (one for one in self.events.frames_on(session.conn, "CLOSE_PRODUCER") if one.from_sender)
-        return any(self.session_of(one) is session for one in closes)
+        close = next((one for one in self._of_its_id(session, "CLOSE_PRODUCER") if one.from_sender), None)
+        return close is not None and self.session_of(close) is session
+
+    def _of_its_id(self, session: ProducerSession, command: str) -> Iterator[Frame]:
+        """The frames of a command from its PRODUCER on with its id on its connection, which may be given again."""
+        by_id = self.events.frames_by(command, "conn", "producer_id")
+        return after(by_id.get((session.conn, session.producer_id), ()), session.request)
 
     def numbers(self, frame: Frame, session: ProducerSession) -> tuple[int, ...]:
         """The numbers of the messages in a SEND, where all of them are known."""

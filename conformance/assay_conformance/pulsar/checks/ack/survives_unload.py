@@ -137,13 +137,12 @@ def _ends_there(timeline: Timeline, subscription: Subscription, kept: _Kept, end
         known_ns = _written_ns(timeline, kept, end)
     if gone or isinstance(end, Stepped | Fired):
         kept.is_interrupted(end, known_ns)
-    unacked = subscription.unacked(end) if gone else {}
     for member in gone:
         # One that was gone before left what it had to the others.
         for position, delivery in member.out(end).items() if member.session.ended is end else ():
             meta = delivery.frame.meta
             waits = meta is not None and (meta.deliver_at_ms is not None or meta.uuid is not None)
-            if position in unacked and not waits:
+            if not waits and subscription.has_unacked(end, position):
                 kept.owed[position] = (delivery, end)
 
 
@@ -159,13 +158,13 @@ def _written_ns(timeline: Timeline, kept: _Kept, end: Event) -> int:
 def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) -> Says:
     """The first entry that is owed. Whatever an ACK has named since, a few messages of a batch for one, is not owed any
     more."""
-    unacked = subscription.unacked(timeline.ended) if kept.owed else {}
-    owed = {position: out for position, out in kept.owed.items() if position in unacked}
+    end = timeline.ended
+    owed = {position: out for position, out in kept.owed.items() if subscription.has_unacked(end, position)}
     if owed and not _holds_back(timeline, subscription):
-        position, (delivery, end) = min(owed.items(), key=lambda one: one[0])
+        position, (delivery, gone) = min(owed.items(), key=lambda one: one[0])
         stuck = orphan(timeline, subscription) if subscription.kind == "Shared" else None
         if stuck is None or stuck >= position:
-            yield from _is_owed(timeline, subscription, delivery, end)
+            yield from _is_owed(timeline, subscription, delivery, gone)
 
 
 def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:

@@ -170,8 +170,7 @@ def _is_idle(timeline: Timeline, producer: Producer, at: Event) -> bool:
     closed = timeline.closed(session.conn)
     if closed is not None and closed.seq < at.seq:
         return False
-    sent = (unit for unit in producer.sent_before(at.seq) if unit.sent_on(session) is not None)
-    return all(_is_over(timeline, unit, at.seq) for unit in sent)
+    return all(unit.sent_on(session) is None for unit in timeline.pending.open(producer, at))
 
 
 class _Pair(NamedTuple):

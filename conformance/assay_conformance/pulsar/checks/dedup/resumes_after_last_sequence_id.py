@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from assay_conformance.history.events import grouped
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, initial_id
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, Unit, breach, check, ms
 
 
 def _first_units(timeline: Timeline) -> Iterator[Unit]:
@@ -45,8 +47,17 @@ def resumes_after_last_sequence_id(timeline: Timeline, unit: Unit) -> Says:
 def _reconnected(timeline: Timeline, unit: Unit) -> bool:
     """Whether another session of that name was admitted between opening the handle and this SEND."""
     opening, (session, frame) = timeline.openings[unit.line.handle or 0], unit.sends[0]
-    return any(
-        other is not session and opening.seq < other.admitted.seq < frame.seq
-        for other in timeline.producer_sessions
-        if other.admitted is not None and other.topic == unit.line.topic and other.name == unit.line.name
-    )
+    named = timeline.once(_admitted_by_name).get((unit.line.topic, unit.line.name), ())
+    first = bisect_right(named, opening.seq, key=_admitted_seq)
+    meanwhile = named[first : bisect_left(named, frame.seq, key=_admitted_seq)]
+    return any(other is not session for other in meanwhile)
+
+
+def _admitted_by_name(timeline: Timeline) -> dict[tuple[str, str | None], list[ProducerSession]]:
+    """Sessions by topic and name, as they were admitted."""
+    admitted = (session for session in timeline.producer_sessions if session.admitted is not None)
+    return grouped(sorted(admitted, key=_admitted_seq), lambda session: (session.topic, session.name))
+
+
+def _admitted_seq(session: ProducerSession) -> int:
+    return -1 if session.admitted is None else session.admitted.seq

@@ -95,8 +95,8 @@ def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: Holdings, st
     if not most:
         return
     # A Key_Shared dispatcher that reads for others looks at the room of each (filterAndGroupEntriesForDispatching).
-    joined = sum(other.joined.seq < frame.seq for other in subscription.members)
-    if unacked < most if subscription.kind == "Key_Shared" and joined > 1 else unacked <= most // 2:
+    is_one_of_several = subscription.joined_before(frame) > 1
+    if unacked < most if subscription.kind == "Key_Shared" and is_one_of_several else unacked <= most // 2:
         blocked.members.pop(id(member), None)
     since = blocked.members.get(id(member))
     if since is not None and since >= (most - 1 if blocked.batched else 0):
@@ -115,9 +115,9 @@ def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: Holdings, st
 
 def _all_are_within(limited: _Limited, blocked: _Blocked, held: Holdings, frame: Frame) -> Says:
     subscription, most = limited.subscription, limited.together
-    unacked = sum(held.of(member) for member in subscription.living(frame))
     if not most:
         return
+    unacked = sum(held.of(member) for member in subscription.living(frame))
     if blocked.together is not None and unacked < most // 2:
         blocked.together = None
     if blocked.together is not None:

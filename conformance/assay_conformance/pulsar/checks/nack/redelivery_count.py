@@ -54,9 +54,9 @@ def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
             for position in what:
                 if position in counts:
                     counts[position].asked += 1
-        elif not all(one.is_settled(frame) for one in subscription.members if one.joined.seq <= frame.seq):
+        elif not subscription.is_settled(frame):
             return
-        elif subscription.living(frame) == [member]:
+        elif subscription.is_alone(member, frame):
             counts.clear()
 
 

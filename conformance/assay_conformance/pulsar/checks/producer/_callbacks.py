@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Completion, Invoke, Outcome, Overdue
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, ms
+from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Timeline, breach, ms
 from assay_conformance.pulsar.timeline.callbacks import CalledIn, waits_for_answer
 from assay_conformance.pulsar.timeline.time_outs import waits_behind_send
 
@@ -42,8 +42,11 @@ def has_to_end(timeline: Timeline, called: CalledIn) -> Says:
 def _waits_for_receipts(timeline: Timeline, call: Invoke, until: Overdue) -> bool:
     """Whether something that its producer has sent has no answer: what is called of it may wait for that."""
     lines = timeline.producers_of(-1 if call.handle is None else call.handle)
-    sent = (unit for line in lines for unit in line.sent_before(until.seq))
-    return any(not unit.receipts and not unit.errors for unit in sent)
+    return any(_is_never_answered(timeline, line, until) for line in lines)
+
+
+def _is_never_answered(timeline: Timeline, line: Producer, until: Overdue) -> bool:
+    return any(not unit.receipts and not unit.errors for unit in timeline.pending.unanswered(line, until))
 
 
 def _is_disturbed(timeline: Timeline, call: Invoke, until: Completion | Overdue) -> bool:

@@ -17,8 +17,8 @@ def flush_waits(timeline: Timeline, end: Completion) -> Says:
     """producer.flush-waits: when a flush ends, every send that was called before it has ended or has its answer. Judged
     where some send was pending when flush was called."""
     flush = timeline.call(end)
-    before = [send for send in timeline.sends_of(end.handle) if send.invoke.seq < flush.seq]
-    if all(send.completion is not None and send.completion.seq < flush.seq for send in before):
+    before = [*timeline.pending.sends(end.handle, flush)]
+    if not before:
         return
     timeline.check_owned(end.handle)
     for send in before:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import takewhile
+
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 
 
@@ -15,7 +17,8 @@ def keeps_assigned_name(timeline: Timeline, registration: Registration) -> Says:
     opened = None if producer is None or producer.handle is None else timeline.opened_producers.get(producer.handle)
     if producer is None or opened is None or opened.seq > frame.seq:
         return
-    answers = [one.admitted for one in producer.sessions if one.admitted and one.admitted.seq < opened.seq]
+    until_opened = takewhile(lambda one: one.request.seq < opened.seq, producer.sessions)
+    answers = [one.admitted for one in until_opened if one.admitted and one.admitted.seq < opened.seq]
     if not answers or timeline.view.producer_setting(producer.handle or 0, "producer_name"):
         return
     yield Exercised(frame)

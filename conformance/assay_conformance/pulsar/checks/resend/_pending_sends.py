@@ -32,8 +32,7 @@ def pending_at(timeline: Timeline, producer: Producer, word: Frame) -> list[Pend
     """All of a producer."""
     return [
         Pending(word, unit, send)
-        for unit in producer.sent_before(word.seq)
-        if not any(receipt.seq < word.seq for receipt in unit.receipts)
+        for unit in timeline.pending.unreceipted(producer, word)
         for send in timeline.sends(unit)
         if send.completion is None or send.completion.seq > word.seq
     ]

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from assay_conformance.history.events import grouped
 from assay_conformance.model.event import Completion, Frame
 from assay_conformance.pulsar.timeline import (
     Exercised,
@@ -42,8 +44,9 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     """
     producer, call, closed = close
     handle, bounds = timeline.owner(producer), timeline.bounds
-    returns = (session.request for session in timeline.producer_sessions if _returns(timeline, close, session))
-    back = next(returns, None)
+    unowned = timeline.once(_unowned).get((producer.topic, producer.name), ())
+    sessions = [one for those in (producer.sessions, unowned) if (one := _first_return(timeline, close, those))]
+    back = min((one.request for one in sessions), key=lambda request: request.seq, default=None)
     if back is not None:
         yield breach(
             "came-back",
@@ -92,16 +95,24 @@ def _came_back(close: _Close) -> bool:
     return any(ready.seq > close.call.seq and ready.t_ns < (close.end.called_ns or 0) for ready in admitted)
 
 
-def _returns(timeline: Timeline, close: _Close, session: ProducerSession) -> bool:
-    """A PRODUCER behind the close that only this producer can have written: under its name, with no other there."""
-    producer, request = close.producer, session.request
-    if not timeline.bounds.is_past("in-flight", close.end.t_ns, request.t_ns) or session.topic != producer.topic:
-        return False
-    if session.line is producer:
-        return True
-    owned = session.line is not None and session.line.handle is not None
-    same_name = request.fields.get("producer_name") == producer.name
-    return not owned and same_name and _is_alone(timeline, producer, request)
+def _unowned(timeline: Timeline) -> dict[tuple[str, object], list[ProducerSession]]:
+    """Sessions of which nothing says whose they are, by topic and the name that they ask for."""
+    unowned = (one for one in timeline.producer_sessions if one.line is None or one.line.handle is None)
+    return grouped(unowned, lambda one: (one.topic, one.request.fields.get("producer_name")))
+
+
+def _first_return(timeline: Timeline, close: _Close, sessions: Sequence[ProducerSession]) -> ProducerSession | None:
+    """The first PRODUCER behind the close that only this producer can have written: its own, or one under its name with
+    no other there."""
+    producer = close.producer
+    for place in range(bisect_right(sessions, close.call.seq, key=lambda one: one.request.seq), len(sessions)):
+        session, request = sessions[place], sessions[place].request
+        is_late = timeline.bounds.is_past("in-flight", close.end.t_ns, request.t_ns)
+        if not is_late or session.topic != producer.topic:
+            continue
+        if session.line is producer or _is_alone(timeline, producer, request):
+            return session
+    return None
 
 
 def _is_alone(timeline: Timeline, producer: Producer, request: Frame) -> bool:

@@ -66,9 +66,7 @@ def _owed(timeline: Timeline) -> Iterator[_Owed]:
             ready = session.ready
             if ready is not None and not producer.closing_before(ready.seq):
                 until_ns = timeline.bounds.until(timeline.closed(session.conn), session.sent_away, then)
-                for unit in producer.sent_before(ready.seq):
-                    if not unit.answered_before(ready.seq) and not timeline.had_ended(unit, ready.seq):
-                        yield _Owed(unit, session, ready, until_ns)
+                yield from (_Owed(unit, session, ready, until_ns) for unit in timeline.pending.open(producer, ready))
 
 
 def _leaves_again(timeline: Timeline, owed: _Owed) -> Says:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from assay_conformance.model.event import Fired, Frame
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Producer, ProducerSession, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 
 
@@ -18,7 +20,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
     if producer is None:
         return
     timeline.handle(producer)
-    before = next((one for one in reversed(producer.sessions) if one.request.seq < asked.seq), None)
+    before = _before(producer, asked)
     if before is None:
         yield from _begins_with_zero(timeline, session)
     elif not _is_another(timeline, before, session):
@@ -36,6 +38,12 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
             )
 
 
+def _before(producer: Producer, asked: Frame) -> ProducerSession | None:
+    """Its last session that was asked for earlier."""
+    place = bisect_left(producer.sessions, asked.seq, key=lambda one: one.request.seq)
+    return producer.sessions[place - 1] if place else None
+
+
 def _epoch(asked: Frame) -> int:
     return int(asked.fields.get("epoch", 0))
 
@@ -51,9 +59,9 @@ def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSe
 
 
 def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
-    frames = timeline.events.frames_on(session.conn, "CLOSE_PRODUCER")
-    closes = (one for one in frames if one.dir is Direction.TO_BROKER and one.from_sender)
-    return any((one.producer_id or 0) == session.producer_id and one.seq < until.seq for one in closes)
+    by_id = timeline.events.frames_by("CLOSE_PRODUCER", "conn", "producer_id")
+    closes = by_id.get((session.conn, session.producer_id), ())
+    return any(one.dir is Direction.TO_BROKER and one.from_sender and one.seq < until.seq for one in closes)
 
 
 def _begins_with_zero(timeline: Timeline, session: ProducerSession) -> Says:

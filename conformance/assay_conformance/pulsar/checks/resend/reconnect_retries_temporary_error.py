@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+from assay_conformance.history.events import grouped
+from assay_conformance.judging.intervals import Interval, Intervals
 from assay_conformance.model.event import Completion, ErrorClass, Outcome
 from assay_conformance.pulsar.timeline import (
     PASSING_ERRORS,
@@ -27,7 +31,17 @@ def reconnect_retries_temporary_error(timeline: Timeline) -> Says:
     pending send fails because of it."""
     refused = [one for one in timeline.setbacks if isinstance(one.owner, Producer) and one.error in PASSING_ERRORS]
     yield from each(refused, _tries_again, timeline)
-    yield from each(timeline.failed_sends if refused else (), _fails_over_it, timeline, refused)
+    away = {handle: _away(those) for handle, those in grouped(refused, lambda one: one.owner.handle).items()}
+    yield from each(timeline.failed_sends if refused else (), _fails_over_it, timeline, away)
+
+
+def _away(refused: list[Setback]) -> Intervals[Setback]:
+    """Each until its producer was admitted, or set back again."""
+    ends = (one.over for one in refused)
+    return Intervals(
+        Interval(one.event.seq + 1, None if over is None else over.seq - 1, one)
+        for one, over in zip(refused, ends, strict=True)
+    )
 
 
 def _tries_again(timeline: Timeline, setback: Setback) -> Says:
@@ -42,17 +56,15 @@ def _tries_again(timeline: Timeline, setback: Setback) -> Says:
         )
 
 
-def _fails_over_it(timeline: Timeline, refused: list[Setback], failed: Completion) -> Says:
+def _fails_over_it(timeline: Timeline, away: dict[int | None, Intervals[Setback]], failed: Completion) -> Says:
     if failed.outcome is Outcome.UNSUPPORTED or failed.error in _OF_ITS_OWN:
         return
     call = timeline.call(failed)
-    for setback in refused:
+    for setback in away[failed.handle].at(failed.seq) if failed.handle in away else ():
         producer, refusal = setback.owner, setback.event
         assert isinstance(producer, Producer)
-        is_waiting = refusal.seq < failed.seq and (setback.over is None or failed.seq < setback.over.seq)
-        tried = any(attempt.seq < failed.seq for attempt in setback.attempts[:1])
-        is_theirs = producer.handle == failed.handle and not producer.closing_before(failed.seq)
-        if is_theirs and is_waiting and not tried and call.seq < refusal.seq:
+        tried = any(attempt.seq < failed.seq for attempt in islice(setback.attempts, 1))
+        if not tried and call.seq < refusal.seq and not producer.closing_before(failed.seq):
             timeline.owner(producer)
             yield breach(
                 "failed-pending",

@@ -7,9 +7,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
+from assay_conformance.history.events import between, grouped
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Consumer, ConsumerSession, Request, Timeline, UnknownError
+from assay_conformance.pulsar.timeline import (
+    IN_FLIGHT_NS,
+    Consumer,
+    ConsumerSession,
+    ProducerSession,
+    Request,
+    Timeline,
+    UnknownError,
+)
 
 
 class Asked(NamedTuple):
@@ -71,28 +80,39 @@ def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion
 
 def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
     """What a producer or consumer asks for as it is closed: of a client that is closed, its connections go."""
-    closes = timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
-    since, until = (bisect_right(closes, one.seq, key=lambda frame: frame.seq) for one in (call, end))
-    for frame in closes[since:until]:
-        if frame.from_sender and frame.dir is Direction.TO_BROKER:
-            session = timeline.session_of(frame) if frame.producer_id is not None else None
-            line = None if session is None else session.line
-            attached = timeline.consumer_sessions.of(frame) if frame.consumer_id is not None else None
-            consumer = None if attached is None else attached.consumer
-            registered = session or attached
-            if registered is None or registered.admitted is None or registered.admitted.seq > call.seq:
-                continue  # It was not let in: nothing need be waited for.
-            if end.handle is not None and end.handle in (line and line.handle, consumer and consumer.handle):
-                topic = session.topic if session is not None else attached.topic if attached is not None else ""
-                one = _asked(timeline, topic, frame, end)
-                yield one._replace(lost=one.lost or _sent_away(timeline, frame, end))
+    for frame in between(timeline.once(_own_closes).get(end.handle, ()), call, end):
+        registered = _registered(timeline, frame)
+        if registered is None or registered.admitted is None or registered.admitted.seq > call.seq:
+            continue  # It was not let in: nothing need be waited for.
+        one = _asked(timeline, registered.topic, frame, end)
+        yield one._replace(lost=one.lost or _sent_away(timeline, frame, end))
+
+
+def _own_closes(timeline: Timeline) -> dict[int | None, list[Frame]]:
+    """What clients wrote to close producers and consumers, by handle."""
+    frames = timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
+    closes = (one for one in frames if one.from_sender and one.dir is Direction.TO_BROKER)
+    by_handle = grouped(closes, lambda frame: _handle(_registered(timeline, frame)))
+    by_handle.pop(None, None)
+    return by_handle
+
+
+def _registered(timeline: Timeline, close: Frame) -> ProducerSession | ConsumerSession | None:
+    session = timeline.session_of(close) if close.producer_id is not None else None
+    return session or (timeline.consumer_sessions.of(close) if close.consumer_id is not None else None)
+
+
+def _handle(session: ProducerSession | ConsumerSession | None) -> int | None:
+    if isinstance(session, ProducerSession):
+        return None if session.line is None else session.line.handle
+    return None if session is None or session.consumer is None else session.consumer.handle
 
 
 def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | None:
     """The broker's own close of the same, which may cross the client's: with it the broker has forgotten it."""
-    ids = (close.producer_id, close.consumer_id)
-    orders = (one for one in timeline.events.frames_on(close.conn, close.command) if one.dir is Direction.TO_CLIENT)
-    return next((one for one in orders if (one.producer_id, one.consumer_id) == ids and one.seq < end.seq), None)
+    by_id = timeline.events.frames_by(close.command, "conn", "producer_id", "consumer_id")
+    both = by_id.get((close.conn, close.producer_id, close.consumer_id), ())
+    return next((one for one in both if one.dir is Direction.TO_CLIENT and one.seq < end.seq), None)
 
 
 def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:

@@ -179,10 +179,8 @@ def _waits_for_sends(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     if end.error is ErrorClass.TIMEOUT and timeline.unit_of(end) is None and _batches(timeline, end):
         return True
     for producer in timeline.producers_of(-1 if end.handle is None else end.handle):
-        for unit in producer.sent_before(end.seq):
-            answers = [one for one in (*unit.receipts, *unit.errors) if one.seq < end.seq and one.t_ns <= read_by_ns]
-            if not answers:
-                return True
+        if timeline.pending.was_unanswered(producer, end, read_by_ns):
+            return True
     earlier = (one for one in timeline.failed_sends if one.handle == end.handle and one.seq < end.seq)
     return end.verb == "flush" and any(True for _ in earlier)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,18 +22,22 @@ class LazyProducer(NamedTuple):
 def lazy_producers(timeline: Timeline) -> Iterator[LazyProducer]:
     """Those that alone are opened on their topic, so that it is certain whose a PRODUCER is."""
     openings = timeline.events.invokes("open_producer")
+    on_topic = Counter(opening.args.get("topic") for opening in openings)
     for opening in openings:
-        topic = str(opening.args.get("topic", ""))
-        alone = [one for one in openings if one.args.get("topic") == topic] == [opening]
-        handle = opening.handle
-        if handle is None or not alone or not _is_lazy(timeline, handle):
-            continue
-        local, first = timeline.local_name(topic), dict[str, Frame]()
-        for frame in timeline.events.frames("PRODUCER"):
-            partition = timeline.local_topic(frame)
-            if frame.from_sender and is_partition(partition) and base_topic(partition) == local:
-                first.setdefault(partition, frame)
-        yield LazyProducer(handle, opening, tuple(first.values()))
+        topic, handle = str(opening.args.get("topic", "")), opening.handle
+        if handle is not None and on_topic[topic] == 1 and _is_lazy(timeline, handle):
+            first = timeline.once(_first_by_topic).get(timeline.local_name(topic), {})
+            yield LazyProducer(handle, opening, tuple(first.values()))
+
+
+def _first_by_topic(timeline: Timeline) -> dict[str, dict[str, Frame]]:
+    """Topic -> partition -> the first PRODUCER for it."""
+    found: dict[str, dict[str, Frame]] = {}
+    for frame in timeline.events.frames("PRODUCER"):
+        partition = timeline.local_topic(frame)
+        if frame.from_sender and is_partition(partition):
+            found.setdefault(base_topic(partition), {}).setdefault(partition, frame)
+    return found
 
 
 def _is_lazy(timeline: Timeline, handle: int) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.timeline import Delivery, Subscription
 
@@ -13,18 +11,21 @@ class HandOver:
 
     def __init__(self, subscription: Subscription, at: Event) -> None:
         self._subscription = subscription
-        self._last = dict(subscription.unacked(at))
-        self._waiting = deque(sorted(self._last))
+        self._waiting = subscription.unacked(at)
+        self._first = next(self._waiting, None)
 
     def is_due(self, at: Event) -> bool:
         """Whether any of them is still to be delivered."""
-        while self._waiting and not self._subscription.is_unacked(self._last[self._waiting[0]], at):
-            self._waiting.popleft()
-        return bool(self._waiting)
+        while self._first is not None and not self._subscription.is_unacked(self._first, at):
+            self._first = next(self._waiting, None)
+        return self._first is not None
 
     def passed_over(self, delivery: Delivery) -> Delivery | None:
         """Take an entry that is sent. Return the one that had to be sent before it, as it was sent last, or None."""
-        if not self.is_due(delivery.frame) or delivery.position < self._waiting[0]:
+        first = self._first if self.is_due(delivery.frame) else None
+        if first is None or delivery.position < first.position:
             return None
-        first = self._last[self._waiting[0]]
-        return None if first.position == delivery.position and self._waiting.popleft() else first
+        if first.position == delivery.position:
+            self._first = next(self._waiting, None)
+            return None
+        return first

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from assay_conformance.checks.parts import takes_several
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
@@ -42,9 +44,10 @@ def keeps_reconnecting(timeline: Timeline, setback: Setback) -> Says:
     """subscription.keeps-reconnecting: a consumer that the application has not closed comes back, whether or not it is
     received from, or the next receive fails. So this is judged where the application receives afterwards."""
     yield from (Exercised(attempt) for attempt in setback.own_attempts)
-    receives = _receives(timeline, setback)
-    is_asked = any(called_ns(end) > setback.event.t_ns + IN_FLIGHT_NS for end in receives)
-    is_reported = any(end.outcome is not Outcome.OK for end in receives)
+    ends = timeline.once(_receives).get(-1 if setback.owner.handle is None else setback.owner.handle, _Receives([], []))
+    receives, failed = (between(these, setback.event, setback.owner.closing) for these in ends)
+    is_asked = any(called_ns(end) > setback.event.t_ns + IN_FLIGHT_NS for end in reversed(receives))
+    is_reported = len(failed) > 0
     until_ns = setback.given_up_ns(timeline) if is_asked and not is_reported else None
     if until_ns is not None:
         yield breach(
@@ -63,9 +66,20 @@ def _what_happened(event: Event) -> str:
     return f"was refused with {error}" if error else "was closed by the broker"
 
 
-def _receives(timeline: Timeline, setback: Setback) -> list[Completion]:
-    """How receives of it ended behind that, until it was closed, in order."""
-    owner, closing = setback.owner, setback.owner.closing
+class _Receives(NamedTuple):
+    """How receives of a consumer ended, in order, and those of them that failed."""
+
+    all: list[Completion]
+    failed: list[Completion]
+
+
+def _receives(timeline: Timeline) -> dict[int, _Receives]:
+    """By handle."""
+    found: dict[int, _Receives] = {}
     ends = (*timeline.events.completions("receive"), *timeline.events.completions("batch_receive"))
-    mine = (end for end in ends if end.handle == owner.handle and end.seq > setback.event.seq)
-    return sorted((end for end in mine if closing is None or end.seq < closing.seq), key=lambda end: end.seq)
+    for end in sorted(ends, key=lambda end: end.seq):
+        its = found.setdefault(-1 if end.handle is None else end.handle, _Receives([], []))
+        its.all.append(end)
+        if end.outcome is not Outcome.OK:
+            its.failed.append(end)
+    return found

@@ -12,13 +12,14 @@ def key_shared_same_consumer(_timeline: Timeline, subscription: Subscription) ->
     consumer. Entries without a key are not judged."""
     owners: dict[str | bytes, tuple[Member, Frame]] = {}
     members: list[Member] = []
+    living, changes = members, -1
     for member, delivery in subscription.served if "Key_Shared" in dict(subscription.kinds).values() else ():
         frame = delivery.frame
         if subscription.kind_at(frame) != "Key_Shared" or frame.meta is None or not member.lives(frame):
             continue
-        joined = [one for one in subscription.members if one.joined.seq < frame.seq]
-        living = [one for one in joined if one.lives(frame)]
-        if living != members or subscription.is_asked(frame) or not all(one.is_settled(frame) for one in joined):
+        if changes != subscription.changes_before(frame):
+            changes, living = subscription.changes_before(frame), subscription.living(frame)
+        if living != members or subscription.is_asked(frame) or not subscription.is_settled(frame):
             owners, members = {}, living
         key = sticky_key(frame.meta)
         if key is None:

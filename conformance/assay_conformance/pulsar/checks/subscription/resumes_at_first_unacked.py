@@ -40,7 +40,7 @@ def _resumed(timeline: Timeline) -> Iterator[_Resumed]:
 def _has_begun(subscription: Subscription, joined: Frame) -> bool:
     was_sent = subscription.deliveries[0].frame.seq < joined.seq
     acked = next(iter(subscription.acked.values()), None)
-    return was_sent and ((acked is not None and acked.ack.seq < joined.seq) or bool(subscription.unacked(joined)))
+    return was_sent and ((acked is not None and acked.ack.seq < joined.seq) or subscription.has_unacked(joined))
 
 
 @check("subscription.resumes-at-first-unacked", of=_resumed)

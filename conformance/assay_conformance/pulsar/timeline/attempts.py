@@ -1,0 +1,105 @@
+"""What clients tried in order to come back to their topics: new connections, look-ups and registrations."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from assay_conformance.checks.leaving import is_busy
+from assay_conformance.history.events import Stretch, between, grouped
+from assay_conformance.model.event import Event, Frame, Opened
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline.consumers import Consumer
+from assay_conformance.pulsar.timeline.producers import Producer
+
+if TYPE_CHECKING:
+    from assay_conformance.pulsar.timeline.timeline import Timeline
+
+_LOOKUPS: Final = ("LOOKUP", "PARTITIONED_METADATA")
+_ATTEMPTS: Final = ("PRODUCER", "SUBSCRIBE", *_LOOKUPS)
+
+
+class Series:
+    """Attempts in order, and what had come of those behind an event."""
+
+    def __init__(self, timeline: Timeline, events: Sequence[Event]) -> None:
+        self._timeline, self._events = timeline, events
+
+    def between(self, since: Event, until: Event | None) -> Stretch[Event]:
+        """Those behind one event and before another, in order."""
+        return between(self._events, since, until)
+
+    def rest_after(self, since: Event) -> Event | None:
+        """The last thing that was over, the event itself where nothing was tried; None where something is under way, or
+        a look-up got an error that may be final."""
+        place = bisect_right(self._events, since.seq, key=seq)
+        return self._rests[place] if place < len(self._events) else since
+
+    @cached_property
+    def _rests(self) -> Sequence[Event | None]:
+        """From each attempt on."""
+        rests: list[Event | None] = []
+        for attempt in reversed(self._events):
+            end, later = _end_of(self._timeline, attempt), rests[-1] if rests else attempt
+            if end is None or later is None or _is_final(attempt, end):
+                rests.append(None)
+            else:
+                rests.append(max(attempt, end, later, key=seq))
+        return rests[::-1]
+
+
+class Tried(NamedTuple):
+    """For a producer or consumer on one topic. Whose connections and look-ups are is not known: `connections` are all,
+    `requests` those about this topic; `own` are its own registrations."""
+
+    connections: Series
+    requests: Series
+    own: Sequence[Event]
+
+
+class Attempts:
+    """Those of one history."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._connections = Series(timeline, timeline.events.of(Opened))
+        asked = (one for one in timeline.events.frames(*_ATTEMPTS) if one.from_sender)
+        self._requests = {topic: Series(timeline, events) for topic, events in grouped(asked, self._topic).items()}
+        self._own: dict[int, dict[str, list[Frame]]] = {}
+
+    def of(self, owner: Producer | Consumer, topic: str) -> Tried:
+        """What may have been tried for it."""
+        base = base_topic(topic)
+        requests = self._requests.get(base) or Series(self._timeline, ())
+        return Tried(self._connections, requests, self._registrations(owner).get(base, ()))
+
+    def _registrations(self, owner: Producer | Consumer) -> dict[str, list[Frame]]:
+        """By topic, in order."""
+        if id(owner) not in self._own:
+            requests = (session.request for session in owner.sessions if session.request.from_sender)
+            self._own[id(owner)] = grouped(sorted(requests, key=seq), self._topic)
+        return self._own[id(owner)]
+
+    def _topic(self, request: Frame) -> str:
+        return base_topic(self._timeline.local_topic(request))
+
+
+def seq(event: Event) -> int:
+    """The place of an event in its history."""
+    return event.seq
+
+
+def _is_final(attempt: Event, end: Event) -> bool:
+    is_error = isinstance(end, Frame) and end.fields.get("error") and not is_busy(end)
+    return bool(is_error) and isinstance(attempt, Frame) and attempt.command in _LOOKUPS
+
+
+def _end_of(timeline: Timeline, attempt: Event) -> Event | None:
+    """The answer, or the end of the connection that it was waited for on."""
+    if isinstance(attempt, Opened):
+        handshake, lost = timeline.handshakes.on(attempt.conn), timeline.closed(attempt.conn)
+        return lost if handshake is None else handshake.connected
+    assert isinstance(attempt, Frame)
+    return timeline.answers_to_requests.to(attempt) or timeline.closed(attempt.conn)
