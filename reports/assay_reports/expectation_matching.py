@@ -3,8 +3,9 @@
 The unit is a cell, one requirement in one Case, since that is what an entry names. What went wrong in a cell is a set
 of codes: its findings' codes, and `untestable` or `invalid` where the Case says nothing of the requirement, so that
 this too can be listed. Listed codes are expected; any other is not, but what is untestable of a broker is not the
-client's, and what another failure of the same Case kept away is reported there. Rows take the worst state of their
-cells.
+client's, what another failure of the same Case kept away is reported there, and a permutation in which a requirement
+is not reached or not decided that other Cases exercised is a note: its circumstances may leave no room for it, and the
+machine no time. Rows take the worst state of their cells.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ DECISIVE = EXERCISED | {Verdict.UNTESTABLE}
 COUNTS_AGAINST = frozenset({Verdict.FAIL, *VOID})
 """Verdicts that keep a run from exit code 0 unless every code in them is listed; an unlisted SHOULD or MAY is merely
 not listed."""
+
+_OPEN = VOID | {Verdict.INCONCLUSIVE}
+"""Verdicts that leave a requirement open."""
 
 WORST_STATE_FIRST: tuple[Expected, ...] = (
     Expected.UNEXPECTED,
@@ -88,9 +92,12 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid
 
 
 class Matching(msgspec.Struct, frozen=True, kw_only=True):
+    """`beside`: cells of permutations that leave open what other Cases exercised; they count when strict."""
+
     rows: tuple[RequirementVerdict, ...]
     cells: tuple[Cell, ...]
     entries: tuple[Entry, ...]
+    beside: tuple[Cell, ...] = ()
 
 
 def match_expectations(
@@ -121,12 +128,12 @@ def match_expectations(
         for one in known
         for entry in one.expectations.entries
     )
-    in_force = _in_force(entries)
+    in_force, notes = _in_force(entries), _notes(grouped)
     cells = tuple(
         _cell(
             group,
             [entry for entry in in_force.get(requirement, ()) if entry.expectation.excuses(case)],
-            COUNTS_AGAINST - {Verdict.UNTESTABLE} if requirement in of_brokers else COUNTS_AGAINST,
+            _against(requirement in of_brokers, (requirement, case) in notes),
         )
         for (requirement, case), group in grouped.items()
     )
@@ -134,7 +141,13 @@ def match_expectations(
     for cell in cells:
         of_row.setdefault(cell.requirement, []).append(cell)
     stated = tuple(_row(row, of_row.get(row.requirement, ()), entries) for row in rows)
-    return Matching(rows=stated, cells=cells, entries=entries)
+    beside = (cell for cell in cells if cell.expected is Expected.NOT_LISTED and cell.requirement not in of_brokers)
+    return Matching(
+        rows=stated,
+        cells=cells,
+        entries=entries,
+        beside=tuple(cell for cell in beside if (cell.requirement, cell.case) in notes),
+    )
 
 
 def is_listed(judgement: Judgement, known: Iterable[Known]) -> bool:
@@ -213,6 +226,27 @@ def _in_force(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
         if entry.state is not EntryState.OTHER_VERSION:
             found.setdefault(entry.expectation.requirement, []).append(entry)
     return found
+
+
+def _notes(grouped: Mapping[tuple[str, str], Sequence[Judgement]]) -> frozenset[tuple[str, str]]:
+    """Return the permutations that leave a requirement open, by no other's fault, which other Cases exercised."""
+    exercised = {
+        requirement
+        for (requirement, _), group in grouped.items()
+        if any(judgement.verdict in EXERCISED and judgement.exercised for judgement in group)
+    }
+    return frozenset(
+        (requirement, case)
+        for (requirement, case), group in grouped.items()
+        if words_of(case) and requirement in exercised
+        if all(judgement.verdict in _OPEN and not judgement.kept_away_by for judgement in group)
+    )
+
+
+def _against(is_of_broker: bool, is_note: bool) -> Collection[Verdict]:
+    if is_note:
+        return COUNTS_AGAINST - VOID
+    return COUNTS_AGAINST - {Verdict.UNTESTABLE} if is_of_broker else COUNTS_AGAINST
 
 
 def _cell(group: Sequence[Judgement], entries: Sequence[Entry], against: Collection[Verdict]) -> Cell:

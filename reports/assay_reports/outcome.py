@@ -3,7 +3,7 @@
 0 all as expected; 1 an unexpected failure, a stale or an expired expectation; 2 usage or configuration; 3 inconclusive,
 invalid, asked-for means unavailable, or nothing ran; 4 harness error; 130 interrupted. When several apply, the first of
 `PRECEDENCE`. Nothing selected and nothing exercised are never 0. What is listed does not count, nor what is untestable
-of a broker.
+of a broker, nor, unless strict, a permutation that leaves a requirement open that other Cases exercised.
 """
 
 from __future__ import annotations
@@ -106,11 +106,13 @@ def outcome(
     run.
 
     `ended_early` is INTERRUPTED, or BROKEN_OFF for a run that could not even say so: killed, or out of disk.
-    `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
+    `strict` makes `warn` count as a failure does, and a permutation as its Case does. `info` never counts: the
+    specification leaves the choice open.
     """
     reasons = [
         *([_early(ended_early, standing, selected)] if ended_early else []),
-        *(reason for cell in standing.cells if (reason := _of_cell(cell, strict))),
+        *(reason for cell in _without_notes(standing) if (reason := _of_cell(cell, strict))),
+        *(_left_open(cell) for cell in standing.beside if strict),
         *(reason for entry in standing.entries if (reason := _of_stated(entry))),
         *(
             Reason(Cause.UNAVAILABLE, f"{name} was asked for, and {reason}")
@@ -142,12 +144,23 @@ def exit_code(causes: Iterator[Cause]) -> int:
     return min((EXIT_CODE[cause] for cause in causes), key=PRECEDENCE.index, default=0)
 
 
+def _without_notes(standing: Matching) -> Iterator[Cell]:
+    notes = {(cell.requirement, cell.case) for cell in standing.beside}
+    return (cell for cell in standing.cells if (cell.requirement, cell.case) not in notes)
+
+
+def _left_open(cell: Cell) -> Reason:
+    why = f", {cell.reason}" if cell.reason else ""
+    cause = (_OF_VOID | _OF_VERDICT)[cell.verdict]
+    return Reason(cause, f"{cell.requirement} in {cell.case}: {cell.verdict.value}{why}")
+
+
 def _of_cell(cell: Cell, strict: bool) -> Reason | None:
     where = f"{cell.requirement} in {cell.case}"
     if cause := _OF_VERDICT.get(cell.verdict):
         return Reason(cause, f"{where}: {cell.reason or cell.verdict.value}")
-    if cell.expected is Expected.UNEXPECTED and (cause := _OF_VOID.get(cell.verdict)):
-        return Reason(cause, f"{where}: {cell.verdict.value}{f', {cell.reason}' if cell.reason else ''}")
+    if cell.expected is Expected.UNEXPECTED and cell.verdict in _OF_VOID:
+        return _left_open(cell)
     if cell.verdict is Verdict.FAIL and cell.expected not in _FORGIVEN:
         return Reason(Cause.UNEXPECTED_FAILURE, f"{where}: {_codes(cell)}")
     if strict and cell.verdict is Verdict.WARN and cell.expected not in _FORGIVEN:

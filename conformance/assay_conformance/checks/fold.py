@@ -2,7 +2,8 @@
 
 Superseded attempts and Cases that were not selected do not fold. A breach weighs what its level says, wherever it was
 judged, and nothing passes that was never exercised. Where it was exercised in one Case, another that is void
-(untestable or invalid) is counted beside the verdict and does not change it. The order in which judgements arrive is no
+(untestable or invalid), and a permutation that is inconclusive, is counted beside the verdict and does not change it:
+a busy machine leaves one of hundreds open now and then. The order in which judgements arrive is no
 evidence and changes nothing.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from assay_conformance.model.case import words_of
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import (
     EXERCISED,
@@ -45,7 +47,8 @@ def fold(
 def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> RequirementVerdict:
     weighed = [msgspec.structs.replace(judgement, verdict=_weight(judgement, requirement)) for judgement in judgements]
     was_exercised = any(judgement.verdict in EXERCISED for judgement in weighed)
-    counted = [judgement for judgement in weighed if not (was_exercised and judgement.verdict in VOID)]
+    void = [one for one in weighed if _says_nothing(one) and (was_exercised or one.verdict in VOID)]
+    counted = [judgement for judgement in weighed if not (was_exercised and _says_nothing(judgement))]
     worst = min(counted, key=lambda j: (WORST_FIRST.index(j.verdict), j.case, j.attempt, j.reason))
     return RequirementVerdict(
         requirement=requirement.id,
@@ -55,8 +58,13 @@ def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> Requireme
         findings=tuple(sorted((f for judgement in judgements for f in judgement.findings), key=_place)),
         reason=worst.reason,
         not_judged=sum_not_judged(judgements),
-        void=dict(sorted(Counter(_said(one) for one in weighed if one.verdict in VOID).items())),
+        void=dict(sorted(Counter(map(_said, void)).items())),
     )
+
+
+def _says_nothing(judgement: Judgement) -> bool:
+    is_permuted = bool(words_of(judgement.case))
+    return judgement.verdict in VOID or (judgement.verdict is Verdict.INCONCLUSIVE and is_permuted)
 
 
 def _weight(judgement: Judgement, requirement: Requirement) -> Verdict:

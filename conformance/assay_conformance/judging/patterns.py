@@ -66,6 +66,11 @@ class Bounds:
         if not self.load.quiet(since_ns, until_ns, tolerance):
             raise TooBusyError(f"the machine was too busy to say {what}")
 
+    def own_ns(self, since_ns: int, until_ns: int) -> int:
+        """How much of a wait that was seen to last so long was surely the client's own: the rest the machine may have
+        added."""
+        return max(0, until_ns - since_ns - self.load.held_up(since_ns, until_ns).total_ns)
+
     def check_alone(self, since_ns: int, until_ns: int) -> None:
         """Raise `TooBusyError` where a broker served other Cases as well in that window."""
         if not self.load.alone(since_ns, until_ns):

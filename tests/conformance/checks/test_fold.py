@@ -82,6 +82,22 @@ def test_a_void_case_leaves_open_what_only_an_undecided_one_might_have_exercised
     assert row(judged(Verdict.INCONCLUSIVE), judged(Verdict.INVALID, "chapter/b")).verdict is Verdict.INVALID
 
 
+PERMUTED = "chapter/a@lz4"
+
+
+@pytest.mark.parametrize("verdict", sorted(EXERCISED))
+def test_an_inconclusive_permutation_does_not_change_what_another_case_exercised(verdict: Verdict) -> None:
+    judgements = [judged(Verdict.INCONCLUSIVE, PERMUTED, reason="too busy"), judged(verdict)]
+    (told,) = fold(judgements, {"ack.example": requirement()}, (*CASES, PERMUTED))
+    assert (told.verdict, told.void) == (row(judged(verdict)).verdict, {"inconclusive: too busy": 1})
+
+
+def test_an_inconclusive_permutation_leaves_open_what_no_other_case_exercised() -> None:
+    judgements = [judged(Verdict.INCONCLUSIVE, PERMUTED), judged(Verdict.UNSUPPORTED)]
+    (told,) = fold(judgements, {"ack.example": requirement()}, (*CASES, PERMUTED))
+    assert (told.verdict, told.void) == (Verdict.INCONCLUSIVE, {})
+
+
 def test_a_pass_without_its_precondition_is_void_beside_one_with_it() -> None:
     told = row(judged(Verdict.PASS, exercised=0), judged(Verdict.PASS, "chapter/b"))
     assert (told.verdict, told.void) == (Verdict.PASS, {"untestable": 1})

@@ -13,6 +13,8 @@ from assay_reports.outcome import EXIT_CODE, PRECEDENCE, WORDS, Cause, Outcome, 
 
 Sample = Any
 
+CUT_CASE = "resend/cut-after-second-receipt"
+
 
 def causes(told: Outcome) -> set[Cause]:
     return {reason.cause for reason in told.reasons}
@@ -73,6 +75,48 @@ def test_what_another_failure_kept_away_is_counted_there(sample: Sample, verdict
     hung = sample.judged(Verdict.FAIL, "gave-up", requirement="resend.pending-sends-resent")
     told = outcome(sample.standing(sample.judged(verdict, kept_away_by=hung.requirement), hung), selected=2)
     assert [reason.sentence for reason in told.reasons] == [f"{hung.requirement} in {hung.case}: gave-up"]
+
+
+def permuted(sample: Sample, verdict: Verdict, **fields: Any) -> Any:
+    return sample.judged(verdict, case=f"{CUT_CASE}@lz4", **fields)
+
+
+OPEN = sorted(VOID | {Verdict.INCONCLUSIVE})
+CODES = [(Verdict.UNTESTABLE, 1), (Verdict.INVALID, 3), (Verdict.INCONCLUSIVE, 3)]
+
+
+@pytest.mark.parametrize("verdict", OPEN)
+def test_open_permutation_of_what_another_case_exercised_is_a_note(sample: Sample, verdict: Verdict) -> None:
+    standing = sample.standing(sample.judged(), permuted(sample, verdict, exercised=0))
+    assert [cell.case for cell in standing.beside] == [f"{CUT_CASE}@lz4"]
+    assert outcome(standing, selected=2) == Outcome(exit_code=0)
+
+
+@pytest.mark.parametrize(("verdict", "code"), CODES)
+def test_open_permutation_counts_when_strict(sample: Sample, verdict: Verdict, code: int) -> None:
+    standing = sample.standing(sample.judged(), permuted(sample, verdict, exercised=0))
+    told = outcome(standing, selected=2, strict=True)
+    assert (told.exit_code, len(told.reasons)) == (code, 1)
+
+
+@pytest.mark.parametrize(("verdict", "code"), CODES)
+def test_open_permutation_of_what_no_case_exercised_counts(sample: Sample, verdict: Verdict, code: int) -> None:
+    other = sample.judged(requirement="resend.pending-sends-resent")
+    standing = sample.standing(other, permuted(sample, verdict, exercised=0))
+    assert outcome(standing, selected=2).exit_code == code
+
+
+@pytest.mark.parametrize(("verdict", "code"), CODES)
+def test_open_case_counts_although_its_permutation_exercised_it(sample: Sample, verdict: Verdict, code: int) -> None:
+    standing = sample.standing(sample.judged(verdict, exercised=0), permuted(sample, Verdict.PASS))
+    assert outcome(standing, selected=2).exit_code == code
+
+
+def test_void_permutation_that_another_failure_explains_is_not_counted_twice_when_strict(sample: Sample) -> None:
+    hung = sample.judged(Verdict.FAIL, "gave-up", requirement="resend.pending-sends-resent")
+    void = permuted(sample, Verdict.UNTESTABLE, kept_away_by=hung.requirement)
+    told = outcome(sample.standing(sample.judged(), void, hung), selected=2, strict=True)
+    assert len(told.reasons) == 1
 
 
 def test_reason_says_why_a_case_says_nothing(sample: Sample) -> None:

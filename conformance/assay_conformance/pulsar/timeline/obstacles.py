@@ -28,6 +28,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline.connections import Why
 from assay_conformance.pulsar.timeline.consumers import known_owner
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
@@ -127,6 +128,7 @@ class Obstacles:
                 yield one
         yield from (one for one in self._ends_behind if one.event.seq > until.seq and _is_soon(one.event, until))
         yield from self._lasting(since_ns, until)
+        yield from self._unreadable(since_ns, until)
         yield from self._unanswered(since_ns, until, handle, named)
 
     def _walk(self) -> Iterator[Obstacle]:
@@ -148,6 +150,14 @@ class Obstacles:
             is_over = end is not None and end.t_ns < since_ns
             if fired.seq < until.seq and fired.action in _LASTING and not is_over:
                 yield Obstacle(fired, About())
+
+    def _unreadable(self, since_ns: int, until: Event) -> Iterator[Obstacle]:
+        """Bytes that are no frame: no answer behind them can be read, for as long as their connection lasts."""
+        for connection in self._timeline.connections.values():
+            is_over = connection.closed is not None and connection.closed.t_ns < since_ns
+            for reason in connection.before(until):
+                if reason.why is Why.NOT_A_FRAME and not is_over:
+                    yield Obstacle(reason.event, About())
 
     def _unanswered(self, since_ns: int, until: Event, handle: int, topics: frozenset[str]) -> Iterator[Obstacle]:
         """Requests and handshakes that went on when the call ended, or ended just before."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 from tests.conformance.pulsar._trials import codes_of
+from tests.conformance.pulsar.robustness._malformed import NO_FRAME, injecting
 
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Sides
+from assay_conformance.model.event import Fired, Sides
 from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.pulsar.checks.connection.answers_ping import answers_ping
 
@@ -26,6 +27,14 @@ def test_prompt_pong_is_accepted() -> None:
     story.up("PONG")
     check = trial(answers_ping, story.done())
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_ping_behind_bytes_that_are_no_frame_cannot_be_read() -> None:
+    story = Script()
+    story.connected()
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.at(100).down("PING")
+    assert codes_of(trial(answers_ping, story.at(2000).done(), injecting(NO_FRAME))) == []
 
 
 def test_late_pong_is_found() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 from tests.conformance.pulsar.listener.handlers import Handlers
+from tests.conformance.pulsar.robustness._malformed import NO_FRAME, injecting
 
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
-from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.model.event import ErrorClass, Fired, Outcome
 from assay_conformance.pulsar.checks.robustness.failure_needs_cause import failure_needs_cause
+
+A_FRAME = b"\x00\x00\x00\x09\x00\x00\x00\x05\x08\x13\x9a\x01\x00"
+"""A PONG."""
 
 
 class _Story(Script):
@@ -71,6 +75,18 @@ def test_lost_connection_is_a_cause() -> None:
     story.cut()
     story.fails()
     assert story.judged() == []
+
+
+@pytest.mark.parametrize(("raw", "codes"), [(NO_FRAME, []), (A_FRAME, ["failed-without-cause"])])
+def test_bytes_that_are_no_frame_stay_a_cause_while_their_connection_lasts(raw: bytes, codes: list[str]) -> None:
+    story = _Story()
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.after(3_000)
+    call = story.invoke("close", CONSUMER, args={"handle": CONSUMER})
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=9)
+    story.down("SUCCESS", request_id=9)
+    story.after(1_000).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    assert [one.code for one in trial(failure_needs_cause, story.done(), injecting(raw)).findings] == codes
 
 
 def test_call_of_what_is_closed_may_fail() -> None:

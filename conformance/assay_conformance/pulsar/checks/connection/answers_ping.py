@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import TOLERANCES, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.connections import Why
 
 NO_PONG = "no-pong"
 """The code for a PING that gets no answer at all: such a client answers nothing."""
@@ -27,9 +28,12 @@ def _pings(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
 def answers_ping(timeline: Timeline, pinged: tuple[Frame, Frame | None]) -> Says:
     """connection.answers-ping: each PING written to the client is answered by a PONG at once: no timer is involved.
 
-    Not judged where a publish rate stops the broker from reading, since it is then unknown when PONG was written.
+    Not judged where a publish rate stops the broker from reading, since it is then unknown when PONG was written, nor
+    behind bytes that are no frame: a client cannot read anything there.
     """
     ping, pong = pinged
+    if pong is None and timeline.connection(ping.conn).has_seen(ping, Why.NOT_A_FRAME):
+        return
     closed = timeline.closed(ping.conn) if pong is None else None
     seen_ns = timeline.bounds.until(closed) if pong is None else pong.t_ns
     if pong is not None:

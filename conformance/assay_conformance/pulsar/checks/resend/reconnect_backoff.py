@@ -11,6 +11,7 @@ from assay_conformance.pulsar.timeline import (
     Producer,
     Says,
     Timeline,
+    TooBusyError,
     breach,
     check,
     each,
@@ -23,6 +24,8 @@ LEAST_ATTEMPTS = 3
 LEAST_GROWTH = 2
 """By so much: the first and the third wait of a doubling backoff are four times apart, jitter aside."""
 
+
+_WHETHER_THEY_GROW = "whether waits grow"
 
 LONG_ENOUGH_NS = 7_000 * MS
 """For so many attempts: even waits that double from a second, ten times what the first one is to be, take no longer."""
@@ -106,7 +109,8 @@ def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
     if waits_ns[-1] >= LEAST_GROWTH * waits_ns[0]:
         yield Exercised(attempt)
         return
-    timeline.bounds.check_fair("answer", first.t_ns, attempt.t_ns, what="whether waits grow")
+    timeline.bounds.check_fair("answer", first.t_ns, attempt.t_ns, what=_WHETHER_THEY_GROW)
+    _check_first_wait(timeline, outage, waits_ns)
     times = sum(refusal.seq < attempt.seq for refusal in outage.refusals)
     yield breach(
         "does-not-grow",
@@ -114,6 +118,15 @@ def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
         f"{', '.join(ms(wait_ns) for wait_ns in waits_ns)}; expected waits that grow",
         *(first, attempt),
     )
+
+
+def _check_first_wait(timeline: Timeline, outage: _Outage, waits_ns: list[int]) -> None:
+    """Raise `TooBusyError` where the machine may have made the first wait, the shortest, so long that others do not
+    seem to grow."""
+    since_ns = outage.refusals[0].t_ns
+    own_ns = timeline.bounds.own_ns(since_ns, since_ns + waits_ns[0])
+    if waits_ns[-1] >= LEAST_GROWTH * own_ns:
+        raise TooBusyError(f"the machine was too busy to say {_WHETHER_THEY_GROW}")
 
 
 def _wait_ns(timeline: Timeline, outage: _Outage, place: int) -> int:
