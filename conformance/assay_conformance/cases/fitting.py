@@ -1,5 +1,5 @@
 """Cases fitted to a client that takes longer times only: every time of such a Case grows alike, so that their order
-stays.
+stays. And to one behind whose key of producers or consumers stands an option of the client: it is set by that one.
 
 A client that refuses short acknowledgment time-outs keeps their clauses all the same, and they can be asked of it with
 the shortest that it takes. What its agent.toml states as a constant says how short that is.
@@ -51,6 +51,7 @@ LEAST: Final = (
 
 def fitted(case: Case, facts: ClientFacts) -> Case:
     """The Case with times that the client takes; as it is where it takes them, or would not in any time to wait for."""
+    case = _set_by_the_client(case, facts)
     asked = [least for least in LEAST if _is_asked(case, facts, least)]
     grown = max((_grown(case, facts, least) for least in asked), default=0.0)
     if not 0 < grown <= MOST_TIMES:
@@ -58,6 +59,23 @@ def fitted(case: Case, facts: ClientFacts) -> Case:
     kept = tuple(word for word in case.capabilities if word not in {least.unless for least in asked})
     fitting = case if grown <= 1 else _stretched(case, grown)
     return msgspec.structs.replace(fitting, capabilities=kept)
+
+
+def _set_by_the_client(case: Case, facts: ClientFacts) -> Case:
+    """The Case with what it sets of producers and consumers set by the client's option that stands behind it, where the
+    Case leaves that to the client."""
+    parts = {part: dict(getattr(case.config, part)) for part in case.config.__struct_fields__}
+    client, moved = parts["client"], dict[str, ConfigValue]()
+    for key, behind in facts.same_as.items():
+        values = {config[key] for part, config in parts.items() if part != "client" and key in config}
+        if len(values) != 1 or behind in client:
+            continue
+        moved[behind] = values.pop()
+        for part, config in parts.items():
+            if part != "client":
+                config.pop(key, None)
+    client.update(moved)
+    return msgspec.structs.replace(case, config=ClientConfig(**parts)) if moved else case
 
 
 STATED: Final = {RequirementId("ack-timeout.minimum-enforced"): "ack_timeout_min_ms"}

@@ -149,8 +149,10 @@ def _verdict(
         return Verdict.INCONCLUSIVE, attempt_end.ended.text, ()
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue_for_the_machine or not check.exercised)
-    # What a hang or the agent's end kept away was not kept away by the machine: it had left them time enough.
-    if own and (late := _late(case, attempt_end, unreached and not attempt_end.cut_short)):
+    # What a hang, the agent's end or another breach kept away was not kept away by the machine: it had left them time
+    # enough.
+    explained = attempt_end.cut_short or attempt_end.keeps_away(requirement)
+    if own and (late := _late(case, attempt_end, unreached and not explained)):
         return Verdict.INCONCLUSIVE, late, ()
     if own and attempt_end.not_asked_for and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNSUPPORTED, attempt_end.not_asked_for, ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay_conformance.cases.build import Schedule, down
@@ -48,6 +49,28 @@ def test_what_the_case_needed_of_a_client_that_takes_short_times_is_needed_no_mo
 
 def test_fitted_case_says_so_in_its_title() -> None:
     assert "2.5 times as long" in fitted(short(), facts("consumer", ack_timeout_min_ms=1_000)).title
+
+
+def one_option() -> ClientFacts:
+    """Of a client whose operation time-out is that of its sends as well."""
+    known = facts("producer")
+    return msgspec.structs.replace(known, same_as={"send_timeout_ms": "operation_timeout_ms"})
+
+
+def sending(**client: Any) -> Case:
+    plan, producer = Schedule.with_producer()
+    plan.send(producer)
+    return plan.case("x/y", "A Case", (), client=client, producer={"send_timeout_ms": 500, "batching": True})
+
+
+def test_what_the_client_sets_for_its_producers_is_set_there() -> None:
+    config = fitted(sending(), one_option()).config
+    assert (config.client, config.producer) == ({"operation_timeout_ms": 500}, {"batching": True})
+
+
+def test_case_that_sets_both_of_one_option_stays_as_it_is() -> None:
+    case = sending(operation_timeout_ms=2_000)
+    assert fitted(case, one_option()) == case
 
 
 def test_client_whose_shortest_time_is_shorter_gets_the_case_as_it_stands() -> None:

@@ -173,10 +173,12 @@ def test_what_a_hang_kept_away_names_the_requirement_that_it_breaks() -> None:
     assert (told[ORDER].kept_away_by, told[IDS].kept_away_by) == (LIVENESS, "")
 
 
-def _gave_up(*, frames: bool = False) -> Judgement:
-    """Of a client that never sends, for its opening failed; a check finds fault with its end, or with another event."""
+def _gave_up(*, frames: bool = False, wait_ms: int = 0) -> Judgement:
+    """Of a client that never sends, for its opening failed; a check finds fault with its end, or with another event.
+    The machine kept it waiting for so long."""
     story = Script()
     story.producer()
+    story.after(1_000).load(999, agent_wait_ms=wait_ms)
     opening = story.invoke("open_producer")
     story.complete(opening, outcome=Outcome.FAIL, error=ErrorClass.OTHER)
 
@@ -192,6 +194,11 @@ def test_what_a_step_kept_away_that_is_a_failure_itself_names_the_requirement_th
     told = _gave_up()
     assert (told.verdict, told.kept_away_by) == (Verdict.UNTESTABLE, "connection.retries-lookups")
     assert told.reason.endswith("; that breaks connection.retries-lookups, where it is reported")
+
+
+def test_what_a_step_kept_away_that_is_a_failure_itself_is_not_the_machines_doing() -> None:
+    assert _gave_up(wait_ms=500).verdict is Verdict.UNTESTABLE
+    assert _gave_up(wait_ms=500, frames=True).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_failure_beside_the_step_that_kept_it_away_explains_nothing() -> None:
