@@ -5,8 +5,6 @@ from assay_conformance.pulsar.checks.ack_timeout._held import Ended, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Redelivery
 
-"""Types whose broker brings everything again, whatever a request names."""
-
 
 @check("ack-timeout.request-fits-subscription-type", of=ended)
 def request_fits_subscription_type(timeline: Timeline, end: Ended) -> Says:

@@ -93,9 +93,10 @@ def closes_silent_connection(timeline: Timeline, silence: _Silence) -> Says:
     Its timer counts whole intervals, so the bounds are one and two intervals plus the tolerance.
     """
     closed, interval_ns, since = silence.closed, _interval_ns(timeline), ms(silence.since_ns)
-    left = closed is not None and closed.by is ClosedBy.CLIENT
-    if left and not timeline.bounds.is_past("keep-alive", silence.since_ns + 2 * interval_ns, silence.until_ns):
-        yield Exercised(closed or silence.last)
+    left = closed if closed is not None and closed.by is ClosedBy.CLIENT else None
+    in_time = not timeline.bounds.is_past("keep-alive", silence.since_ns + 2 * interval_ns, silence.until_ns)
+    if left is not None and in_time and not timeline.has_begun_to_end(left.seq):
+        yield Exercised(left)
     pinged_ns = silence.until_ns if silence.pinged is None else silence.pinged.t_ns
     if not silence.spoke and _is_late(timeline, silence, pinged_ns, 1):
         when = f"none had come by {ms(pinged_ns)}" if silence.pinged is None else f"it came at {ms(pinged_ns)}"

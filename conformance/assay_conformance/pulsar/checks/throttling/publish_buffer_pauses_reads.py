@@ -48,6 +48,11 @@ class _Buffer:
         self.bytes += send.size
         return True
 
+    @property
+    def connections(self) -> int:
+        """How many have a SEND without an answer."""
+        return sum(map(bool, self.unanswered.values()))
+
     def is_overfull(self) -> bool:
         """Whether it holds more than its limit, and what may have been read ahead."""
         waiting = [frames for frames in self.unanswered.values() if frames]
@@ -75,7 +80,7 @@ def publish_buffer_pauses_reads(timeline: Timeline) -> Says:
             yield breach(
                 "reads-on",
                 f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)}, which "
-                f"made {buffer.bytes} unanswered bytes on {len(buffer.unanswered)} connections; expected it to stop "
-                f"reading all of them at {buffer.most_bytes}",
+                f"made {buffer.bytes} unanswered bytes on {buffer.connections} connections; expected it to stop "
+                f"reading from all at {buffer.most_bytes}",
                 *(next(frames[0] for frames in buffer.unanswered.values() if frames), event),
             )
