@@ -115,6 +115,14 @@ class View:
         changes = any(step.verb == "set_policy" and "publish_rate" in step.args for step in self.case.steps)
         return not changes and not any(rate is not None and rate.is_set for rate in rates)
 
+    def shares_slow_connection(self) -> bool:
+        """Whether brokers may read late what a producer writes, and with it what others write that have its client, and
+        so its connection."""
+        opened = [step for step in self.case.steps if "client" in step.args and step.verb.startswith("open_")]
+        having = Counter(step.args["client"] for step in opened)
+        producing = {step.args["client"] for step in opened if step.verb == "open_producer"}
+        return not self.is_read_at_once() and any(having[client] > 1 for client in producing)
+
     def is_dispatched_at_once(self, topic: str) -> bool:
         """Whether no rate of dispatch, of any level, keeps back what this topic has for its consumers."""
         topology = self.case.topology

@@ -14,17 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay_conformance.judging.certainty import Breach, Exercised, Judged, TooBusyError
+from assay_conformance.judging.certainty import Breach, Exercised, Judged, TooBusyError, UnknownError
 from assay_conformance.judging.tolerance import TOLERANCES, LoadRecord, Timing, Tolerance
 from assay_conformance.model.event import Event
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Time bounds of one attempt: the load of its machine, and when it ended."""
+    """Time bounds of one attempt: the load of its machine, and when it ended.
+
+    `unread`: why what comes late may only have been read late, empty where nothing is; then nothing is said to be late.
+    """
 
     load: LoadRecord
     end_ns: int
+    unread: str = ""
 
     def until(self, *ends: Event | int | None) -> int:
         """The first of these events or times (ns), or the end of the Case; those that are None never came."""
@@ -40,11 +44,14 @@ class Bounds:
     ) -> bool:
         """Whether what was due at `due_ns`, or else at `since_ns`, was seen, or still missing, too late at `seen_ns`.
 
-        Raises `TooBusyError` where the machine was too busy from `since_ns` to `seen_ns`; `what` is for its sentence.
+        Raises `TooBusyError` where the machine was too busy from `since_ns` to `seen_ns`, and `UnknownError` where it
+        may only have been read late; `what` is for the sentence.
         """
         timing = self.load.timing(since_ns, since_ns if due_ns is None else due_ns, seen_ns, TOLERANCES[within])
         if timing is Timing.UNDECIDED:
             raise TooBusyError(f"the machine was too busy to say whether {what} only came late")
+        if timing is Timing.LATE:
+            self._check_read()
         return timing is Timing.LATE
 
     def is_missing(self, within: str, since_ns: int, seen_ns: int, *, what: str = "an answer") -> bool:
@@ -56,7 +63,9 @@ class Bounds:
         return seen_ns < due_ns - TOLERANCES[within].slack_ns
 
     def check_fair(self, within: str, since_ns: int, until_ns: int, *, what: str) -> None:
-        """Raise `TooBusyError` where the machine was too busy in that window to judge a bound of this tolerance."""
+        """Raise `TooBusyError` where the machine was too busy in that window to judge a bound of this tolerance, and
+        `UnknownError` as `is_overdue` does."""
+        self._check_read()
         if not self.load.fair(since_ns, until_ns, TOLERANCES[within]):
             raise TooBusyError(f"the machine was too busy to say {what}")
 
@@ -78,7 +87,11 @@ class Bounds:
 
     def is_surely_overdue(self, within: str, since_ns: int, seen_ns: int) -> bool:
         """The same where something else follows if it was not: False on a machine that was too busy to say."""
-        return self.load.timing(since_ns, since_ns, seen_ns, TOLERANCES[within]) is Timing.LATE
+        return not self.unread and self.load.timing(since_ns, since_ns, seen_ns, TOLERANCES[within]) is Timing.LATE
+
+    def _check_read(self) -> None:
+        if self.unread:
+            raise UnknownError(self.unread)
 
     def response(
         self, within: str, trigger: Event, came: Event, late: Breach, *, what: str = "an answer"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Final
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import number_in_force
@@ -32,6 +33,8 @@ from assay_conformance.pulsar.timeline.serving import subscriptions
 from assay_conformance.pulsar.timeline.subscriptions import Subscription, shrinking_topics
 from assay_conformance.pulsar.timeline.table_views import TableView, table_views
 
+_UNREAD: Final = "a broker that limits publishing may have read late what else came over the producer's connection"
+
 
 class Consuming:
     """The consumers' part of a timeline, and what every part needs."""
@@ -45,7 +48,8 @@ class Consuming:
     @cached_property
     def bounds(self) -> Bounds:
         """Time bounds, with the load of the machine."""
-        return Bounds(self._tracker.load, self._tracker.end_ns)
+        unread = _UNREAD if self.view.shares_slow_connection() else ""
+        return Bounds(self._tracker.load, self._tracker.end_ns, unread)
 
     @cached_property
     def events(self) -> Events:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from tests.conformance.pulsar._consuming import client
 from tests.conformance.pulsar.ack._histories import CLIENT, Story
 
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.case import Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.checks.ack.flushed_in_time import flushed_in_time
 
@@ -36,6 +38,21 @@ def test_late_ack_on_a_busy_machine_is_undecided() -> None:
     story.load(300, loop_lag_ms=40)
     said = trial(flushed_in_time, story.done(), facts=CLIENT)
     assert (said.findings, bool(said.undecided_because)) == ([], True)
+
+
+@pytest.mark.parametrize(("beside", "codes"), [(1, []), (2, ["flushed-late"])])
+def test_ack_that_a_limited_broker_may_have_read_late_is_not_judged(beside: int, codes: list[str]) -> None:
+    """It reads nothing of a connection while a producer on it is beyond its publish rate."""
+    opened = (("open_consumer", 1), ("open_producer", beside))
+    steps = tuple(Step(Who.AGENT, verb, {"client": client}) for verb, client in opened)
+    limited = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=5)),))
+    story = Story()
+    story.ack(1)
+    story.after(301)
+    story.ack_frame(0)
+    case = msgspec.structs.replace(ANY_CASE, steps=steps, topology=limited)
+    said = trial(flushed_in_time, story.done(), case, facts=CLIENT)
+    assert ([finding.code for finding in said.findings], bool(said.not_judged)) == (codes, not codes)
 
 
 def test_ack_that_never_leaves_is_found_at_close() -> None:
