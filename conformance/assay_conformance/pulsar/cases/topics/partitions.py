@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, up
 from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
+from assay_conformance.model.fault import AnswerError, Fault, Scope
 from assay_conformance.pulsar.cases.routing.modes import MANY_KEYS, send_keys
 
 _QUICKLY = {"partitions_update_ms": 300}
@@ -159,6 +160,32 @@ def grows_behind_an_update(words: str, update_ms: int, *capabilities: str, **fie
 _UPDATED_MS = 1_000
 """An update that was due so long ago is over."""
 
+
+def added_partition_refused(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
+    """Every PRODUCER of it, however often it is asked for. A message may be meant for it, and times out."""
+    plan, producer = Schedule.with_producer()
+    plan.wait_ops(plan.send(producer, 2))
+    plan.broker("grow", topic="t", partitions=3)
+    plan.wait_ms(update_ms + _UPDATED_MS)
+    plan.wait_ops(plan.send(producer, 6))
+    return plan.case(
+        f"topics/{words}",
+        "A partition is added to a topic of two, and its producer is refused; then six messages are sent in turn",
+        ("topics.refused-partition-leaves-others",),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        capabilities=(*_CAN_GROW, *capabilities),
+        producer={**_TURNS, "partitions_update_ms": update_ms, "send_timeout_ms": 2_000},
+        faults=(
+            Fault(
+                trigger=up("PRODUCER", times=0),
+                scope=Scope(topic="t-partition-2"),
+                action=AnswerError("AuthorizationError"),
+            ),
+        ),
+        **fields,
+    )
+
+
 CASES = (
     grows_behind_an_update("partitions-added-behind-an-update", 300, "short_partitions_update"),
     grows_behind_an_update(
@@ -166,6 +193,13 @@ CASES = (
         60_000,
         tier=Tier.FULL,
         limits=Limits(case_ms=180_000, least_wall_ms=122_000),
+    ),
+    added_partition_refused("added-partition-refused", 300, "short_partitions_update"),
+    added_partition_refused(
+        "added-partition-refused-60-s",
+        60_000,
+        tier=Tier.FULL,
+        limits=Limits(case_ms=120_000, least_wall_ms=61_000),
     ),
     partitions_added_short_interval(),
     partitions_added(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.client.connection import Connection
@@ -138,3 +139,18 @@ class KeysHashedByOldPartitionCount(Publisher):
 
     def _spread_over(self, message: Outgoing) -> int:
         return super()._spread_over(message) if message.key is None else self._at_first
+
+
+class RefusedPartitionClosesAll(Publisher):
+    """A producer of which an added partition is refused is closed, with all its partitions."""
+
+    breaks = "topics.refused-partition-leaves-others"
+    stands_for = "one path for partitions that are refused at the opening, and for those that are added later"
+
+    def _widen(self, partitions: range, on_done: Callable[[bool], None]) -> None:
+        def widened(has_all: bool) -> None:
+            if not has_all and not self._closed:
+                self.close(lambda _: None)
+            on_done(has_all)
+
+        super()._widen(partitions, widened)
