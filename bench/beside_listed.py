@@ -89,7 +89,7 @@ class Found:
 
 
 def pairs(numbers: random.Random) -> Iterator[Pair]:
-    """One of each requirement that has any, of clients that an exploration has found; the requirements in any order."""
+    """Yield one pair of each requirement that has any, of mutants that an exploration has found, in random order."""
     known = kill_matrix.found().mutants
     by_requirement: defaultdict[RequirementId, list[str]] = defaultdict(list)
     for name, mutant in mutants().items():
@@ -110,7 +110,7 @@ def pairs(numbers: random.Random) -> Iterator[Pair]:
 
 @cache
 def shows(mutant: str, requirement: RequirementId) -> dict[Breach, Case]:
-    """How it breaks its requirement in written Cases, each with the first that shows it."""
+    """Return how a mutant breaks its requirement in directed Cases, each breach with the first Case that shows it."""
     found: dict[Breach, Case] = {}
     cases = [case for case in PACK.cases if requirement in case.requirements and in_memory(case)]
     for case in cases[:TRIED]:
@@ -121,12 +121,12 @@ def shows(mutant: str, requirement: RequirementId) -> dict[Breach, Case]:
 
 
 def broken(names: Sequence[str], case: Case) -> frozenset[Breach]:
-    """What a client with these mutants breaks in one run."""
+    """Return what a client with these mutants breaks in one run."""
     return breaches_of(ReferenceTrial(mutants=frozenset(names)).in_virtual_time(case).judgements)
 
 
 def listing(pair: Pair, folder: RunFolder) -> Expectations:
-    """A list that knows the first one, by its reduced Case."""
+    """Return a list that has the first mutant's breach, by its reduced Case."""
     reduced = asyncio.run(reduce(pair.case, ReferenceTrial(mutants=frozenset({pair.listed})).probe, [pair.breach]))
     requirement, code = RequirementId(pair.breach[0]), pair.breach[1]
     broke = replay.Breach(requirement=requirement, clause="", code=code, sentence="")
@@ -158,14 +158,14 @@ def listing(pair: Pair, folder: RunFolder) -> Expectations:
 
 
 def areas_of(pair: Pair) -> tuple[Area, ...]:
-    """Those in which an exploration came to either."""
+    """Return the areas in which an exploration found either mutant."""
     known = kill_matrix.found().mutants
     drawn = {known[name].case.removeprefix("generated/").split("-")[0] for name in (pair.listed, pair.other)}
     return tuple(area for area in Area if area.value in drawn)
 
 
 def explored(pair: Pair, names: Sequence[str], known: Known, folder: RunFolder, seed: int, cases: int) -> bool:
-    """Whether an exploration of a client with these mutants finds the other one of the pair."""
+    """Return whether an exploration of a client with these mutants finds the pair's other mutant."""
     site, trial = EmbeddedSite(), ReferenceTrial(mutants=frozenset(names))
 
     async def draw(area: Area, count: int, seed: int) -> list[Case]:
@@ -214,7 +214,8 @@ def _is_the_others(case: Case, pair: Pair) -> bool:
 
 
 def tried(pair: Pair, seed: int, explorations: int, cases: int) -> Found:
-    """Each exploration twice, of one seed: of the other mutant alone, and of both with the first one listed."""
+    """Run each exploration twice with one seed: with the other mutant alone, and with both, the first of them
+    listed."""
     found = Found()
     with tempfile.TemporaryDirectory() as place:
         listed = listing(pair, RunFolder.create(Path(place, "list")))

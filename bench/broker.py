@@ -73,7 +73,7 @@ IDLE_TRIGGERS = tuple(
 
 
 def serve(control: Connection, log: str) -> None:
-    """Serve one world until told to end; answers with the peak memory in MiB."""
+    """Serve one world until asked to end, and answer with the peak memory in MiB."""
     uvloop.run(_serve(control, Path(log)))
 
 
@@ -217,7 +217,8 @@ def _batch(url: str, topic: str, count: int) -> float:
 
 
 def _dispatch(url: str, topic: str, count: int) -> float:
-    """Stored beforehand; then each message dispatched is acknowledged by a frame of its own."""
+    """Measure dispatch: messages are stored first, and then each dispatched message is acknowledged by its own
+    frame."""
     peer = Peer(url)
     _open_producer(peer, topic)
     frames = _frames(count, PAYLOAD, batched=None)
@@ -271,7 +272,7 @@ class Round:
 
 
 def measure(load: str, count: int, folder: Path) -> Round:
-    """One load against a fresh broker process."""
+    """Measure one load against a fresh broker process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(theirs, str(folder / f"{load}.jsonl")))

@@ -78,7 +78,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 def shown(version: str, run: Path) -> Shown:
-    """What a run broke."""
+    """Return what a run broke."""
     counted: Counter[Deviation] = Counter()
     told = json.loads((run / "verdicts.json").read_text("utf-8"))
     for cell in told["cells"]:
@@ -91,7 +91,7 @@ def shown(version: str, run: Path) -> Shown:
 
 
 def kept() -> list[Shown]:
-    """From the oldest version to the newest."""
+    """Return what is stored, from the oldest version to the newest."""
     found = (msgspec.json.decode(path.read_bytes(), type=Shown) for path in FOLDER.glob("*.json"))
     return sorted(found, key=lambda one: Version(one.version))
 
@@ -110,7 +110,7 @@ def listed() -> Expectations:
 
 
 def page(found: list[Shown], known: Expectations, disclosed: Collection[str] = ()) -> str:
-    """The whole page."""
+    """Return the whole page."""
     hidden = only_withheld(known, disclosed)
     shown_entries = [entry for entry in known.entries if (str(entry.requirement), entry.code) not in hidden]
     return (
@@ -124,7 +124,7 @@ def page(found: list[Shown], known: Expectations, disclosed: Collection[str] = (
 
 
 def _without(found: Iterable[Shown], hidden: Collection[Deviation]) -> list[Shown]:
-    """What is shown of each version, without what is not to be published."""
+    """Return what is shown of each version, without what is not to be published."""
     return [
         msgspec.structs.replace(
             one,
@@ -138,7 +138,7 @@ def _without(found: Iterable[Shown], hidden: Collection[Deviation]) -> list[Show
 
 
 def section(found: list[Shown], entries: Iterable[Expectation]) -> str:
-    """From its title to the end of the page."""
+    """Return the section from its title to the end of the page."""
     beyond: dict[Deviation, list[Expectation]] = {}
     for entry in entries:
         if (deviation := (str(entry.requirement), entry.code)) not in rows(found):

@@ -55,7 +55,10 @@ CUT_EVERY: Final = 10_000
 
 
 def busy_day(messages: int, cut_every: int) -> Case:
-    """One producer, one consumer, everything acknowledged, the connection lost every so many messages."""
+    """Return a Case of one producer and one consumer that acknowledges everything, with a lost connection now and then.
+
+    The connection is lost every `cut_every` messages.
+    """
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -79,7 +82,7 @@ def busy_day(messages: int, cut_every: int) -> Case:
 
 
 def record(messages: int, cut_every: int, count: int, path: Path) -> tuple[int, Case]:
-    """So many days, written there: how many events they are, and the Case they are of."""
+    """Write so many days to a file; return how many events they have, and their Case."""
     case = busy_day(messages, cut_every)
     events = ReferenceTrial().in_virtual_time(case).events
     told, case = days(events, case, count)
@@ -93,7 +96,7 @@ def _apart(*said: Any) -> tuple[int, Case]:
 
 
 def write(events: Iterable[Event], path: Path) -> int:
-    """How many they were."""
+    """Write events to a file; return how many they were."""
     count = 0
     with LineFile(path, FileKind.HISTORY) as file:
         for event in events:
@@ -112,7 +115,7 @@ def judged(path: Path, case: Case) -> tuple[Judgement, ...]:
 
 
 def costs(path: Path, case: Case) -> None:
-    """Nanoseconds an event that each check takes, the dearest first."""
+    """Print the nanoseconds that each check takes for an event, the most expensive check first."""
     events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
     view, spent = View(case, FACTS, Tracker()), Counter[str]()
     checks = [check(view) for check in load_packs().checks.values()]

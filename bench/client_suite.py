@@ -62,7 +62,7 @@ class Ran(NamedTuple):
 
 
 def run(checkout: Path, version: str) -> tuple[list[Ran], float]:
-    """Every test but those aside, and the seconds they took."""
+    """Run every test except those left out; return the results and the seconds they took."""
     python = [find_uv_bin(), "run", "--quiet", "--no-project", "--isolated", "--python", sys.executable]
     for package in (f"pulsar-client[avro]=={version}", *NEEDS):
         python += ["--with", package]
@@ -98,7 +98,7 @@ def _ran(case: TestCase) -> Ran:
 
 
 def render(ran: list[Ran], took_s: float, version: str) -> str:
-    """The part of the page that tells how it went."""
+    """Return the part of the page with the results."""
     failed = {one.name: one.trouble for one in ran if one.trouble}
     total = len(ran) + len(ASIDE)
     lines = [

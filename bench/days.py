@@ -26,17 +26,17 @@ from assay_conformance.model.event import (
 )
 
 _OF_THE_BENCH: Final = (Stepped, Waited, Fired, Healed, Load, ClockOffset)
-"""Told of the first day alone."""
+"""Recorded for the first day alone."""
 
 _SHIFTED: Final = {
     **dict.fromkeys(("handle", "conn", "op"), "seqs"),
     **dict.fromkeys(("t_ns", "called_ns", "done_ns"), "ns"),
 }
-"""What is another one on another day, and by how much."""
+"""What changes from day to day, and by how much."""
 
 
 def days(events: Sequence[Event], case: Case, count: int) -> tuple[Iterator[Event], Case]:
-    """The same day on so many topics, one after the other, with numbers of their own."""
+    """Return the same day on so many topics, one after the other, each with its own numbers."""
     names = [case.topology.topics[0].name, *(f"day-{number}" for number in range(1, count))]
     topics = tuple(replace(case.topology.topics[0], name=name) for name in names)
     topology = replace(case.topology, topics=topics)

@@ -51,8 +51,10 @@ class Growing:
         refused: Collection[int] = (),
         over_s: float = 0.0,
     ) -> None:
-        """A part of each table with these messages, of now or of the last seconds. Those `lost` were not delivered;
-        those that are `refused` never come again."""
+        """Write a part of each table with these messages, of now or of the last `over_s` seconds.
+
+        Those `lost` were not delivered; those `refused` never come again.
+        """
         seq = np.arange(first, end)
         now_us = time.time_ns() // 1000 - self.info.started_unix_ms * 1000
         began_us = now_us - int(over_s * 1e6)
@@ -82,11 +84,11 @@ class Growing:
         self._parts += 1
 
     def end(self) -> None:
-        """The run is over, and every part has landed."""
+        """Declare the run over, with every part written."""
         self._say(time.time_ns() // 1_000_000)
 
     def go_on(self) -> None:
-        """It is not over after all."""
+        """Declare that the run goes on after all."""
         self._say(None)
 
     def _say(self, ended_unix_ms: int | None) -> None:

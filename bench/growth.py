@@ -1,9 +1,9 @@
-"""Whether the time to read what somebody else wrote grows with its size, or with the square of it.
+"""Whether the time to read foreign input grows with its size, or with the square of it.
 
     python -m bench.growth [plan replay history turns refusals reconnects handles day run expectations toml agent]
 
-Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a process
-of its own, whose time and memory are told. A factor of ten may take fifteen times as long.
+Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a
+separate process, whose time and memory are printed. A factor of ten may take fifteen times as long.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _refusals(folder: Path, size: int) -> None:
 
 
 def _reconnects(folder: Path, size: int) -> None:
-    """A connection for each message, of a producer and of a consumer that asks for one at a time."""
+    """Write a history with a connection for each message, of a producer and of a consumer that asks for one at a
+    time."""
     folder.mkdir()
     story = Script()
     story.producer()
@@ -143,7 +144,7 @@ def _reconnects(folder: Path, size: int) -> None:
 
 
 def _handles(folder: Path, size: int) -> None:
-    """A producer for each message, all on one connection."""
+    """Write a history with a producer for each message, all on one connection."""
     folder.mkdir()
     story = Script()
     for handle in range(1, size // 11 + 1):
@@ -161,7 +162,7 @@ def _handles(folder: Path, size: int) -> None:
 
 
 def _day(folder: Path, size: int) -> None:
-    """Of the reference client: every tenth message is refused and comes again, all are acknowledged."""
+    """Write a day of the reference client: every tenth message is refused and comes again, all are acknowledged."""
     folder.mkdir()
     plan = Schedule()
     client = plan.client()
@@ -178,7 +179,7 @@ def _day(folder: Path, size: int) -> None:
 
 
 def _run(folder: Path, size: int) -> None:
-    """A day as the only Case of a run."""
+    """Write a day as the only Case of a run."""
     run = RunFolder.create(folder)
     info = load(GOLDEN / "run.json", "a run's run.json", read_run)
     run.write_info(msgspec.structs.replace(info, facts=FACTS))
@@ -308,13 +309,16 @@ def _measure(name: str, folder: Path, told: Any) -> None:
 
 
 def _most_held_mib() -> int:
-    """Of this process alone: `ru_maxrss` begins with what its parent held, which wrote the input."""
+    """Return the most memory in MiB that this process alone held.
+
+    `ru_maxrss` begins with what the parent held, which wrote the input.
+    """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
 def measure(name: str, size: int) -> Measured:
-    """By a process of its own."""
+    """Measure an input in a separate process."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory(prefix="assay-growth-") as base:
         folder = Path(base) / "input"

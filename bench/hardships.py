@@ -82,7 +82,7 @@ def suffer(
 
 @contextmanager
 def _slowed(hardship: Hardship) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What a command begins with, and a word for what holds it up."""
+    """Slow a command down; yield how it begins, and a word for what slows it."""
     if hardship is Hardship.LOOPS:
         loops = [subprocess.Popen(COMPUTES) for _ in range(LOOPS)]
         try:
@@ -100,7 +100,7 @@ def _slowed(hardship: Hardship) -> Iterator[tuple[tuple[str, ...], str]]:
 
 @contextmanager
 def _quota() -> Iterator[tuple[tuple[str, ...], str]]:
-    """A control group of version 2 or 1, whichever can be written to; stops of the whole run else."""
+    """Use a control group of version 2 or 1, whichever can be written to, or else stops of the whole run."""
     for root, limits in ((CGROUP_V2, _V2), (CGROUP_V1, _V1)):
         group = root / f"assay-bench-{uuid4().hex[:8]}"
         try:
@@ -171,7 +171,7 @@ class _Stopper(threading.Thread):
 
 
 def descendants(pid: int) -> list[int]:
-    """Every process that descends from `pid`, which is not one of them."""
+    """Return every process that descends from `pid`, without `pid` itself."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit() and (parent := _parent(int(entry))) is not None:
@@ -185,7 +185,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """Its words with spaces between them; nothing for a process that is gone."""
+    """Return the words of a process's command line with spaces between them, or "" for a process that is gone."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
     return ""

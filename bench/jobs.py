@@ -88,7 +88,10 @@ class Measuring:
         jobs: int | None = None,
         most_s: float | None = None,
     ) -> Run:
-        """`way` names what is compared; a run that takes `most_s` is stopped. OverError when the time is over."""
+        """Run the agent once; `way` names what is compared.
+
+        A run that takes `most_s` is stopped. Raise OverError when the time is over.
+        """
         folder = self._kept / Path(agent).parent.name.replace(".", "") / Path(agent).name / f"{way}-{number}"
         note = folder / "took.json"
         if not note.exists():
@@ -127,7 +130,7 @@ def _children_s() -> float:
 
 
 def otherwise(first: Run, other: Run) -> list[str]:
-    """What another run said otherwise than the first, beside what was left open and what is listed to come and go."""
+    """Return in what another run differs from the first, without what was left open or is listed to come and go."""
     before, after = first.verdicts, other.verdicts
     if before is None or after is None:
         return [f"{run.folder}: no verdicts (exit {run.took.status})" for run in (first, other) if run.verdicts is None]
@@ -138,7 +141,7 @@ def otherwise(first: Run, other: Run) -> list[str]:
 
 
 def ratio(earlier: Sequence[float], later: Sequence[float]) -> float:
-    """Of the medians."""
+    """Return the ratio of the medians."""
     return median(later) / median(earlier)
 
 
@@ -148,7 +151,10 @@ def slower_than_before(agent: str, earlier: Sequence[float], later: Sequence[flo
 
 
 def slower_than_best(agent: str, walls_s: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """`walls_s`: each way -> what it took; the automatic choice is one of them."""
+    """Yield a complaint if the agent's automatic choice is slower than the best.
+
+    `walls_s` has the seconds that each way took, one of them the automatic choice.
+    """
     medians = {way: median(walls) for way, walls in walls_s.items() if walls}
     automatic_s = medians.pop(AUTOMATIC, None)
     if automatic_s is None or not medians:
@@ -162,7 +168,7 @@ def slower_than_best(agent: str, walls_s: Mapping[str, Sequence[float]]) -> Iter
 
 
 def by_turns(measuring: Measuring, agent: str, before: str | None, rounds: int) -> Iterator[str]:
-    """The earlier checkout and this one in turn; what was missed."""
+    """Run the earlier checkout and this one in turn; yield the missed goals."""
     if before is None:
         return
     earlier, later = [], []
@@ -180,7 +186,8 @@ def by_turns(measuring: Measuring, agent: str, before: str | None, rounds: int) 
 
 
 def by_numbers(measuring: Measuring, agent: str, jobs: Sequence[int], times: int) -> Iterator[str]:
-    """Every number of Cases side by side, `times` times, in turn with the automatic choice; what was missed."""
+    """Run with each number of Cases side by side, `times` times, in turn with the automatic choice; yield missed
+    goals."""
     if not times:
         return
     ways: dict[str, int | None] = {AUTOMATIC: None, **{f"jobs-{number}": number for number in jobs}}

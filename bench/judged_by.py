@@ -8,7 +8,7 @@ UNKNOWN = ()
 
 
 def sentence(catalogues: Mapping[str, Sequence[str]]) -> str:
-    """Version -> revisions of the catalogues of its runs (none: UNKNOWN, they were not written down)."""
+    """Return a sentence from the catalogue revisions of each version's runs (none: UNKNOWN, they were not recorded)."""
     versions: dict[tuple[str, ...], list[str]] = {}
     for version, revisions in catalogues.items():
         versions.setdefault(tuple(revisions), []).append(version)

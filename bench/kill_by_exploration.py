@@ -59,7 +59,7 @@ class Explored(msgspec.Struct, frozen=True):
 
 
 def explored(seed: int, cpu_s: float) -> Iterator[Explored]:
-    """An exploration by an honest client, until the time is over."""
+    """Yield an exploration by an honest client, until the time is over."""
     site = EmbeddedSite()
 
     async def draw(area: Area, count: int, seed: int) -> list[Case]:
@@ -79,7 +79,7 @@ def explored(seed: int, cpu_s: float) -> Iterator[Explored]:
 
 
 def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
-    """What lies in the file, or else an exploration that is kept there."""
+    """Return what is in the file, or else an exploration that is stored there."""
     if not file.exists():
         print(f"exploring with an honest client, for {cpu_s:.0f} s of CPU", file=sys.stderr, flush=True)
         lines = [msgspec.json.encode(one) for one in explored(seed, cpu_s)]
@@ -92,7 +92,7 @@ def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
 
 
 def sought(mutant: str, exploration: Sequence[Explored], cpu_s: float) -> Found:
-    """Until the requirement it stands for fails, or the exploration's time is over."""
+    """Search until the requirement that a mutant stands for fails, or the exploration's time is over."""
     requirement, reached = named(mutant), 0
     for number, one in enumerate(exploration):
         if one.cpu_s > cpu_s:
@@ -109,7 +109,7 @@ def sought(mutant: str, exploration: Sequence[Explored], cpu_s: float) -> Found:
 def _all_sought(
     names: Sequence[str], exploration: Sequence[Explored], cpu_s: float, jobs: int
 ) -> Iterator[tuple[str, Found]]:
-    # Forked, they have the exploration without being told it.
+    # Forked processes have the exploration without a copy being sent.
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_Exploration.told, initargs=(exploration,)) as pool:
         yield from zip(names, pool.map(_Exploration.sought, names, [cpu_s] * len(names)), strict=True)

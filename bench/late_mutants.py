@@ -51,18 +51,18 @@ LATE: Final[Sequence[str]] = (
 
 
 def caught_in(kill: Kill) -> Mapping[str, Sequence[str]]:
-    """Case -> the requirements that fail in it: the first few Cases that catch a mutant."""
+    """Return the first few Cases that catch a mutant, each with the requirements that fail in it."""
     caught = {case: failed for case, failed in sorted(kill.failed.items()) if failed}
     return dict(list(caught.items())[:CASES_EACH])
 
 
 def passed(caught: Mapping[str, Sequence[str]], verdicts: Verdicts) -> bool:
-    """Nothing that catches the mutant failed, and nothing was left open."""
+    """Return whether nothing that catches the mutant failed, and nothing was left open."""
     wanted = {(requirement, case) for case, failed in caught.items() for requirement in failed}
     cells = [cell.verdict for cell in verdicts.cells if (cell.requirement, cell.case) in wanted]
     return bool(cells) and all(verdict is Verdict.PASS for verdict in cells)
 
 
 def manifest_of(one: str, folder: Path) -> str:
-    """An agent.toml of its own."""
+    """Return the path of a new agent.toml of this mutant."""
     return str(mutant(folder, one))

@@ -91,13 +91,15 @@ def life_of(tried: Tried) -> Life:
 
 
 def drawn(seed: int, lives: int = ROUND) -> list[Case]:
-    """As exploration draws: areas take turns."""
+    """Draw lives as exploration does: areas take turns."""
     return plan.draw(areas.lives(areas.by_turns(seed)), lives, seed)
 
 
 def directed(seed: int, exercised: Counter[str]) -> list[Case]:
-    """A round of directed Cases under harm, of what was exercised too seldom as long as there is such: each of these
-    requirements gets as many as any other, however many Cases it has."""
+    """Draw a round of directed Cases with faults, of what was exercised too seldom as long as there is such.
+
+    Each of these requirements gets as many as any other, however many Cases it has.
+    """
     site, pack = EmbeddedSite(), load_packs()
     here = [case for case in pack.cases if in_memory(case) and not any(map(site.lacks, needs(case)))]
     sought = ([case for case in here if one in case.requirements] for one in seldom(pack, exercised))
@@ -105,7 +107,7 @@ def directed(seed: int, exercised: Counter[str]) -> list[Case]:
 
 
 def seldom(pack: Pack, exercised: Counter[str]) -> list[str]:
-    """Requirements whose precondition should have occurred more often."""
+    """Return the requirements whose precondition should have occurred more often."""
     return sorted(one for one in pack.checks if exercised[one] < OFTEN)
 
 
@@ -140,7 +142,7 @@ def over_sockets(cases: Sequence[Case]) -> list[Life]:
 
 
 def kept(folder: Path) -> dict[int, list[Life]]:
-    """Rounds by their seed."""
+    """Return the stored rounds by their seed."""
     files = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
     return {int(path.stem): msgspec.json.decode(path.read_bytes(), type=list[Life]) for path in files}
 
@@ -156,8 +158,10 @@ Rounds = dict[int, list[Life]]
 
 
 def play_on(rounds: Rounds, others: Rounds, folder: Path, first_seed: int, lives: int) -> None:
-    """In virtual time: a round of lives, a round of directed Cases, until there are so many lives; then directed ones
-    alone, as many at most, until nothing was exercised too seldom."""
+    """Play rounds of lives and of directed Cases in turn, in virtual time, until there are so many lives.
+
+    Then directed ones alone are played, at most as many, until nothing was exercised too seldom.
+    """
     pack = load_packs()
     for seed in count(first_seed):
         played, besides = (sum(map(len, kind.values())) for kind in (rounds, others))
@@ -187,7 +191,7 @@ def play_over_sockets(rounds: Rounds, folder: Path, first_seed: int, lives: int)
 
 
 def exercise(*kinds: Rounds) -> Counter[str]:
-    """Requirement -> how often its precondition occurred in all lives so far."""
+    """Return how often the precondition of each requirement occurred in all lives so far."""
     exercised: Counter[str] = Counter()
     for life in (life for rounds in kinds for lives in rounds.values() for life in lives):
         exercised.update(life.exercised)
@@ -224,8 +228,10 @@ def figures(rounds: Rounds, others: Rounds, pack: Pack) -> Figures:
 
 
 def missed(known: Figures, *, sockets: bool = False) -> Iterator[str]:
-    """Goals that these lives do not reach, whoever was blamed. Over sockets no directed Cases see to it that every
-    requirement is exercised."""
+    """Yield goals that these lives do not reach, whether or not a client was blamed.
+
+    Over sockets, no directed Cases ensure that every requirement is exercised.
+    """
     if known.harmed < LEAST_HARMED:
         yield f"missed: {known.harmed:.1%} of lives with a fault that fired; at least {LEAST_HARMED:.0%} are wanted"
     if known.inconclusive > MOST_INCONCLUSIVE:

@@ -162,7 +162,7 @@ def large(requirements: int, cases: int) -> Report:
 
 
 def opened(browser: Browser, path: Path) -> tuple[float, float, float]:
-    """Milliseconds to the first paint, to the end of `load`, and to find a word."""
+    """Return the milliseconds to the first paint, to the end of `load`, and to find a word."""
     shown = browser.new_page()
     shown.goto(path.as_uri())
     shown.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
@@ -172,7 +172,7 @@ def opened(browser: Browser, path: Path) -> tuple[float, float, float]:
 
 
 def measured(browser: Browser, report: Report, folder: Path, rounds: int, *, picture: bool) -> bool:
-    """Prints what the page of a run takes; whether that is within the bounds."""
+    """Print what the page of a run takes; return whether that is within the bounds."""
     began = time.perf_counter()
     document = page(report).encode()
     print(f"{len(report.cases)} Cases: {len(document) / 1e6:.1f} MB, written in {time.perf_counter() - began:.2f} s")

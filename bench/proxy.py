@@ -75,7 +75,7 @@ def _send(sequence_id: int, data: bytes, batch: int | None = None) -> bytes:
 
 
 def serve(control: Connection) -> None:
-    """A server that answers every frame with a receipt, one connection after the other."""
+    """Answer every frame with a receipt, one connection after the other."""
     listener = socket.create_server(("127.0.0.1", 0))
     control.send(listener.getsockname()[1])
     while True:
@@ -168,7 +168,7 @@ class Way:
     pid: int | None = None
 
     def cpu_s(self) -> float:
-        """What that process has used up to now."""
+        """Return the CPU seconds that the process has used up to now."""
         if self.pid is None:
             return 0.0
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
@@ -177,7 +177,7 @@ class Way:
 
 @contextmanager
 def _process(target: Callable[..., None], *arguments: object) -> Iterator[tuple[int, int]]:
-    """A process that says its port; that, and its own number."""
+    """Start a process that reports its port; yield the port and the pid."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
@@ -274,7 +274,7 @@ def _rate(way: Way, frame: bytes, count: int, units: float) -> Figure:
 
 
 def unbatched(way: Way) -> Figure:
-    """A SEND and its receipt are two frames."""
+    """Measure unbatched sends: a SEND and its receipt are two frames."""
     return _rate(way, _send(1, bytes(KIB)), 30_000, 2 * 30_000)
 
 
@@ -288,7 +288,7 @@ def bulk(way: Way) -> Figure:
 
 
 def ping_pong(way: Way) -> list[float]:
-    """Microseconds from the SEND to its receipt, each alone on its way, in order of size."""
+    """Return the sorted microseconds from a SEND to its receipt, each alone on its way."""
     frame = _send(1, bytes(KIB))
     took_us = []
     with _connect(way) as connection:

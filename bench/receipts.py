@@ -22,7 +22,7 @@ Receipts = Counter[tuple[str, str]]
 
 
 def actions() -> dict[str, str]:
-    """Every action of the model, and its means."""
+    """Return every action of the model with its means."""
     kinds = typing.get_args(fault.Action)
     return {str(kind.__struct_config__.tag): MEANS.get(kind, Means.FRAMES).value for kind in kinds}
 

@@ -95,7 +95,7 @@ class Reduced:
 
 
 def explored(planted: str, area: Area, seed: int, for_s: float, folder: Path) -> tuple[Exploration, Path]:
-    """Until there is a cause of its requirement; the folder is the run's."""
+    """Explore until there is a cause of the mutant's requirement; return it with the run's folder."""
     agent, runs = mutant(folder, planted), folder / "runs"
     words = ("--area", area.value, "--seed", str(seed), "--for", f"{for_s:g}s", "--run-dir", str(runs))
     with subprocess.Popen(
@@ -117,18 +117,21 @@ def explored(planted: str, area: Area, seed: int, for_s: float, folder: Path) ->
 
 
 def _requirements(planted: str) -> frozenset[str]:
-    """Those it breaks."""
+    """Return the requirements that a mutant breaks."""
     return frozenset(mutants()[planted].breaks)
 
 
 def _has_found(runs: Path, planted: str) -> bool:
-    """The history of a reduced Case is named after the requirement, and written when all is over."""
+    """Return whether a reduced Case has a history: it is named after the requirement, and written last."""
     return any(any(runs.glob(f"*/history/generated/{one}-*")) for one in _requirements(planted))
 
 
 def first_of(causes: Sequence[Found], requirements: Collection[str]) -> Found | None:
-    """The first cause of one of these that became small; else the first of them; else the first in whose Case one of
-    these breaks as well. The exploration ends with the first that is small, in the midst of others' reductions."""
+    """Return the first cause of one of these requirements that became small, or else the first of them.
+
+    If there is neither, return the first in whose Case one of them breaks as well. The exploration ends with the first
+    small one, while others are being reduced.
+    """
     named = [cause for cause in causes if cause.requirement in requirements]
     small = (cause for cause in named if cause.minimal)
     beside = (cause for cause in causes if any(word.partition(":")[0] in requirements for word in cause.also))
@@ -139,8 +142,10 @@ def first_of(causes: Sequence[Found], requirements: Collection[str]) -> Found | 
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """Without each of its steps, and without each of its faults. Whether a fault acts on what is left does not matter:
-    a Case that fails without has one thing too many."""
+    """Yield the Case without each of its steps, and without each of its faults.
+
+    Whether a fault acts on what is left does not matter: a Case that fails without it has one thing too many.
+    """
     may = tuple(msgspec.structs.replace(fault, optional=True) for fault in case.faults)
     for index in range(len(case.steps)):
         yield msgspec.structs.replace(case, steps=case.steps[:index] + case.steps[index + 1 :], faults=may)
@@ -149,7 +154,8 @@ def smaller(case: Case) -> Iterator[Case]:
 
 
 def is_minimal(case: Case, shows: Sequence[Callable[[Case], bool]]) -> bool | None:
-    """By the first of these ways to run a Case in which it fails; None where it fails in none."""
+    """Return whether a Case is minimal, by the first of these ways in which it fails, or None where it fails in
+    none."""
     for fails in shows:
         if fails(case):
             return not any(map(fails, smaller(case)))
@@ -157,7 +163,7 @@ def is_minimal(case: Case, shows: Sequence[Callable[[Case], bool]]) -> bool | No
 
 
 def _ways(planted: str, breach: Breach, replay: Replay, folder: Path) -> tuple[Callable[[Case], bool], ...]:
-    """To run a Case with this client, whose manifest is in the folder, and see whether it fails so."""
+    """Return ways to run a Case with this client, whose manifest is in the folder, and see whether it fails so."""
     trial, wanted = ReferenceTrial(mutants=frozenset({planted})), Confirmation()
     file = folder / "anew.json"
     alike = tuple(one for one in replay.breaches if (one.requirement, one.code) == breach)

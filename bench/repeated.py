@@ -65,8 +65,11 @@ def again(
     busy: bool = False,
     exits: tuple[int, int] = (0, 0),
 ) -> Again:
-    """`entries` are the failures that are listed for the client; `busy`: one of the runs had a core less; `exits`: the
-    exit codes of both."""
+    """Compare two runs.
+
+    `entries` are the failures that are listed for the client; `busy` says that one of the runs had a core less; `exits`
+    has the exit codes of both.
+    """
     left_open = tuple(one for one in told.cells if Verdict.INCONCLUSIVE in (one.before, one.after))
     listed = tuple(one for one in told.cells if one not in left_open and _comes_and_goes(one, entries, busy))
     otherwise = tuple(one for one in told.cells if one not in (*left_open, *listed))
@@ -77,8 +80,10 @@ def again(
 
 
 def _comes_and_goes(difference: CellDifference, entries: Sequence[Expectation], busy: bool) -> bool:
-    """Every code that only one of the two has is listed as one that may show in that Case; on a busy machine, for the
-    requirement."""
+    """Return whether every code that only one run has is listed as one that may come and go in that Case.
+
+    On a busy machine it is enough that the code is listed for the requirement.
+    """
     differ = codes(difference.before) ^ codes(difference.after)
     known = {
         entry.code
@@ -89,12 +94,12 @@ def _comes_and_goes(difference: CellDifference, entries: Sequence[Expectation], 
 
 
 def codes(told: str) -> set[str]:
-    """Those in brackets behind a verdict."""
+    """Return the codes in brackets after a verdict."""
     return set(told.partition("(")[2].rstrip(")").split(", ")) - {""}
 
 
 def made(agent: str, selected: list[str], runs: int, folder: Path, busy: bool) -> Iterator[Path]:
-    """Folders of so many runs that came to their end, those that are there already first."""
+    """Yield the folders of so many runs that came to their end, beginning with those that are there already."""
     found = _ended(folder)
     yield from found[:runs]
     for number in range(len(found), runs):

@@ -58,13 +58,15 @@ BESIDE: Final = "import decoy_constants, xml.dom, json.tool, http.server\n"
 
 @cache
 def ours() -> str:
-    """The digest of all that this Python plans, with nothing else imported."""
+    """Return the digest of all that this Python plans, with nothing else imported."""
     return _planned(Path(sys.executable), PLAN, CONFORMANCE)
 
 
 def theirs(python: str) -> str:
-    """The digest of all that another one plans, beside a decoy; UnavailableError where it, or a library for it, cannot
-    be had."""
+    """Return the digest of all that another Python plans, beside a decoy.
+
+    Raise UnavailableError where that Python, or a library for it, cannot be had.
+    """
     with TemporaryDirectory() as folder:
         (Path(folder) / "decoy_constants.py").write_text(DECOY, "utf-8")
         interpreter = Path(sys.executable) if python == OURS else _environment(python, Path(folder) / "environment")
@@ -81,7 +83,7 @@ def _environment(python: str, folder: Path) -> Path:
 
 
 def _planned(python: Path, script: str, *path: Path) -> str:
-    # No cache of compiled modules: a checkout is nobody's but its own Python's.
+    # No cache of compiled modules: a checkout is for its own Python alone.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([python, "-c", script], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -103,7 +103,7 @@ def _measure(ledger: Ledger, rounds: int, memory: str, *, compared: bool) -> Non
     print(f"{ledger.where}: {events} events, load {os.getloadavg()[0]:.1f}")
     with spark_session(Kept(), Settings(f"local[{CORES}]", memory=memory)) as session:
         pid = jvm(session)
-        # As `reconcile` tells the screen: without a row of `ack` nobody acknowledges, and nothing is owed.
+        # As `reconcile` has it: without a row of `ack` no consumer acknowledges, and nothing is owed.
         acking = range(_SUBSCRIPTIONS) if ledger.rows(ACK.name) else ()
         views.show_small(session, smalls(ledger), ledger.info, acking)
         session.conf.set("spark.sql.shuffle.partitions", str(max(2, events // 16_000_000)))
@@ -171,7 +171,7 @@ class Stages(Progress):
 
 
 def _by_duckdb(session: Any, ledger: Ledger) -> int:
-    """The same screen over the same files: buckets that are flagged."""
+    """Screen the same files with DuckDB; return how many buckets are flagged."""
     with duckdb.connect() as connection:
         connection.execute(f"set threads = {CORES}; set memory_limit = '4GB'; set preserve_insertion_order = false")
         for table in PARTS:
@@ -207,7 +207,7 @@ def _word(word: Folded, table: str) -> str:
 
 
 def _spoken(text: str) -> str:
-    """Spark's SQL as DuckDB reads it; plain ledgers have no restarts."""
+    """Return Spark's SQL as DuckDB reads it; plain ledgers have no restarts."""
     text = re.sub(r"exists\(restarts, one -> [^()]*\)", "false", text)
     return re.sub(r"(\d)[LS]\b", r"\1", text)
 

@@ -46,7 +46,7 @@ from assay_reports.spark.session import Settings, spark_session
 
 SUBSCRIPTIONS = (1, 2, 8)
 ROOMY = 3_300_000
-"""What `reconcile` has to be told for rows of plain buckets to come to `MOST_ROWS`: it keeps room for buckets with more
+"""The value for `reconcile` with which rows of plain buckets come to `MOST_ROWS`: it keeps room for buckets with more
 rows."""
 JUDGED = ((9_600, MOST_ROWS), (960, MOST_ROWS), (96, MOST_ROWS), (96, ROOMY))
 """One delivery in how many is missing, and what may be judged."""
@@ -140,7 +140,7 @@ def _subscriptions(options: argparse.Namespace) -> None:
 
 
 def _with(small: Small, count: int) -> Small:
-    """With others beside the one subscription of a plain ledger, that were promised nothing."""
+    """Return a plain ledger's tables with more subscriptions beside its one, to which nothing was promised."""
     (only,) = small.subscriptions.values()
     others = (only._replace(sub=only.sub + place, name=f"other-{place}", whole=0) for place in range(1, count))
     return small._replace(subscriptions={one.sub: one for one in (only, *others)})
@@ -180,7 +180,7 @@ class Judging(Stages):
 
 
 def _thinned(plain: Ledger, every: int) -> Path:
-    """A copy without every so many-th delivery of each stream; its other rows are the same files."""
+    """Return a copy without every so many-th delivery of each stream; its other rows are the same files."""
     where = Path(plain.where).with_name(f"{Path(plain.where).name}-without-1-in-{every}")
     if where.exists():
         return where

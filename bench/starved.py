@@ -94,7 +94,11 @@ class Told:
 def told(
     idle: Verdicts, other: Verdicts | None, status: int, compared: Again | None, entries: Sequence[Expectation] = ()
 ) -> Told:
-    """`compared`: both of them, where there are both; `entries`: the failures that are listed for the client."""
+    """Compare a run with an idle one.
+
+    `compared` is the comparison of both, where both have verdicts; `entries` are the failures that are listed for the
+    client.
+    """
     if other is None or compared is None:
         return Told(status, len({cell.case for cell in idle.cells}), 0, (f"no verdicts: exit {status}",))
     left_open = {one for one in compared.otherwise if is_open(one, other)}
@@ -109,7 +113,7 @@ def told(
 
 
 def is_open(difference: CellDifference, other: Verdicts) -> bool:
-    """Whether all that is missing is what the run itself leaves open: the machine was too late for it to show."""
+    """Return whether the run itself leaves open all that is missing: the machine was too late for it to show."""
     missing, more = codes(difference.before) - codes(difference.after), codes(difference.after)
     undecided = {
         entry.expectation.code
@@ -122,8 +126,10 @@ def is_open(difference: CellDifference, other: Verdicts) -> bool:
 
 
 def is_listed(difference: CellDifference, entries: Sequence[Expectation]) -> bool:
-    """Whether it is the same verdict, for fewer reasons or for listed ones: what could not be judged on a late machine
-    stands beside what was found all the same."""
+    """Return whether the verdict is the same, for fewer reasons or for listed ones.
+
+    What could not be judged on a late machine stands beside what was found all the same.
+    """
     before, after = difference.before.partition(" (")[0], difference.after.partition(" (")[0]
     found = codes(difference.after)
     listed = {one.code for one in entries if one.requirement == difference.requirement and one.excuses(difference.case)}
@@ -131,7 +137,7 @@ def is_listed(difference: CellDifference, entries: Sequence[Expectation]) -> boo
 
 
 def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:
-    """Goals that these runs under one hardship do not reach."""
+    """Yield goals that these runs under one hardship do not reach."""
     for number, run in enumerate(runs, 1):
         yield from (f"{hardship} {number}: {wrong}" for wrong in run.wrong)
         if run.status not in GOOD_ENDS:
@@ -143,7 +149,10 @@ def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:
 
 
 def agent_knower(agent: str) -> Callable[[str], bool]:
-    """Whether a command line is of this agent, or of its nursery, which forked agents keep: by its last word."""
+    """Return a test whether a command line is of this agent, or of its nursery, which forked agents keep.
+
+    The command line is recognised by its last word.
+    """
     found = manifest.find(manifest.split_version(agent)[0])
     words = [command[-1] for command in (found.command, found.nursery) if command]
     lasts = tuple(word.replace("{here}", "").replace("{births}", BIRTHS.name) for word in words)
@@ -151,7 +160,7 @@ def agent_knower(agent: str) -> Callable[[str], bool]:
 
 
 def certified(agent: str, hardship: Hardship, words: Sequence[str], folder: Path, seed: int) -> Run:
-    """A certification of what these words select, or of everything; the one that is kept, where there is one."""
+    """Certify what these words select, or everything; return the stored run where there is one."""
     note = folder / "suffered.json"
     if not note.exists():
         selected = [word for name in words for word in ("--select", name)]
@@ -172,7 +181,7 @@ def certified(agent: str, hardship: Hardship, words: Sequence[str], folder: Path
 
 
 def beside(idle: Run, other: Run) -> Told:
-    """`other` as it stands to the run without a hardship."""
+    """Compare `other` with the run without a hardship."""
     before, after = idle.verdicts, other.verdicts
     if before is None:
         sys.exit(f"bench.starved: the run without a hardship came to no verdicts: {idle.folder}")
@@ -197,7 +206,7 @@ def line(agent: str, hardship: Hardship, kind: str, number: int, run: Run, one: 
 def measure(
     agents: Sequence[str], hardships: Sequence[Hardship], rounds: dict[str, int], kept: Path, seed: int
 ) -> list[str]:
-    """Runs what is not kept yet, prints a line for each, and returns what was missed."""
+    """Make the runs that are not stored yet, print a line for each, and return what was missed."""
     print(HEAD, flush=True)
     short: list[str] = []
     for agent in agents:
@@ -217,7 +226,7 @@ def measure(
 
 
 def try_mutants(count: int, hardships: Sequence[Hardship], kept: Path, seed: int) -> list[str]:
-    """Each in the Cases that catch it, under one hardship after the other; which passed."""
+    """Try each mutant in the Cases that catch it, under one hardship after the other; return those that passed."""
     known, short = kill_matrix.kept(), []
     for hardship in hardships:
         ended: Counter[str] = Counter()

@@ -22,7 +22,7 @@ COUNTS_AGAINST = {"fail", "warn"}
 
 
 def certified(agent: str, version: str, folder: Path, options: list[str]) -> set[Deviation]:
-    """What one run of that version broke; SystemExit with the run's words when there was no run."""
+    """Return what one run of that version broke. Raise SystemExit with the run's output when there was no run."""
     command = [sys.executable, "-c", "from assay_fixtures.cli import main; main()", "certify", f"{agent}@{version}"]
     done = subprocess.run([*command, "--run-dir", str(folder), *options], capture_output=True, text=True, check=False)
     found = list(folder.glob("*/verdicts.json"))

@@ -35,12 +35,12 @@ LATENCY_MS: Final = 8
 
 
 def trial(number: int, variants: frozenset[str] = frozenset()) -> ReferenceTrial:
-    """Every other life has latency, frames and the agent's words alike."""
+    """Return a trial. In every other life, frames and the agent's messages have the same latency."""
     return ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS, variants=variants)
 
 
 def tried(seed: int, variants: frozenset[str] = frozenset()) -> Iterator[Tried]:
-    """One round: every life that the seed draws, of the area whose turn it is."""
+    """Play one round: every life that the seed draws, of the area whose turn it is."""
     facts, catalogue = variant_facts(FACTS, variants), load_packs().catalogue
     able = drawable(facts) if variants else None
     for number, drawn in enumerate(plan.draw(areas.lives(areas.by_turns(seed), able), ROUND, seed)):
@@ -50,7 +50,7 @@ def tried(seed: int, variants: frozenset[str] = frozenset()) -> Iterator[Tried]:
 
 
 def blamed(life: Tried) -> list[str]:
-    """What was said against it; a verdict other than a pass says something, too."""
+    """Return what was said against a life; a verdict other than a pass counts as well."""
     judged = [judgement for judgement in life.judgements if judgement.verdict is not Verdict.PASS]
     return [f"{one.requirement}: {one.verdict}: {one.reason}" for one in judged]
 

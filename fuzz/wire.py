@@ -185,7 +185,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
 
 
 def make_input(rng: random.Random, corpus: Corpus) -> bytes:
-    """One stream: a frame damaged, two of them spliced, a few in a row, or noise."""
+    """Return one stream: a frame damaged, two of them spliced, a few in a row, or noise."""
     kind = rng.randrange(10)
     if kind == 0:
         return rng.randbytes(rng.randrange(200))
@@ -207,7 +207,7 @@ def make_input(rng: random.Random, corpus: Corpus) -> bytes:
 
 
 def split(pieces: list[bytes]) -> tuple[list[bytes], bool]:
-    """The frames of a stream, and whether it was lost."""
+    """Return the frames of a stream, and whether the stream was lost."""
     splitter = Splitter(MAX_FRAME_BYTES)
     frames: list[bytes] = []
     for piece in pieces:
@@ -273,7 +273,7 @@ def read_chunk(payload: Payload, assembler: ChunkAssembler) -> None:
 
 
 def write_again(frame: Frame) -> None:
-    """Whatever hand wrote it: with nothing changed it is the same frame."""
+    """Check that a frame encoded again without a change is the same frame, whichever library wrote it."""
     metadata = None if frame.payload is None else frame.payload.metadata
     if reencode(frame, frame.command, metadata) != frame.raw:
         raise AssertionError("a frame with nothing changed became another one")
@@ -301,9 +301,10 @@ def run_one(number: int, seed: int, corpus: Corpus, seen: Counter[str], *, descr
 
 
 def run_measured(number: int, seed: int, corpus: Corpus, seen: Counter[str]) -> int:
-    """The same; the bytes allocated at the peak. A description may be larger than a frame: chunks were one message.
+    """Run one input and return the bytes allocated at the peak.
 
-    Memory is being traced, and the caller stops that.
+    A description may be larger than a frame: chunks were one message. Memory is being traced, and the caller stops
+    that.
     """
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
@@ -315,7 +316,7 @@ def run_measured(number: int, seed: int, corpus: Corpus, seen: Counter[str]) -> 
 
 
 def resident_mib() -> int:
-    """The most memory this process ever had."""
+    """Return the most memory in MiB that this process ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 

@@ -7,8 +7,8 @@
 PYTHON is the interpreter of an environment in which the earlier checkout is installed. Caps on findings and examples
 are lifted on both sides. Compared are findings (requirement, code, events), how often each requirement was exercised
 (no fewer may be after), verdicts and evidence grades; ids of before through the table of old and new ones. What a side
-says of a part is kept in FOLDER/judged, by the digest of its code: of two comparisons the second judges only anew what
-has changed. `--fresh` judges all again, for figures of CPU time.
+says of a part is kept in FOLDER/judged, by the digest of its code: a second comparison judges only what has changed.
+`--fresh` judges all again, for figures of CPU time.
 
 `--chapter resend` or `--chapter resend.keeps-order` lists differences in these requirements alone. With `--sample` only
 so many seconds' worth of histories are judged after: by what was said before, those that show most of the requirements
@@ -35,12 +35,12 @@ from assay_fixtures.verified import exit_code
 
 
 def of_chapter(requirement: str, chapters: Sequence[str]) -> bool:
-    """Whether it is one of these chapters or ids, or none is named."""
+    """Return whether a requirement is one of these, or of these chapters, or none is named."""
     return not chapters or any(requirement == one or requirement.startswith(f"{one}.") for one in chapters)
 
 
 def listed(found: Sequence[Difference], shown: int) -> Iterator[str]:
-    """A line for each difference, the first few of each kind and requirement."""
+    """Yield a line for each difference, the first few of each kind and requirement."""
     groups: dict[tuple[str, Kind], list[Difference]] = defaultdict(list)
     for one in found:
         groups[one.requirement, one.kind].append(one)

@@ -41,7 +41,7 @@ class Renames:
         return self.requirements.get(requirement, requirement)
 
     def of(self, judged: Judged) -> dict[str, Said]:
-        """What was said, under the later side's names."""
+        """Return what was said, under the later side's names."""
         renamed: dict[str, Said] = {}
         for old, said in judged.said.items():
             new = self.of_id(old)
@@ -51,7 +51,10 @@ class Renames:
 
 
 def differences(before: Judged, after: Judged, renames: Renames) -> Iterator[Difference]:
-    """Of one history, requirement by requirement. That a requirement is exercised more often after is no difference."""
+    """Yield the differences of one history, requirement by requirement.
+
+    That a requirement is exercised more often by the later side is no difference.
+    """
     if after.trouble or before.trouble:
         if after.trouble != before.trouble:
             text = f"before: {before.trouble or 'judged'}; after: {after.trouble or 'judged'}"
@@ -64,7 +67,7 @@ def differences(before: Judged, after: Judged, renames: Renames) -> Iterator[Dif
 
 
 def compared(before: Iterable[Judged], after: Iterable[Judged], renames: Renames) -> Iterator[Difference]:
-    """Of all histories that both sides judged."""
+    """Yield the differences of all histories that both sides judged."""
     later = {one.name: one for one in after}
     for one in before:
         if one.name in later:
@@ -109,7 +112,7 @@ def _findings(before: Said, after: Said) -> Iterator[tuple[Kind, str]]:
 
 
 def _is_like(one: Found, other: Found) -> bool:
-    """The same code, and an event in common."""
+    """Return whether two findings have the same code, and an event in common."""
     return one[0] == other[0] and not set(one[1]).isdisjoint(other[1])
 
 

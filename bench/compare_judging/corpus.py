@@ -28,14 +28,14 @@ PARTS_OF_A_RUN: Final = ("run.json", "plan.jsonl", "history")
 
 
 def parts(corpus: Path, chosen: Iterable[str] = ()) -> dict[str, Path]:
-    """Part -> its file; of those whose names begin with one that is chosen, if any is."""
+    """Return the file of each part, or of those whose names begin with one of `chosen`."""
     names = tuple(chosen) or ("",)
     files = ((path.relative_to(corpus).with_suffix("").as_posix(), path) for path in sorted(corpus.rglob("*.zip")))
     return {part: path for part, path in files if part.startswith(names)}
 
 
 def fingerprint(packed: Path) -> str:
-    """Of all that is in it."""
+    """Return a digest of all members of a packed part."""
     with zipfile.ZipFile(packed) as archive:
         return json.dumps(sorted((info.filename, info.CRC) for info in archive.infolist()))
 
@@ -44,7 +44,7 @@ def fingerprint(packed: Path) -> str:
 
 
 def pack(run: Path, packed: Path) -> int:
-    """One run folder; how many histories it has. A part is there when it is complete."""
+    """Pack one run folder; return how many histories it has. A part is there only when it is complete."""
     names = [path for top in PARTS_OF_A_RUN for path in ([run / top] if (run / top).is_file() else _files(run / top))]
     packed.parent.mkdir(parents=True, exist_ok=True)
     aside = packed.with_suffix(".aside")
@@ -61,7 +61,7 @@ def _files(folder: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def run_folders(source: Path) -> Iterator[list[Path]]:
-    """Those in a folder, or in a tar file."""
+    """Provide the run folders in a folder, or in a tar file."""
     with contextlib.ExitStack() as stack:
         if source.is_file():
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-corpus-")))
@@ -72,7 +72,7 @@ def run_folders(source: Path) -> Iterator[list[Path]]:
 
 
 def unpack(packed: Path, history: str, folder: Path) -> None:
-    """One history of a part as a run folder, for `assay check`."""
+    """Unpack one history of a part as a run folder, for `assay check`."""
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(folder, ["run.json", f"history/{history}.jsonl"])
         head, *cases = archive.read("plan.jsonl").splitlines(keepends=True)
@@ -81,7 +81,7 @@ def unpack(packed: Path, history: str, folder: Path) -> None:
 
 
 def pack_single(history: Path, packed: Path) -> int:
-    """One history that lies beside its Case, or beside a replay file with it."""
+    """Pack one history with the Case beside it, which may be in a replay file."""
     document = json.loads(history.with_suffix(".json").read_bytes())
     case = msgspec.convert(document.get("case", document), Case)
     events: Iterator[Event] = read_lines(history, FileKind.HISTORY, Event, torn_tail=True)  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def pack_single(history: Path, packed: Path) -> int:
 
 
 def write(packed: Path, facts: ClientFacts, histories: Iterable[tuple[Case, Iterable[Event]]]) -> int:
-    """A part of histories that no certification made, one of each Case; how many there are."""
+    """Write a part of histories that no certification made, one of each Case; return how many they are."""
     with tempfile.TemporaryDirectory(prefix="assay-corpus-") as folder:
         run, cases = RunFolder(Path(folder)), list[Case]()
         for case, events in histories:
@@ -125,7 +125,7 @@ def _info(name: str, facts: ClientFacts) -> RunInfo:
 
 
 def cases_of(packed: Path) -> dict[str, Case]:
-    """By their ids."""
+    """Return the Cases of a part by their ids."""
     with zipfile.ZipFile(packed) as archive:
         _, *lines = archive.read("plan.jsonl").splitlines()
     cases = (msgspec.json.decode(line, type=Case) for line in lines)

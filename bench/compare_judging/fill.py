@@ -29,7 +29,7 @@ from bench.compare_judging.sides import Side
 
 
 def packed(corpus: Path, kind: str, source: Path) -> Iterator[str]:
-    """Every run folder in there, or a single history."""
+    """Pack every run folder of a source, or a single history; yield a line for each."""
     if source.suffix == ".jsonl":
         yield f"{kind}/{source.stem}: {pack_single(source, corpus / kind / f'{source.stem}.zip')}"
         return

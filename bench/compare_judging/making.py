@@ -35,7 +35,7 @@ DRAWN_EACH: Final = 20
 
 
 def make_directed(corpus: Path) -> Iterator[str]:
-    """Every directed Case that needs no process but the client's, and all its permutations."""
+    """Pack every directed Case that needs no process but the client's, with all its permutations."""
     site = EmbeddedSite()
 
     def can(case: Case) -> bool:
@@ -52,7 +52,7 @@ def make_directed(corpus: Path) -> Iterator[str]:
 
 
 def make_lives(corpus: Path, lives: int, seed: int) -> Iterator[str]:
-    """Of all areas, a part for each round of `fuzz/lives.py`, until there are so many."""
+    """Pack lives of all areas, a part for each round of `fuzz/lives.py`, until there are so many."""
     for at in count(seed):
         if lives <= 0:
             return
@@ -62,7 +62,7 @@ def make_lives(corpus: Path, lives: int, seed: int) -> Iterator[str]:
 
 
 def make_mutants(corpus: Path, lives: Sequence[Candidate]) -> Iterator[str]:
-    """Each mutant in its Cases of the kill matrix, and in some of these lives of the honest client."""
+    """Pack each mutant in its Cases of the kill matrix, and in some of these lives of the honest client."""
     for mutant in mutants():
         if not (packed := corpus / f"mutants/{mutant}.zip").exists():
             cases = [CASES[case] for case in kept()[mutant].failed if case in CASES]
@@ -71,8 +71,10 @@ def make_mutants(corpus: Path, lives: Sequence[Candidate]) -> Iterator[str]:
 
 
 def fit(lives: Sequence[Candidate], requirement: str) -> list[Candidate]:
-    """Twenty of them: first those of which something is said about this requirement. Where to begin depends on it, so
-    that not all requirements get the same ones."""
+    """Return twenty of the lives, first those in which something is said about this requirement.
+
+    Where to begin depends on the requirement, so that not all requirements get the same lives.
+    """
     start = sum(requirement.encode()) % (len(lives) or 1)
     turned = [*lives[start:], *lives[:start]]
     return sorted(turned, key=lambda life: all(requirement != one for one, _ in life.signs))[:DRAWN_EACH]

@@ -44,7 +44,7 @@ LEAVES_OUT: Final = ("assay_conformance.checks.part", "shortened")
 
 
 def digest() -> str:
-    """Of all code and tables that its judging depends on."""
+    """Return a digest of all code and tables on which the judging depends."""
     whole = hashlib.sha256(f"edition {EDITION}".encode())
     for package in (assay_conformance, assay_fixtures):
         root = Path(str(package.__file__)).parent
@@ -54,7 +54,10 @@ def digest() -> str:
 
 
 def lift_caps() -> None:
-    """In every module that has imported one. SystemExit where a cap is nowhere: it may have another name now."""
+    """Lift the caps in every module that has imported one.
+
+    Raise SystemExit where no module has a cap: it may have been renamed.
+    """
     modules = [module for name, module in sys.modules.items() if name.startswith("assay_")]
     for cap in CAPS:
         capped = [module for module in modules if cap in vars(module)]
@@ -68,7 +71,7 @@ def lift_caps() -> None:
 
 
 def judged_part(packed: Path, names: Collection[str] | None, pack: Pack) -> Iterator[dict[str, Any]]:
-    """What is said of each history of a packed run, or of those named."""
+    """Yield what is said of each history of a packed run, or of the named ones."""
     with tempfile.TemporaryDirectory(prefix="assay-one-side-") as folder, zipfile.ZipFile(packed) as archive:
         run = Path(folder)
         members = [member for member in archive.namelist() if member.startswith("history/")]
@@ -85,7 +88,7 @@ def judged_part(packed: Path, names: Collection[str] | None, pack: Pack) -> Iter
 
 
 def history_name(member: str) -> str:
-    """`resend/queue-order/1` of `history/resend/queue-order/1.jsonl`."""
+    """Return a member's name of a history, such as `resend/queue-order/1` for `history/resend/queue-order/1.jsonl`."""
     return str(PurePosixPath(member).relative_to("history").with_suffix(""))
 
 
@@ -94,7 +97,7 @@ def case_id(member: str) -> str:
 
 
 def write_plan(file: Path, plan: bytes, wanted: Collection[str]) -> list[str]:
-    """The Cases wanted of a plan; their ids in order."""
+    """Write the wanted Cases of a plan; return their ids in order."""
     head, *lines = plan.splitlines(keepends=True)
     of_ids = {id: line for line in lines if (id := json.loads(line)["id"]) in wanted}
     file.write_bytes(b"".join([head, *of_ids.values()]))

@@ -9,6 +9,6 @@ from bench.compare_judging.comparing import Renames
 
 
 def known() -> Renames:
-    """By the table of former names, where the catalogue has one."""
+    """Return the former names in the catalogue's table, where it has one."""
     table = files("assay_conformance.model").joinpath("renamed.toml")
     return Renames(tomllib.loads(table.read_text("utf-8"))["requirements"]) if table.is_file() else Renames()

@@ -28,8 +28,11 @@ def candidates(judged: Iterable[Judged], wanted: Callable[[str], bool]) -> Itera
 
 
 def sample(known: Iterable[Candidate], cpu_s: float) -> list[Candidate]:
-    """As many as take so long to judge. Each thing that is said, of each kind of client, has its turn, so that what is
-    rare is there as well, and so have histories in which nothing is said; always the same ones."""
+    """Return as many histories as take `cpu_s` to judge, always the same.
+
+    Each thing that is said, of each kind of client, has its turn, so that rare things are included, and so are
+    histories in which nothing is said.
+    """
     groups: dict[tuple[tuple[str, str], str], list[Candidate]] = defaultdict(list)
     for one in known:
         for sign in one.signs or {_NOTHING}:

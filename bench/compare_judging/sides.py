@@ -34,7 +34,7 @@ class Side:
     _files: dict[str, Path] = field(default_factory=dict)
 
     def judge(self, parts: Mapping[str, Path], chosen: Chosen | None = None) -> None:
-        """All histories of these parts, or those chosen of each."""
+        """Judge all histories of these parts, or those chosen of each."""
         asked = []
         for part, packed in parts.items():
             names = None if chosen is None else sorted(chosen.get(part, ()))
@@ -47,7 +47,7 @@ class Side:
             self._ask(asked)
 
     def said(self, part: str) -> list[Judged]:
-        """Of each history of a part that was judged; none of another part."""
+        """Return what was said of each history of a part, nothing of a part that was not judged."""
         if part not in self._files:
             return []
         decoded = map(line.decode, self._files[part].read_bytes().splitlines())

@@ -1,4 +1,4 @@
-"""Acknowledgments that Pulsar 4.0.8 forgets, told from all others by its own log.
+"""Acknowledgments that Pulsar 4.0.8 forgets, recognised by its own log.
 
 A topic is unloaded while the first ledger of a cursor is being created: the acknowledgments that wait for it fail, and
 the cursor is written as it was before them (ManagedCursorImpl: asyncClose writes lastMarkDeleteEntry, and those in
@@ -28,7 +28,7 @@ Forgotten = Mapping[str, Position]
 
 
 def forgotten(log: Iterable[str]) -> Forgotten:
-    """What a broker's log says of acknowledgments that failed with their cursor."""
+    """Return what a broker's log says of acknowledgments that failed with their cursor."""
     found: dict[str, Position] = {}
     for line in log:
         if said := _FAILED_ACK.search(line):
@@ -38,7 +38,7 @@ def forgotten(log: Iterable[str]) -> Forgotten:
 
 
 def is_forgotten(judgement: Judgement, topic: str, known: Forgotten, events: Iterable[Event]) -> bool:
-    """Whether all that came again in a failed judgement is of acknowledgments that the broker says it lost."""
+    """Return whether all that came again in a failed judgement had acknowledgments that the broker says it lost."""
     if judgement.requirement != REQUIREMENT or judgement.verdict is not Verdict.FAIL or topic not in known:
         return False
     if any(finding.code != CODE for finding in judgement.findings):

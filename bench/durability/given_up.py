@@ -1,4 +1,4 @@
-"""Chunked messages that the Python client gives up, told from all others by the wire.
+"""Chunked messages that the Python client gives up, recognised on the wire.
 
 It throws away what it has of a message when a chunk of it comes a second time, which is what a kill in the midst of one
 does. The message is handed over behind its successors once its topic is loaded again, or never. The client's list of
@@ -28,15 +28,15 @@ Message = tuple[int, int]
 
 
 def gives_up(agent: str, version: str) -> bool:
-    """Whether this version of the agent's client is known for it."""
+    """Return whether this version of the agent's client is known to give messages up."""
     path = manifest.find(agent).expectations
     entries = read_expectations(path).entries if path.exists() else ()
     return any(entry.requirement == KNOWN_AS and entry.applies_to(version) for entry in entries)
 
 
 def given_up(events: Iterable[Event]) -> Set[Message]:
-    """Messages of which a chunk came again while they were incomplete."""
-    # One for all sessions: the client does not begin anew with a connection.
+    """Return the messages of which a chunk came again while they were incomplete."""
+    # One for all sessions: the client does not start over with a new connection.
     assembly = Assembly()
     again: set[str] = set()
     names: dict[str, Message] = {}
@@ -53,7 +53,7 @@ def given_up(events: Iterable[Event]) -> Set[Message]:
 
 
 def is_given_up(judgement: Judgement, events: Sequence[Event]) -> bool:
-    """Whether all that a failed judgement finds missing or late are messages that were given up."""
+    """Return whether all that a failed judgement finds missing or late are messages that were given up."""
     codes = CODES.get(judgement.requirement, set())
     if judgement.verdict is not Verdict.FAIL or any(finding.code not in codes for finding in judgement.findings):
         return False
@@ -65,7 +65,7 @@ def is_given_up(judgement: Judgement, events: Sequence[Event]) -> bool:
 
 
 def _about(shown: Iterable[Event], sends: dict[int, Invoke]) -> Message | None:
-    """The message of the last event that is of one: a hand-over that came late, a last chunk, a send that was told."""
+    """Return the message of the last event that is about one: a late hand-over, a last chunk, or a reported send."""
     found: Message | None = None
     for event in shown:
         if isinstance(event, Completion) and (send := sends.get(event.op)) is not None:

@@ -33,13 +33,16 @@ TRIES = 3
 
 
 def drawn(kind: Kind, seed: int) -> Iterator[Case]:
-    """Each load in turn, for ever; which is the first one depends on the seed, for few kills are few loads."""
+    """Yield each load in turn, for ever.
+
+    The first depends on the seed, since few kills are few loads.
+    """
     for number, load in zip(count(), islice(cycle(LOADS.values()), seed % len(LOADS), None)):
         yield killed(kind, seed * SEEDS + number, load)
 
 
 def run_batch(row: Row, cases: Sequence[Case], folder: RunFolder) -> None:
-    """On a cluster that is started for it. What comes of it lies in the folder."""
+    """Run Cases on a cluster that is started for them; the results are in the folder."""
     site = PulsarSite(SmallCluster(shape=Shape(write_quorum=row.write_quorum)))
     plan = prepare(row.client, site=site, means=frozenset({Means.FRAMES, Means.PROCESSES}))
     plan = replace(plan, selection=Selection(run=tuple(cases)), pack=replace(plan.pack, checks=checks_meant(plan.pack)))
@@ -61,7 +64,7 @@ class Durability:
             self._take(run.parent)
 
     def kill(self, row: Row, seed: int, wanted: int) -> Tally:
-        """Until so many kills count, or many more were tried."""
+        """Kill until `wanted` kills count, or many more were tried."""
         tally = self.tallies.setdefault(row, Tally())
         while (lacking := wanted - len(tally.counted)) > 0 and len(tally.kills) < TRIES * wanted:
             done = tally.done

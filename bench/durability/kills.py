@@ -23,7 +23,7 @@ class KillSeen:
 
 
 def kills_seen(events: Iterable[Event], kind: Kind) -> Iterator[KillSeen]:
-    """In the order of their receipts."""
+    """Yield the kills in the order of their receipts."""
     carrying = -1
     closed: dict[int, int] = {}
     receipts: dict[tuple[int, ...], list[tuple[Fired, int]]] = {}

@@ -78,7 +78,7 @@ class Tally:
     cut_short: list[CutShort] = field(default_factory=list)
 
     def add(self, results: Iterable[CaseResult | CutShort]) -> None:
-        """Each Case once."""
+        """Add results, each Case once."""
         for result in results:
             if isinstance(result, CutShort):
                 self.cut_short.append(result)
@@ -128,7 +128,7 @@ def checks_meant(pack: Pack) -> Mapping[str, type[Check]]:
 
 
 def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult | CutShort]:
-    """Of the Cases that came to an end; a run may have been killed."""
+    """Yield the results of the Cases that came to an end; a run may have been killed."""
     excuses = _Excuses(run)
     for number, case in enumerate(run.plan.values()):
         told = [_result(run, pack, case, number, attempt, excuses) for attempt in run.attempts(case.id)]
@@ -138,8 +138,11 @@ def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult | CutShort]:
 
 
 def in_all(attempts: Sequence[CaseResult]) -> CaseResult:
-    """What attempts of one Case come to: the last one, which a quieter machine may have decided, and what failed in
-    those before. What was lost once is lost."""
+    """Return the result of all attempts at one Case.
+
+    The last attempt counts, since a quieter machine may have decided it, and what failed in the earlier ones: what was
+    lost once is lost.
+    """
     *earlier, last = attempts
     failed = [judgement for one in earlier for judgement in one.judgements if judgement.verdict is Verdict.FAIL]
     return replace(last, judgements=[*failed, *last.judgements])
@@ -154,7 +157,7 @@ class _Excuses:
         self._gives_up = gives_up(run.info.facts.agent, run.info.announced)
 
     def why(self, judgement: Judgement, topic: str, events: Sequence[Event]) -> str:
-        """Empty for what nothing excuses."""
+        """Return what excuses a judgement, or "" where nothing does."""
         if is_forgotten(judgement, topic, self._lost, events):
             return "its cursor was closed too early"
         if self._gives_up and is_given_up(judgement, events):
@@ -184,7 +187,7 @@ def _result(
 
 
 def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
-    """Markdown."""
+    """Yield the lines of a Markdown table."""
     judged = "pass | undecided | excused | fail"
     yield f"| client | write quorum | killed | kills | counted | in flight, median | ledgers of a topic | {judged} |"
     yield "|---" * 11 + "|"
@@ -197,8 +200,10 @@ def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
 
 
 def remarks(tallies: Mapping[Row, Tally]) -> Iterator[str]:
-    """Each failure, trouble and excuse; what was under way at the kills that count, and why judgements are undecided
-    and kills do not."""
+    """Yield each failure, trouble and excuse, and the reasons for what does not count.
+
+    Included are what was under way at the kills that count, and why judgements are undecided.
+    """
     for row, tally in tallies.items():
         where = f"{row.client}, write quorum {row.write_quorum}, {row.kind}"
         for judgement in tally.failed:

@@ -13,8 +13,10 @@ AGENT = "pulsar-python"
 
 
 def certified(version: str, folder: Path, clauses: Iterable[str] = ()) -> list[Path]:
-    """The runs of that version: of every Case, or of those of some clauses; UnavailableError with the run's words when
-    it came to nothing."""
+    """Return the runs of that version, of every Case or of those of some clauses.
+
+    Raise UnavailableError with the run's output when it has no verdicts.
+    """
     if not (found := _found(folder / version)):
         selected = [word for clause in sorted(clauses) for word in ("--select", clause)]
         command = [sys.executable, "-c", "from assay_fixtures.cli import main; main()", "certify"]
@@ -32,5 +34,5 @@ def certified(version: str, folder: Path, clauses: Iterable[str] = ()) -> list[P
 
 
 def _found(folder: Path) -> list[Path]:
-    """Runs that came to their end."""
+    """Return the runs that came to their end."""
     return [path.parent for path in sorted(folder.glob("*/verdicts.json"))]

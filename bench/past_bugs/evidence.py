@@ -37,9 +37,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evidence(runs: Iterable[Path], requirements: Collection[str]) -> Evidence:
-    """Of folders that `assay certify` made of one version; expectations play no part in it, what is listed counts too.
+    """Return the evidence in folders that `assay certify` made of one version; listed failures count too.
 
-    What one run broke is broken; what one kept, and none broke, is kept.
+    What any run broke is broken; what a run kept and none broke is kept.
     """
     cells: dict[str, dict[str, Seen]] = {}
     version, catalogues = "", set[str]()
@@ -77,6 +77,6 @@ def keep(found: Evidence) -> None:
 
 
 def kept() -> dict[str, Evidence]:
-    """By version."""
+    """Return the stored evidence by version."""
     found = (msgspec.json.decode(path.read_bytes(), type=Evidence) for path in sorted(FOLDER.glob("*.json")))
     return {one.version: one for one in found}

@@ -52,7 +52,7 @@ class Result:
 
 
 def judged(pair: Pair, affected: Evidence, fixed: Evidence) -> Result:
-    """By the clauses the pair names, and no others."""
+    """Judge a pair by the clauses that it names, and no others."""
     signs = tuple(_signs(pair, affected, fixed))
     caught = tuple(sign for sign in signs if sign.fixed is Verdict.PASS)
     if caught:

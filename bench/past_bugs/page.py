@@ -46,7 +46,7 @@ SHOWN: Final = 3
 
 
 def results(found: Mapping[str, Evidence]) -> dict[str, Result]:
-    """Of the pairs whose versions both have been certified."""
+    """Return the results of the pairs of which both versions have been certified."""
     return {
         row: judged(pair, found[pair.affected], found[pair.fixed])
         for row, pair in PAIRS.items()
@@ -81,7 +81,10 @@ def _counted(told: Mapping[str, Result]) -> str:
 
 
 def counts(told: Mapping[str, Result]) -> Iterator[str]:
-    """Both, and which bugs are in the second alone, or rest on what the affected version never came to."""
+    """Yield both counts, and which bugs only the second has.
+
+    It also names bugs that rest on what the affected version never reached.
+    """
     everywhere = [row for row, result in told.items() if result.everywhere]
     there = [row for row, result in told.items() if result.detection is Detection.DETECTED and not result.everywhere]
     silent = [row for row in everywhere if told[row].rests_on == {Verdict.UNTESTABLE}]
@@ -93,7 +96,7 @@ def counts(told: Mapping[str, Result]) -> Iterator[str]:
 
 
 def table(told: Mapping[str, Result]) -> Iterator[str]:
-    """A row a bug."""
+    """Yield a row for each bug."""
     yield "| bug | affected | fixed | | broken how | kept by the fixed version | noticed by |"
     yield "|---|---|---|---|---|---|---|"
     for row, result in told.items():
@@ -112,7 +115,7 @@ def _not_run() -> Iterator[str]:
 
 
 def _how(result: Result) -> str:
-    """By verdicts of the affected version on the clauses that count."""
+    """Return the verdicts of the affected version on the clauses that count."""
     return ", ".join(sorted(result.rests_on or {sign.verdict for sign in result.signs}))
 
 

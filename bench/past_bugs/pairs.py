@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`issue` is where the bug is told, `requirements` what a client breaks that has it.
+    """`issue` is where the bug is described, `requirements` what a client with the bug breaks.
 
     `remains`: requirement -> why the fixed version breaks it in other Cases; without these it keeps what it is about.
     `codes`: where a clause is broken in other ways, too, the findings that this bug would make. `reproduced`: a script
@@ -317,8 +317,8 @@ PAIRS: dict[str, Pair] = {
         reproduced=False,
     ),
 }
-"""By a number of its own, under which the page and the runs that are kept tell of it. Where a pair was made of a fix
-alone, what comes of it says as much about the guess as about the clauses."""
+"""By number, which the page and the stored runs use. Where a pair was made of a fix alone, what comes of it says as
+much about the guess as about the clauses."""
 
 NOT_RUN: Mapping[str, tuple[str, str]] = {
     "CPP-25": (
@@ -334,10 +334,10 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
     "CPP-49": (f"{CPP}441", "the Python client has no asynchronous batch receive"),
     "CPP-50": (f"{CPP}153", "ids are not written down and read back between a message and its acknowledgment"),
 }
-"""Bugs of the same core that are not tried -> where they are told, and why not."""
+"""Bugs of the same core that are not tried -> where they are described, and why not."""
 
 
 def clauses_of(version: str) -> frozenset[str]:
-    """What a version is judged by: the clauses of the pairs it is in."""
+    """Return the clauses by which a version is judged: those of the pairs that it is in."""
     pairs = (pair for pair in PAIRS.values() if version in (pair.affected, pair.fixed))
     return frozenset(requirement for pair in pairs for requirement in pair.requirements)

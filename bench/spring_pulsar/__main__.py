@@ -33,7 +33,10 @@ RUN_S: Final = 600
 
 
 def build(folder: Path) -> str:
-    """The class path of the application, compiled into `folder`; CalledProcessError when Maven or javac fail."""
+    """Compile the application into `folder`; return its class path.
+
+    Raise CalledProcessError when Maven or javac fail.
+    """
     libraries = folder / "lib"
     maven = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"]
     subprocess.run([*maven, f"-DoutputDirectory={libraries}"], check=True, timeout=BUILD_S)
@@ -44,7 +47,7 @@ def build(folder: Path) -> str:
 
 
 def uses(class_path: str, service_url: str, admin_url: str) -> Iterator[str]:
-    """One line for each use, as the application prints it: `pass NAME` or `fail NAME: why`."""
+    """Yield one line for each use, as the application prints it: `pass NAME` or `fail NAME: why`."""
     urls = (f"-Dservice.url={service_url}", f"-Dadmin.url={admin_url}")
     java = ["java", "-Xmx512m", *urls, "-cp", class_path, "uses.Uses"]
     ran = subprocess.run(java, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=RUN_S, check=False)

@@ -100,7 +100,7 @@ def _on_a_server(options: argparse.Namespace, folder: Path, door: str, numbers: 
 
 
 def _on_commands(options: argparse.Namespace, folder: Path, doors: list[str], numbers: range) -> Iterator[Tried]:
-    """Side by side, door by door in turns, so that what one makes slow meets all."""
+    """Attack commands side by side, door by door in turns, so that what one door slows down meets all."""
     cache = folder / "cache"
     idle: SimpleQueue[target.Target] = SimpleQueue()
     servers = [target.Target(options.python, cache) for _ in range(options.jobs)]

@@ -73,7 +73,7 @@ class Sandbox:
 
     @property
     def neighbour(self) -> Path:
-        """A folder that belongs to somebody else; links and paths of an attack lead there."""
+        """A folder outside of the run; links and paths of an attack lead there."""
         return self.base / "neighbour"
 
     @property

@@ -57,7 +57,7 @@ class Corpus:
 
 
 def make(target: Target, folder: Path, broker: tuple[str, str]) -> Corpus:
-    """Have the environment under attack write what only it can write."""
+    """Have the environment under attack write what only that environment can write."""
     sandbox = new_sandbox(folder / "corpus")
     shutil.copytree(MAPPING, sandbox.work / "logs")
     outcome = target.run(Order(("ledger", "map", "logs/orders.toml", "ledger")), sandbox)

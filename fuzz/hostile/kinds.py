@@ -59,7 +59,7 @@ KINDS: Final[dict[str, Shows]] = {
 
 
 def found(tried: Iterable[Tried]) -> set[str]:
-    """The kinds that showed."""
+    """Return the kinds that showed."""
     return {
         name
         for one in tried

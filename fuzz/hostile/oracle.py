@@ -75,13 +75,13 @@ RULES: Final[dict[Rule, Callable[[Order, Outcome], str | None]]] = {
 
 
 def breaches(order: Order, outcome: Outcome) -> Iterator[Breach]:
-    """What of the rules the outcome broke."""
+    """Yield the rules that the outcome broke."""
     for rule, broken in RULES.items():
         if (detail := broken(order, outcome)) is not None:
             yield Breach(rule, detail)
 
 
 def shown(text: str) -> str:
-    """The end of a text, safe for a terminal."""
+    """Return the end of a text, safe for a terminal."""
     last = " | ".join(line for line in text.strip().splitlines()[-3:])
     return ascii(last[-_SHOWN:])[1:-1]

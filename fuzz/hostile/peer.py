@@ -78,7 +78,7 @@ def _endless(connection: socket.socket) -> None:
 
 
 def _bomb(connection: socket.socket) -> None:
-    """A gigabyte of zeros, packed into a megabyte."""
+    """Send a gigabyte of zeros, packed into a megabyte."""
     body = gzip.compress(b"0" * (1 << 30), 1)
     connection.sendall(
         _head("Content-Type: application/json", "Content-Encoding: gzip", f"Content-Length: {len(body)}")
@@ -169,7 +169,7 @@ def admin(name: str) -> HostilePeer:
 
 
 def damaging(broker: tuple[str, int], frame: int, damage: Callable[[bytes], bytes]) -> HostilePeer:
-    """A proxy in front of a broker that damages the `frame`-th frame of each connection on its way to the client."""
+    """Return a proxy that damages the `frame`-th frame of each connection from a broker to the client."""
 
     def serve(connection: socket.socket) -> None:
         with socket.create_connection(broker) as upstream:

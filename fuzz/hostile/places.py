@@ -62,7 +62,7 @@ PLACES: Final[dict[str, Callable[[Path], None]]] = {
 
 
 def put(rng: random.Random, path: Path) -> str:
-    """Replace the file at `path`, if any, by something that is none; what it is."""
+    """Replace the file at `path`, if any, by something that is no file; return what it is."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     name = rng.choice(list(PLACES))

@@ -44,7 +44,7 @@ def served(command: Command) -> None:
 
 
 def hold_output() -> None:
-    """A grandchild in a session of its own keeps stdout open after the exit."""
+    """Let a grandchild in a separate session keep stdout open after the exit."""
     subprocess.Popen(SLEEPER, start_new_session=True)
     os._exit(4)
 
@@ -55,7 +55,7 @@ def leave_children() -> None:
 
 
 def leave_daemon() -> None:
-    """A daemon, forked twice, with an environment and a session of its own."""
+    """Leave a daemon, forked twice, with a separate environment and session."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
@@ -66,7 +66,7 @@ def leave_daemon() -> None:
 
 
 def ignore_ends() -> None:
-    """Neither the end of stdin nor SIGTERM ends it."""
+    """Ignore the end of stdin and SIGTERM."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     while True:

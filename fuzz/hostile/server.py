@@ -195,7 +195,7 @@ def reap() -> None:
 
 
 def children() -> list[int]:
-    """Ours, of any of our threads; the grandchildren come to us as their parents end."""
+    """Return our children, of any of our threads; grandchildren become ours as their parents end."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as stream:
             return [int(word) for word in stream.read().split()]

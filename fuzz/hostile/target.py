@@ -96,7 +96,7 @@ class Target:
 
 
 def assay(python: str, *arguments: str) -> list[str]:
-    """A command of that environment, as a process of its own."""
+    """Return a command of that environment, to run as a separate process."""
     return [python, "-c", "from assay_fixtures.cli import main; main()", *arguments]
 
 
@@ -109,7 +109,7 @@ def _text(path: Path) -> str:
 
 
 def _state(sandbox: Sandbox) -> Iterator[tuple[str, str]]:
-    """What must not change: the neighbour's files, and which entries there are beside the working folder."""
+    """Yield what must not change: the neighbour's files, and which entries are beside the working folder."""
     for path in sorted(sandbox.neighbour.rglob("*")):
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
         yield f"neighbour/{path.relative_to(sandbox.neighbour)}", content

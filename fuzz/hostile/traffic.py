@@ -1,7 +1,7 @@
 """Doors of servers: bytes for a light Pulsar that serves on, through its binary port and its admin interface.
 
-One broker takes many attacks, one after the other. Behind each it has to be alive, small, and as quick as before to
-somebody who behaves.
+One broker takes many attacks, one after the other. After each it has to be alive, small, and as quick as before for a
+well-behaved client.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class LightPulsar:
         return socket.create_connection((host, int(port)), HEALTHY_S)
 
     def health(self) -> Iterator[Breach]:
-        """What a client that behaves, and the machine, have to complain of."""
+        """Yield what a well-behaved client, and the machine, have to complain of."""
         if (code := self.process.poll()) is not None:
             yield Breach(Rule.ALIVE, f"it has ended with {code}")
             return
@@ -109,7 +109,7 @@ def _damaged_frames(broker: LightPulsar, rng: Random) -> str:
 
 
 def _half_frames(broker: LightPulsar, rng: Random) -> str:
-    """Many connections, each with most of a frame of the largest size."""
+    """Open many connections, each with most of a frame of the largest size."""
     with ExitStack() as stack:
         for _ in range(rng.choice((10, 200))):
             line = stack.enter_context(broker.connect(http=False))
@@ -122,7 +122,7 @@ def _half_frames(broker: LightPulsar, rng: Random) -> str:
 
 
 def _deaf(broker: LightPulsar, rng: Random) -> str:
-    """Thousands of questions, of which nobody reads the answers."""
+    """Send thousands of requests without reading the answers."""
     with broker.connect(http=False) as line:
         line.sendall(_CONNECT)
         line.settimeout(_READ_S)
@@ -194,7 +194,7 @@ _BODIES: Final[tuple[bytes, ...]] = (
 
 
 def _requests(broker: LightPulsar, rng: Random) -> str:
-    """A well-formed request for something odd."""
+    """Send a well-formed request for something odd."""
     method = rng.choice(("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "OPTIONS"))
     path = rng.choice(_PATHS)
     if rng.random() < 0.3:
@@ -233,7 +233,7 @@ def _framing(broker: LightPulsar, rng: Random) -> str:
 
 
 def _pipelined(broker: LightPulsar, rng: Random) -> str:
-    """Requests in a row, of which nobody reads the answers."""
+    """Send HTTP requests in a row without reading the answers."""
     path = rng.choice(("/assay/events", "/metrics", "/admin/v2/clusters"))
     ask = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     with broker.connect(http=True) as line:
@@ -268,7 +268,7 @@ TRAFFIC: Final[dict[str, tuple[tuple[Bytes, float], ...]]] = {
 
 
 def attack(broker: LightPulsar, door: str, number: int, rng: Random) -> Tried:
-    """One attack, and how the broker is afterwards."""
+    """Make one attack, and report how the broker is afterwards."""
     ways = TRAFFIC[door]
     way = rng.choices([one for one, _ in ways], [share for _, share in ways])[0]
     said: list[Breach] = []

@@ -59,7 +59,7 @@ Mutation = Callable[[random.Random, bytes], tuple[bytes, str]]
 
 
 def places(tree: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every place of a tree, its root included."""
+    """Yield every place of a tree, its root included."""
     yield path
     children: Iterator[tuple[str | int, Json]] = iter(())
     if isinstance(tree, dict):
@@ -71,12 +71,12 @@ def places(tree: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 def _filled(tree: Json, raw: bytes) -> bytes:
-    """The tree as text, with the hole filled by what no library would write."""
+    """Return the tree as text, with the hole filled by what no library would write."""
     return json.dumps(tree, separators=(",", ":")).encode().replace(json.dumps(_HOLE).encode(), raw)
 
 
 def filled(tree: Json, path: tuple[str | int, ...], raw: bytes) -> bytes:
-    """The document with raw bytes at one place."""
+    """Return the document with raw bytes at one place."""
     return _filled(_with(tree, path, _HOLE), raw)
 
 
@@ -91,7 +91,7 @@ def _with(tree: Json, path: tuple[str | int, ...], value: Json) -> Json:
 
 
 def put_scalar(rng: random.Random, document: bytes) -> tuple[bytes, str]:
-    """One value of the document replaced by a hostile one."""
+    """Replace one value of the document by a hostile one."""
     tree = json.loads(document)
     name = rng.choice(list(SCALARS))
     path = rng.choice(list(places(tree)))
@@ -110,7 +110,7 @@ def remove_key(rng: random.Random, document: bytes) -> tuple[bytes, str]:
 
 
 def add_key(rng: random.Random, document: bytes) -> tuple[bytes, str]:
-    """An unknown key, whose value is hostile: whoever refuses or ignores the key parses the value, too."""
+    """Add an unknown key with a hostile value, which is parsed even where the key is refused or ignored."""
     tree = json.loads(document)
     name = rng.choice(list(SCALARS))
     objects = [path for path in places(tree) if isinstance(_at(tree, path), dict)]
@@ -120,7 +120,7 @@ def add_key(rng: random.Random, document: bytes) -> tuple[bytes, str]:
 
 
 def repeat_item(rng: random.Random, document: bytes) -> tuple[bytes, str]:
-    """One list with an item many times over."""
+    """Repeat an item of one list many times."""
     tree = json.loads(document)
     lists = [path for path in places(tree) if isinstance(_at(tree, path), list) and _at(tree, path)]
     if lists:
@@ -174,12 +174,12 @@ TREES: Final[tuple[Mutation, ...]] = (put_scalar, put_scalar, put_scalar, add_ke
 
 
 def document(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """A JSON document with one thing wrong: mostly its tree, sometimes its bytes."""
+    """Damage one thing in a JSON document: mostly in its tree, sometimes in its bytes."""
     return rng.choice(TREES if rng.random() < 0.8 else BYTES)(rng, data)
 
 
 def lines(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """JSON lines with one line wrong, or lines in another order."""
+    """Damage one of several JSON lines, or their order."""
     if rng.random() < 0.1:
         return rng.choice(BYTES)(rng, data)
     records = data.splitlines(keepends=True)
@@ -213,7 +213,7 @@ _TOML_VALUES: Final[dict[str, bytes]] = {
 
 
 def toml(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """A TOML document with one value, key or table wrong."""
+    """Damage one value, key or table of a TOML document."""
     shape = rng.random()
     if shape < 0.1:
         return rng.choice(BYTES)(rng, data)

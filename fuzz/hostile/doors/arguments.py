@@ -106,7 +106,7 @@ _SERVE_S: Final = 1.0
 
 
 def arguments(rng: Random, _: Corpus) -> Drawn:
-    """One argument or option of a command is a word that nobody thought of; sometimes the environment is, too."""
+    """Draw a command with one unexpected argument or option, and sometimes an unexpected environment."""
     command = rng.choice(list(_OPTIONS))
     option, word = rng.choice(_OPTIONS[command]), rng.choice(WORDS)
     words = (*command, *((option, word) if option else (word,)))
@@ -158,7 +158,7 @@ _TALKERS: Final[dict[tuple[str, ...], int]] = {
 
 
 def streams(rng: Random, corpus: Corpus) -> Drawn:
-    """Standard streams that are closed or full change no exit code."""
+    """Draw standard streams that are closed or full, which change no exit code."""
     words = rng.choice(list(_TALKERS))
     states = tuple(rng.choice((Stream.OPEN, Stream.CLOSED, Stream.FULL)) for _ in range(3))
     if all(state is Stream.OPEN for state in states):
@@ -200,7 +200,10 @@ _ENDING_S: Final = 15.0
 
 
 def signals(rng: Random, corpus: Corpus) -> Drawn:
-    """One to three interrupts at any moment: 130, or the command had ended by then with its own code."""
+    """Draw one to three interrupts at any moment.
+
+    The exit code is 130, or the command's own if it had ended by then.
+    """
     words = rng.choice(list(_LONG))
     first_s = rng.choice((0.05, 0.2, 0.5, 1.0, 2.0, 4.0)) * rng.uniform(0.5, 1.5)
     number = rng.choice((signal.SIGINT, signal.SIGINT, signal.SIGTERM))

@@ -25,7 +25,7 @@ def ledger(rng: Random, corpus: Corpus) -> Drawn:
 
 
 def _flipped(rng: Random, corpus: Corpus) -> Drawn:
-    """Sixteen bytes of one column's pages: what the checksum of the page is there for."""
+    """Flip sixteen bytes in one column's pages, which the checksum of the page has to show."""
     import pyarrow.parquet as parquet
 
     part = rng.choice([path for table in _TABLES for path in sorted((corpus.ledger / table).glob("*.parquet"))])
@@ -47,10 +47,10 @@ def _flipped(rng: Random, corpus: Corpus) -> Drawn:
 
 
 def _described(rng: Random, corpus: Corpus) -> Drawn:
-    """ledger.json with one thing wrong."""
+    """Damage one thing in ledger.json."""
     damaged, kind = values.document(rng, (corpus.ledger / "ledger.json").read_bytes())
     place = rng.random() < 0.05
-    # An audit ends with 4 where whoever wrote the ledger computed wrong certificates: its own meaning of the code.
+    # An audit ends with 4 where the ledger's writer computed wrong certificates: its own meaning of the code.
     words, codes = rng.choice(
         [(("ledger", "show", "ledger"), VERDICT_CODES), (("ledger", "audit", "ledger"), VERDICT_CODES | {4})]
     )
@@ -66,7 +66,7 @@ def _described(rng: Random, corpus: Corpus) -> Drawn:
 
 
 def _parts(rng: Random, corpus: Corpus) -> Drawn:
-    """A part that is cut, replaced, doubled or no file."""
+    """Cut, replace or double a part, or let it be no file."""
     part = rng.choice(sorted(corpus.ledger.rglob("*.parquet")))
     damaged, kind = rng.choice(values.BYTES)(rng, part.read_bytes())
     place = rng.random() < 0.15
@@ -123,7 +123,7 @@ def _replaced(rng: Random, corpus: Corpus, name: str, data: bytes, kind: str) ->
 
 
 def _typed(rng: Random, corpus: Corpus) -> Drawn:
-    """Logs as Parquet, one column of a type that other people's tools write."""
+    """Draw logs as Parquet with one column of a type that other tools write."""
     import pyarrow as arrow
 
     at_ns = 1_780_300_800_007_123_456
@@ -161,7 +161,7 @@ def _typed(rng: Random, corpus: Corpus) -> Drawn:
 
 
 def _bad_text(count: int) -> Any:
-    """Strings that claim to be UTF-8 and are not, as a writer in C leaves them."""
+    """Return strings that claim to be UTF-8 and are not, as a writer in C leaves them."""
     import pyarrow as arrow
 
     raw = arrow.array([b"\xff\xfe("] * count, arrow.binary())

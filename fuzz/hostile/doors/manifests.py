@@ -36,7 +36,7 @@ def _expectations(rng: Random, _: Corpus) -> Drawn:
 
 
 def _faults(rng: Random, _: Corpus) -> Drawn:
-    """Accepted faults leave a broker that serves until it is told to end, with 0."""
+    """Draw a faults file. Accepted faults leave a broker that serves until it is asked to end, with 0."""
     damaged, kind = values.document(rng, FAULTS)
     place = rng.random() < 0.05
     order = Order(

@@ -17,7 +17,7 @@ _FRAME_SHARE: Final = 0.3
 
 
 def admin(rng: Random, corpus: Corpus) -> Drawn:
-    """`certify --broker URL --admin URL` of a cluster whose web service, or whose brokers, are hostile."""
+    """Draw `certify --broker URL --admin URL` of a cluster whose web service, or whose brokers, are hostile."""
     if rng.random() < _FRAME_SHARE:
         return _damaged_broker(rng, corpus)
     name = rng.choice(list(peer.ADMINS))

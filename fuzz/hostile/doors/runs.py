@@ -24,7 +24,10 @@ _PLACE_SHARE = 0.04
 
 
 def replay(rng: Random, corpus: Corpus) -> Drawn:
-    """A replay file: mostly exported, for that starts nothing; run again, where what it asks for is what matters."""
+    """Draw a replay file.
+
+    Mostly it is exported, which starts nothing, and otherwise run again, where its content matters.
+    """
     data = rng.choice(corpus.replays).read_bytes()
     runs = rng.random() < 0.3
     shape = rng.random()
@@ -48,7 +51,7 @@ def replay(rng: Random, corpus: Corpus) -> Drawn:
 
 
 def _sends_without_sense(rng: Random, data: bytes) -> tuple[bytes, str]:
-    """A number of a step that no send can have."""
+    """Set a number of a step that no send can have."""
     tree = json.loads(data)
     numbers = [
         path
@@ -101,7 +104,7 @@ def _of_a_run(rng: Random, corpus: Corpus, name: str, mutation: values.Mutation)
 
 
 def _with_a_link(rng: Random, corpus: Corpus) -> Drawn:
-    """A folder or file that `check` writes, as a link to what belongs to somebody else."""
+    """Replace a folder or file that `check` writes by a link to what lies outside."""
     name = rng.choice(("replay", "report.html", "verdicts.json", "junit.xml", "certificate.json", "findings.jsonl"))
 
     def lay(sandbox: Sandbox) -> Order:

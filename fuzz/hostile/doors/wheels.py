@@ -30,7 +30,7 @@ def _wheel(members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -
 
 
 def _bomb(_: Random) -> bytes:
-    """Metadata of 800 MB in less than one."""
+    """Return 800 MB of metadata in less than one."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(_METADATA, "w") as member:
         member.write(_HEADERS)
@@ -41,7 +41,7 @@ def _bomb(_: Random) -> bytes:
 
 
 def _encrypted(_: Random) -> bytes:
-    """The flag of encryption set in both headers."""
+    """Return a wheel with the flag of encryption in both headers."""
     data = bytearray(_wheel({_METADATA: _HEADERS}))
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(signature) + offset] |= 1
@@ -96,7 +96,7 @@ _KINDS: Final[dict[str, tuple[Callable[[Random], bytes], float]]] = {
 
 
 def wheels(rng: Random, _: Corpus) -> Drawn:
-    """A wheel that no index would serve. None of them can be installed, so none may be accepted."""
+    """Draw a wheel that no index would serve. None can be installed, so none may be accepted."""
     kind = rng.choices(list(_KINDS), [share for _, share in _KINDS.values()])[0]
     name = rng.choice((_NAME, _NAME, _NAME, "client.whl", "pulsar_client.whl", "x-1-py3-none-any.zip"))
     command = rng.choice((("agent", "check", "pulsar-python"), ("certify", "pulsar-python", "--select", CASE)))
