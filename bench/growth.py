@@ -38,7 +38,7 @@ from assay_reports.files import load
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden" / "runs" / "1.1"
 ALLOWED = 1.5
-"""So many times the factor."""
+"""How many times the factor the time may grow."""
 
 
 class Input(NamedTuple):

@@ -1,7 +1,7 @@
 """What keeps a run from its cores: busy loops beside it, a quota, and stops of its processes at random.
 
-A hardship is put on a command from its first moment to its last. It is the machine's doing: nothing here touches what
-clients and brokers say to each other.
+A hardship lasts as long as the command. It affects the machine only: nothing here touches what clients and brokers send
+to each other.
 """
 
 from __future__ import annotations

@@ -3,16 +3,16 @@
     python -m bench.kill_by_exploration [--kept FILE] [--seed 1] [--cpu-s 240] [--jobs 2] [--only MUTANT] [--anew]
 
 Cases are drawn and steered as `assay explore` does it, of all areas, and an honest client explores with them first: it
-takes so much CPU time of this machine (two minutes of two cores, unless told otherwise), drawing, judging and steering
-included. That exploration is kept in FILE (runs/explored-SEED.jsonl, unless told otherwise). Each mutant then plays, in
-the same order, the Cases that exercise the requirement it stands for with the honest client: the others could not have
-told of it, and nothing of it went into what was drawn. It is found by the first in which that requirement fails, and
-which the honest client passes; what counts is how far the exploration had come by then, all its Cases included. No
-directed Case is run.
+takes so much CPU time of this machine (two minutes of two cores unless given), drawing, judging and steering included.
+That exploration is kept in FILE (runs/explored-SEED.jsonl unless given). Each mutant then plays, in the same order, the
+Cases in which the honest client exercises the requirement that the mutant stands for: the other Cases could not have
+shown it, and the mutant had no influence on what was drawn. A mutant is found by the first Case in which that
+requirement fails, and which the honest client passes; what counts is how far the exploration had come by then, all its
+Cases included. No directed Case is run.
 
-What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it: of one
-seed. `--only`, and mutants of which nothing is kept, go on with that one; `--anew` begins with any. `--only` with
-another seed says what came of it and keeps nothing.
+The results of one seed are kept in fixtures/golden/kills_by_exploration.json as they come, and docs/mutants.md shows
+them. `--only`, and mutants without a result, continue with that seed; `--anew` begins again with any seed. `--only`
+with another seed prints the result and keeps nothing.
 """
 
 from __future__ import annotations

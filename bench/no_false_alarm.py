@@ -4,15 +4,15 @@
 
 The lives of fuzz/lives.py, in virtual time, or over real sockets, several at once. They are drawn in rounds, each of a
 seed of its own; what came of a round is kept in FOLDER, so that what was interrupted goes on where it stopped, and the
-figures are of everything that is kept there. `--lives 0` only shows them. Whoever was blamed is named with seed and
-number: the check is wrong, or the broker, or the reference client. Then the status is 1, and so it is where the lives
-show too little: too few with a fault, a requirement too seldom exercised, too many judgements left open.
+figures are of everything that is kept there. `--lives 0` only shows them. A life in which a client was blamed is named
+with seed and number: the check is wrong, or the broker, or the reference client. Then the status is 1, and also where
+the lives show too little: too few with a fault, a requirement too seldom exercised, too many judgements left open.
 
-Lives come rarely to what needs a world of its own. So in virtual time each round of them is followed by one of directed
-Cases under harm that they were not written for, of requirements that were exercised too seldom so far, and when there
-are lives enough such rounds go on until no requirement is left; these are kept in FOLDER/directed, and the Case of one
-who was blamed with them. How often a requirement was exercised is counted in both together; whatever else is told, in
-the lives alone.
+Lives rarely reach what needs a special topology. So in virtual time each round of lives is followed by one of directed
+Cases with faults that they were not written for, of requirements that were exercised too seldom so far. When there are
+enough lives, such rounds go on until no requirement is left. They are kept in FOLDER/directed, with each Case in which
+a client was blamed. How often a requirement was exercised is counted in both together, all other figures in the lives
+alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ AT_ONCE: Final = 8
 """Lives over sockets that run side by side: they mostly wait."""
 
 MOST_BEGINNINGS: Final = 5
-"""Over sockets an agent may be kept, by a busy machine, from its first answer, ahead of anything that is judged."""
+"""How often to begin a life over sockets again whose agent a busy machine kept from its first answer, before anything
+is judged."""
 
 SOCKET_ROUND: Final = 25
 """Lives of a round over sockets: a thousand of them are of all areas, as each round is of one."""
@@ -66,7 +67,8 @@ MOST_INCONCLUSIVE: Final = 0.01
 
 class Life(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of one life. `exercised`: how often the precondition of each requirement occurred. `begun_again`: how
-    often its agent did not even answer, and nothing was judged. `case`: of a directed one who was blamed."""
+    often its agent did not even answer, and nothing was judged. `case`: the directed Case in which a client was
+    blamed."""
 
     exercised: dict[str, int]
     fired: int = 0
@@ -79,7 +81,7 @@ class Life(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def life_of(tried: Tried) -> Life:
     undecided = [one for one in tried.judgements if one.verdict is Verdict.INCONCLUSIVE]
-    # What a busy machine left open blames nobody; it is counted apart.
+    # What a busy machine left open blames no client; it is counted separately.
     decided = Tried(tried.case, tried.events, tuple(one for one in tried.judgements if one not in undecided))
     return Life(
         exercised={str(one.requirement): one.exercised for one in tried.judgements if one.exercised},

@@ -2,13 +2,13 @@
 
     python -m bench.reduction [--mutants 20] [--seed 1] [--for 120] [--kept FOLDER]
 
-`assay explore` is run on the reference client with one rule broken after the other, until a finding of the requirement
-that tells of it is confirmed and reduced. Of that are printed the seconds from its first confirmation to the last run
-of what was left, without those in which it waited for another failure's reduction; steps and faults of the reduced
-Case; and whether it is 1-minimal: without any one of them it passes. That is tried anew, one removal after the other,
-in virtual time. A Case that needs real time to fail is tried over sockets, and one that needs a client with a process
-of its own is replayed, where a breach counts if two of three runs show it. The status is 1 where a Case was not shown
-to be minimal, or a mutant was not found; how long it took is printed, for that is the machine's matter, too.
+`assay explore` is run on the reference client with one rule broken after the other, until a finding of that rule's
+requirement is confirmed and reduced. Printed are the seconds from the first confirmation to the last run of the reduced
+Case, without those in which it waited for another failure's reduction; the steps and faults of the reduced Case; and
+whether it is 1-minimal: without any one of them it passes. That is tried independently, one removal after the other, in
+virtual time. A Case that needs real time to fail is tried over sockets, and a Case that needs a separate client process
+is replayed, where a breach counts if two of three runs show it. The status is 1 where a Case was not shown to be
+minimal, or a mutant was not found. Times are only printed, since they depend on the machine.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ PLANTED: Final[Mapping[str, Area]] = {
     "skips-sequence-id": Area.ORDERING,
     "ignores-close-producer": Area.TOPICS,
 }
-"""Mutant -> the area that comes upon it soon: what is measured is how a Case becomes small, not how it is found."""
+"""Mutant -> the area in which it is found soon: what is measured is how a Case becomes small, not how it is found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """What became of one mutant. `minimal` is None where the Case did not fail when it was run anew. `left`: so many
-    more causes of the requirement are not small: the end of the exploration broke their reduction off, or what was
-    left did not show with an agent of its own."""
+    """What became of one mutant. `minimal` is None where the Case did not fail when it was run again. `left`: how many
+    more causes of the requirement are not small: the end of the exploration broke off their reduction, or the reduced
+    Case did not fail with a separate agent."""
 
     found: Found
     minimal: bool | None

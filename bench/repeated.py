@@ -2,15 +2,14 @@
 
     python -m bench.repeated AGENT [--runs 20] [--busy] [--select WORD]... [--kept FOLDER]
 
-Every run is to have the plan of the first, byte for byte, and its verdicts, Case by Case, as `assay compare`
-tells them. What a busy machine leaves inconclusive is counted, and is no other verdict, nor is a failure that the
-client's list says may show and need not: `occurs` is `sometimes`, or the Case is a permutation of the one it is listed
-for, as where four threads send, and nobody knows which messages share a batch. A plan, a verdict, a finding code or an
-exit code that differs otherwise ends with status 1.
-With `--busy` a process that computes keeps one core from every run but the first. A busy client takes another way
-through a Case, and what is timed there may stay open beside what was found: then no failure is another verdict that is
-listed for its requirement at all.
-Runs are kept in FOLDER, so that what was interrupted goes on where it stopped.
+Every run is to have the plan of the first, byte for byte, and its verdicts, Case by Case, as `assay compare` shows
+them. What a busy machine leaves inconclusive is counted, but not as a difference, nor is a failure that the client's
+list says may or may not show: `occurs` is `sometimes`, or the Case is a permutation of the listed one, as where four
+threads send and it is not known which messages share a batch. Any other difference in a plan, a verdict, a finding code
+or an exit code ends with status 1. With `--busy` a process that computes keeps one core from every run but the first. A
+busy client may behave differently in a Case, and what is timed there may stay open beside what was found: then no
+failure that is listed for its requirement at all counts as a difference. Runs are kept in FOLDER, so that what was
+interrupted goes on where it stopped.
 """
 
 from __future__ import annotations

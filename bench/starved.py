@@ -1,4 +1,4 @@
-"""Is the machine ever taken for the client's fault? Certifications under hardships, beside one on an idle machine.
+"""Is a client ever blamed for a slow machine? Certifications under hardships, compared with one on an idle machine.
 
     python -m bench.starved [AGENT ...] [--hardship WORD]... [--whole 2] [--timed 10] [--mutants 30] [--seed 1]
                             [--kept FOLDER] [--short]
@@ -9,9 +9,9 @@ and with stops of two seconds at random of the runner, of the runner and its age
 `--whole` certifications are of all Cases, `--timed` of the chapters with time bounds. Then mutants of the reference
 client that break a time bound run their Cases, `--mutants` of them, under the same hardships.
 
-Another verdict than without a hardship is wrong, unless it is `inconclusive`, a pass where the run leaves open whether
-the listed failure would have shown, or a failure that is listed for the client as one that comes and goes. The same
-verdict for other reasons is right where the new ones are listed for that Case. Of the Cases at most 2 % may be
+A verdict that differs from the idle run's is wrong, unless it is `inconclusive`, a pass where the run leaves open
+whether the listed failure would have shown, or a failure that is listed for the client as one that comes and goes. The
+same verdict for other reasons is right where the new ones are listed for that Case. Of the Cases at most 2 % may be
 inconclusive beside the loops, and 10 % under the quota; a run is to end with 0 or 3; no mutant may pass. Whatever is
 missed is named, and the status is 1.
 
@@ -48,9 +48,9 @@ from assay_reports.verdicts import Verdicts, read_verdicts
 
 AGENTS: Final = ("pulsar-python", "reference")
 CHAPTERS: Final = ("ack", "batching", "nack", "robustness", "throttling", "topics")
-"""Those whose Cases have the tightest time bounds, and all kinds of them."""
+"""Chapters whose Cases have the tightest time bounds, and all kinds of them."""
 LIMIT_S: Final = 900.0
-"""What a certification takes at most: eight times what it takes with a core of its own."""
+"""The longest a certification may take: eight times what it takes with an idle core."""
 GOALS: Final = {Hardship.LOOPS: 0.02, Hardship.QUOTA: 0.10}
 """Share of Cases that may be inconclusive."""
 GOOD_ENDS: Final = (0, EXIT_CODE[Cause.INCONCLUSIVE])

@@ -3,10 +3,10 @@
     python fuzz/lives.py --lives 10000 --seed 7 [--variant NAME]
 
 The lives of an exploration, as many as there is time for. They are drawn in rounds, each of a seed of its own, so that
-a run goes on where another one ended: `--seed` is that of the first round. Whoever is
-blamed is printed with seed, number and what was said, and the Case is written to `--keep`, for `assay replay` and the
-reducer. With `--variant` the client does what a released one lawfully does otherwise; lives that ask for what it lacks
-are left out.
+a run can go on where an earlier one ended: `--seed` is that of the first round. A life in which the client is blamed is
+printed with seed, number and what was said, and its Case is written to `--keep`, for `assay replay` and the reducer.
+With `--variant` the client does what a released one lawfully does otherwise; lives that ask for what it lacks are left
+out.
 """
 
 from __future__ import annotations

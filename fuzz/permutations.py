@@ -3,7 +3,7 @@
     python fuzz/permutations.py                      all of them: minutes
     python fuzz/permutations.py --select ack --share 2/8
 
-Whoever is named is wrong: the Case, which is not indifferent to a circumstance and does not say so, or a check.
+What is named is wrong: the Case, which is not indifferent to a circumstance and does not say so, or a check.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ comes out is read to the end: command, checksum, metadata, decompression, batch,
 makes of it must not depend on the pieces, and a frame written again with nothing changed must be the same. Inputs
 follow from the seed alone; a failure prints the input's number and bytes, and `--seed S --only N` runs that one again.
 
-Memory is measured twice. One input of a hundred, because this slows everything, tells what Python allocated for it at
-its peak: the frame limit plus a constant at most. And the process as a whole, native libraries included, must not have
-grown by more than the largest message a description joins. The limit is small here, so that sizes damaged upwards
+Memory is measured twice. For one input of a hundred, because this slows everything, the peak of what Python allocated
+is measured: the frame limit plus a constant at most. And the process as a whole, native libraries included, must not
+have grown by more than the largest message a description joins. The limit is small here, so that sizes damaged upwards
 cross it.
 
 The measured inputs come a thousand in a row, because measuring has a cost of its own: the tracemalloc of CPython 3.11

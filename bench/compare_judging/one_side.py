@@ -37,7 +37,7 @@ CAPS: Final = ("MAX_FINDINGS", "MAX_EXAMPLES")
 """Constants, wherever a checkout has them."""
 
 EDITION: Final = 1
-"""Of what this program writes: with another number nothing is taken that was kept before."""
+"""The edition of what this program writes: results of other editions are not used again."""
 
 LEAVES_OUT: Final = ("assay_conformance.checks.part", "shortened")
 """Where earlier checkouts leave plain stretches out of long histories."""

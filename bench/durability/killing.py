@@ -25,11 +25,11 @@ from assay_fixtures.runner.folder import RunFolder, StoredRun
 from assay_fixtures.runner.selection import Selection
 
 CASES_A_CLUSTER = 4
-"""A cluster that does not come up again spoils no more than these."""
+"""Cases for each cluster: one that does not come up again costs no more than these."""
 SEEDS = 1_000
 """Cases of one `--seed`."""
 TRIES = 3
-"""So many kills are tried for each that is wanted."""
+"""How many kills are tried for each that is wanted."""
 
 
 def drawn(kind: Kind, seed: int) -> Iterator[Case]:

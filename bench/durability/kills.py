@@ -11,7 +11,7 @@ from assay_conformance.pulsar.cases.ordering.durability import Kind
 UNDER_WAY = 100
 """SENDs without an answer when the signal was sent."""
 AT_ONCE_NS = 2_000_000_000
-"""So soon a connection ends whose broker is killed, on a machine that does other things."""
+"""How soon the connections of a killed broker end, on a machine that does other things."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Hostile input at every door, with one oracle: whatever somebody else wrote, a command ends in time with its memory
-bounded, an exit code of its set, one sentence, nothing left behind and nothing changed outside its folder; a server
-serves on.
+"""Hostile input at every door, with one oracle: whatever the input, a command ends in time with its memory bounded, an
+exit code of its set, one sentence, nothing left behind and nothing changed outside its folder; a server goes on
+serving.
 
     python -m fuzz.hostile --attacks 50                       fifty a door
     python -m fuzz.hostile --attacks 850 --seed 7             10,000 and more, in about an hour on two cores

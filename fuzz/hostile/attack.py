@@ -56,7 +56,7 @@ class Order:
     descriptors: int | None = None
     """The limit on open files, where it is part of the attack."""
     peer: Peer | None = None
-    """Whom the command talks to; it serves from when the order is laid."""
+    """The server that the command talks to; it serves as soon as the files are laid out."""
     silent: bool = False
     """Whether the command has no way to say why it refuses: its streams are closed or full."""
 

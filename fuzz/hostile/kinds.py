@@ -1,7 +1,7 @@
 """Kinds of fault that hostile input has found in the suite, and the breaches by which each shows.
 
-Each was mended as a kind. Run against an environment from before, the same generators find them again: what shows that
-they reach what they are about.
+Each was fixed as a kind. Run against an earlier environment, the same generators find them again, which shows that they
+reach what they are about.
 """
 
 from __future__ import annotations

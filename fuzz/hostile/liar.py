@@ -1,4 +1,4 @@
-"""The suite's own client, whose agent reports a message that never was: `liar.py PLAN`.
+"""The suite's own client, whose agent reports a message that was never sent: `liar.py PLAN`.
 
 Behind the third `received` event it writes another one, with what the plan says changed: a digest that was never sent,
 a topic that does not exist. Runs in the environment under attack.

@@ -18,7 +18,7 @@ _METADATA: Final = "pulsar_client-9.9.9.dist-info/METADATA"
 _HEADERS: Final = b"Metadata-Version: 2.1\nName: pulsar-client\nVersion: 9.9.9\n"
 _LARGE_BYTES: Final = 800 << 20
 NEVER_ACCEPTED: Final = REFUSALS | {1}
-"""Installed or not, nothing of it passes."""
+"""Exit codes: no wheel passes, whether or not it can be installed."""
 
 
 def _wheel(members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
