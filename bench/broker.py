@@ -114,7 +114,7 @@ class Peer:
         self.ask(CommandType.CONNECT, client_version="bench", protocol_version=21)
 
     def ask(self, kind: CommandType, **fields: object) -> bytes:
-        """Send one command; the first frame that comes back, PINGs aside."""
+        """Send one command; return the first frame that comes back, PINGs aside."""
         self.socket.sendall(encode(command(kind, **fields)))
         while True:
             for raw in self._splitter.feed(self.socket.recv(1 << 16)):
@@ -146,7 +146,7 @@ def _pieces(frames: list[bytes], bytes_a_piece: int = 1 << 17) -> Iterator[bytes
 
 
 def _pump(peer: Peer, outgoing: Iterator[bytes], expected: int) -> float:
-    """Write and read at once until `expected` frames came back; the seconds it took."""
+    """Write and read at once until `expected` frames came back; return the seconds that took."""
     sock = peer.socket
     sock.setblocking(False)
     started = time.perf_counter()

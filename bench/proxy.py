@@ -228,7 +228,7 @@ def _connect(way: Way) -> socket.socket:
 
 
 def _stream(connection: socket.socket, frame: bytes, count: int) -> float:
-    """Write so many frames while reading their receipts; the seconds it took."""
+    """Write so many frames while reading their receipts; return the seconds that took."""
     connection.setblocking(False)
     piece = memoryview(frame * max(1, (128 * KIB) // len(frame)))
     left, rest = len(frame) * count, memoryview(b"")

@@ -70,7 +70,7 @@ def _worse(before: Seen | None, now: Seen) -> Seen:
 
 
 def keep(found: Evidence) -> None:
-    """Put it where the page finds it."""
+    """Store the evidence where the page finds it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=1)
     (FOLDER / f"{found.version}.json").write_bytes(text + b"\n")

@@ -107,7 +107,10 @@ class ActiveFault:
         )
 
     def acted(self) -> int:
-        """Count one more time; how often it acted by now. The last refusal of a limited number is the end of it."""
+        """Count one more act and return how many there were.
+
+        The last refusal of a limited number ends the fault.
+        """
         self.fired += 1
         action = self.fault.action
         if isinstance(action, Refuse) and self.fired == action.connections:

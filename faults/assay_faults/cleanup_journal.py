@@ -162,7 +162,7 @@ class CleanupJournal:
                 self.done(entry)
 
     def close(self) -> None:
-        """Let go of the ledger; its file stays only if something is left."""
+        """Let go of the journal; its file stays only if something is left."""
         if self._descriptor < 0:
             return
         if not self._open:

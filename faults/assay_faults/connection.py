@@ -37,7 +37,7 @@ class Deadlines:
         return self._heap[0] if self._heap else None
 
     def passed(self, now_ns: int) -> bool:
-        """Forget those up to now, and say whether there were any."""
+        """Forget the moments up to `now_ns`, and return whether there were any."""
         found = False
         while self._heap and self._heap[0] <= now_ns:
             self._known.discard(heapq.heappop(self._heap))
@@ -139,7 +139,7 @@ class Connection:
     # --- what leaves ---
 
     def enqueue(self, direction: Direction, entries: Sequence[Entry], now_ns: int) -> None:
-        """Put these behind what waits in this direction, and let leave what may."""
+        """Queue these entries in this direction, and let leave what may."""
         channel = self.channel(direction)
         if self.dead or channel.swallowed:
             return

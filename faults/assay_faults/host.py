@@ -30,7 +30,7 @@ class LinkHost(ABC):
         self.wake()
 
     def heal(self, fault: int | None = None) -> None:
-        """End one fault, or every one."""
+        """End one fault, or all faults."""
         if fault is None:
             self.link.heal_all(self.now_ns())
         else:

@@ -101,8 +101,8 @@ class Injector(Protocol):
         ...
 
     async def front(self, url: str) -> str:
-        """Return the address that clients get in place of this one of a broker; the same one where nothing stands in
-        front of it."""
+        """Return the address that clients get in place of a broker's: the same one where nothing stands in front of
+        it."""
         ...
 
     async def inject(self, fault: int) -> Receipt:

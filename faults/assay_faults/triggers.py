@@ -87,9 +87,9 @@ class FrameTrigger:
         self._answers = _request(on, self.kind)
 
     def hits(self, line: Line, frame: Frame, body: Any) -> bool:
-        """Count this frame if it matches, and say whether it is one of those to act on.
+        """Count this frame if it matches, and return whether it is one of those to act on.
 
-        The frame is of this trigger's command and direction: whoever asks has looked the trigger up by them. `body` is
+        The frame is of this trigger's command and direction, by which the caller has looked the trigger up. `body` is
         the frame's body, found once for all triggers.
         """
         if self._connection is not None and self._connection != line.number:

@@ -75,7 +75,7 @@ def in_a_fork(order: Order) -> dict[str, Any]:
 
 
 def supervised(order: Order) -> dict[str, Any]:
-    """Run the order in a child; its result once nothing of it is left."""
+    """Run the order in a child; return the result once nothing of the child is left."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     began = time.monotonic()
     # A signal that comes while the fork is not the command yet waits until it is: a process that was started the usual

@@ -52,7 +52,7 @@ class Target:
         self._server.wait()
 
     def run(self, order: Order, sandbox: Sandbox) -> Outcome:
-        """Run one command to its end. RuntimeError where the server itself has died."""
+        """Run one command to its end. Raise RuntimeError where the server itself has died."""
         before = dict(_state(sandbox))
         result = self._ask(order, sandbox)
         after = dict(_state(sandbox))

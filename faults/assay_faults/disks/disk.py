@@ -88,7 +88,7 @@ class Disk:
         return False
 
     def fill(self, leave_bytes: int = 0) -> None:
-        """Leave so many bytes free, or none: then not even a block more fits."""
+        """Fill the disk up to `leave_bytes`, or entirely: then not even one more block fits."""
         try:
             with (self.path / _FILLER).open("wb") as file:
                 while (more := self.free_bytes - leave_bytes) > 0:
@@ -103,7 +103,7 @@ class Disk:
         (self.path / _FILLER).unlink(missing_ok=True)
 
     def seal(self) -> None:
-        """Make it read-only. Raises UnavailableError on a tmpfs with a file open for writing."""
+        """Make the disk read-only. Raise UnavailableError on a tmpfs with a file open for writing."""
         # A disk that fails is older than a run: what was written long ago is on it without a sync, as BookKeeper's
         # cookie.
         self._run("sync", "-f", str(self.path))
@@ -117,8 +117,10 @@ class Disk:
         )
 
     def unseal(self) -> None:
-        """Make it writable again. Processes that use it must have ended: a failed disk is unmounted and mounted
-        again."""
+        """Make the disk writable again.
+
+        Processes that use it must have ended: a failed disk is unmounted and mounted again.
+        """
         with contextlib.suppress(HarnessError):
             self._run("mount", "-o", "remount,rw", str(self.path))
         if self.read_only:

@@ -50,7 +50,7 @@ class Network:
         self._thread = threading.Thread(target=self._run, name="assay-network", daemon=True)
 
     def start(self) -> socket.socket:
-        """Set it up; a listening socket in its far namespace. Blocks for some milliseconds."""
+        """Set the network up, and return a listening socket in its far namespace. Blocks for some milliseconds."""
         require()
         self._claim, block = _claim_block()
         near, self._address = (f"198.18.{block >> 6}.{(block & 63) * 4 + host}" for host in (1, 2))

@@ -26,8 +26,11 @@ class Network(Protocol):
         ...
 
     async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
-        """Open a connection to a listener's URL; ConnectionRefusedError when nothing listens there, SSLError when the
-        file of trusted certificates does not exist. `tls` is for a URL that asks for it."""
+        """Open a connection to a listener's URL; `tls` is for a URL that asks for it.
+
+        Raise ConnectionRefusedError when nothing listens there, SSLError when the file of trusted certificates does not
+        exist.
+        """
         ...
 
     def reset(self, transport: asyncio.Transport, *, abrupt: bool) -> None:
@@ -35,5 +38,8 @@ class Network(Protocol):
         ...
 
     async def prove(self) -> None:
-        """Carry a byte from a listener of its own; HarnessError when that fails, so that no client is blamed for it."""
+        """Carry a byte from a listener of its own.
+
+        Raise HarnessError when that fails, so that no client is blamed for it.
+        """
         ...

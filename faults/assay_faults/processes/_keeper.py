@@ -229,7 +229,7 @@ class Keeper:
                 kill(pid)
 
     def sweep(self) -> None:
-        """Kill what has lost its parent, and report the ends of programs once there is none such."""
+        """Kill what has lost its parent, and report the ends of programs once there is nothing more to kill."""
         if not (self.ended or self.suspects):
             return
         left = [pid for pid in children(self.pid) if pid not in self.programs]

@@ -40,13 +40,16 @@ class Identity:
 
 
 def identify(pid: int) -> Identity | None:
-    """Return the identity of the process with this pid now; None when there is none."""
+    """Return the identity of the process with this pid now, or None when there is none."""
     fields = _stat(pid)
     return Identity(pid, int(fields[_START])) if fields else None
 
 
 def parent_of(pid: int) -> int | None:
-    """Return the parent's pid, until that one has waited for the process; None when no process has this pid."""
+    """Return the parent's pid, or None when no process has this pid.
+
+    A process that has ended has a parent until the parent has waited for it.
+    """
     fields = _stat(pid)
     return int(fields[_PARENT]) if fields else None
 
@@ -77,9 +80,10 @@ def state(process: Identity) -> ProcessState:
 
 
 def send_signal(process: Identity, number: signal.Signals) -> bool:
-    """Signal this very process; False when it has ended. Raises PermissionError when it is another user's.
+    """Signal this very process; return False when it has ended.
 
-    The descriptor is opened before its identity is read: what it refers to then cannot be exchanged any more.
+    Raise PermissionError when it is another user's. The descriptor is opened before its identity is read, so that it
+    cannot come to refer to another process.
     """
     try:
         descriptor = os.pidfd_open(process.pid)

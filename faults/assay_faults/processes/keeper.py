@@ -145,7 +145,7 @@ class Program:
         return self.returncode
 
     def settle(self, within_s: float) -> None:
-        """Wait so long that nothing of it is left, or give up."""
+        """Wait until nothing of the program is left, or give up after `within_s`."""
         self._wait(lambda: self.returncode is not None, within_s)
 
     def _wait(self, done: Callable[[], bool], within_s: float | None) -> None:
@@ -161,7 +161,7 @@ class Program:
             self.hear()
 
     def end(self) -> None:
-        """Kill it and all that is below it; `wait` says when that is done. Nothing when it has ended."""
+        """Kill the program and its descendants, if it has not ended; `wait` returns when that is done."""
         if self.returncode is None:
             with contextlib.suppress(OSError):
                 self._line.shutdown(socket.SHUT_WR)
@@ -295,8 +295,11 @@ own: Final = _Own()
 
 
 def start(order: Order, stdin: int | None, stdout: int | None, stderr: int) -> Program:
-    """Start a program, and wait until it has a pid. OSError when no process can be had; a command that cannot be
-    executed ends with status 127 and a sentence on its stderr."""
+    """Start a program, and wait until it has a pid.
+
+    Raise OSError when no process can be had. A command that cannot be executed ends with status 127 and a sentence on
+    its stderr.
+    """
     try:
         return _started(own().ask(order, stdin, stdout, stderr))
     except KeeperGoneError:
@@ -362,7 +365,7 @@ class Watched:
         return self.program.returncode
 
     def end(self) -> None:
-        """Kill it and all that is below it."""
+        """Kill the program and its descendants."""
         self.program.end()
 
     async def _until(self, done: Callable[[], bool]) -> None:

@@ -32,8 +32,8 @@ def run(
 ) -> Done:
     """Run a tool to its end, with `given` as its stdin and by default this process's environment.
 
-    TimeoutError when it takes longer than that: it and all that it started are killed then, as when this call is
-    interrupted. OSError when no process can be had; status 127 says that there is no such program.
+    Raise TimeoutError when it takes longer than `within_s`: the tool and all that it started are killed then, as when
+    this call is interrupted. Raise OSError when no process can be had; status 127 says that there is no such program.
     """
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         stdin.write(given.encode())

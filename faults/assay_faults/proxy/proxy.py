@@ -32,8 +32,7 @@ class FarSide(Protocol):
         ...
 
     def answer(self, frame: Frame) -> bytes | None:
-        """Return the answer to a broker's frame that is for us, which the link does not get; None for any other
-        frame."""
+        """Return the answer to a broker's frame that is for us and not for the link, or None for any other frame."""
         ...
 
     def leaving(self, conn: int, frame: Frame) -> Frame:
@@ -161,7 +160,7 @@ class FrameProxy(LinkHost):
         return number
 
     async def dial(self, end: BrokerEnd, broker: int) -> None:
-        """Connect to a broker; OSError when it cannot be reached, or is not who it should be."""
+        """Connect to a broker. Raise OSError when it cannot be reached, or is not who it should be."""
         far = None if self._tls is None else self._tls.far
         await self.network.connect(lambda: end, self._brokers[broker], far)
 
