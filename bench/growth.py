@@ -1,6 +1,7 @@
 """Whether the time to read foreign input grows with its size, or with the square of it.
 
     python -m bench.growth [plan replay history turns refusals reconnects handles day run expectations toml agent]
+                           [consumers members topics unloads flushes refused stuck closed seeks cumulative nacks]
 
 Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a
 separate process, whose time and memory are printed. A factor of ten may take fifteen times as long.
@@ -15,10 +16,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from bench.long_histories import EVENTS_EACH
 
 from assay_conformance.cases.build import EARLIEST, Schedule
 from assay_conformance.checks.trial import ANY_CASE
@@ -161,6 +164,12 @@ def _handles(folder: Path, size: int) -> None:
     (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
 
 
+def _long(story: Callable[[int], Script], folder: Path, size: int) -> None:
+    folder.mkdir()
+    events = story(max(1, size // EVENTS_EACH[story])).done()
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, events))
+
+
 def _day(folder: Path, size: int) -> None:
     """Write a day of the reference client: every tenth message is refused and comes again, all are acknowledged."""
     folder.mkdir()
@@ -280,6 +289,7 @@ INPUTS: dict[str, Input] = {
     "refusals": Input(10_000, "events", _refusals, _judge_history),
     "reconnects": Input(10_000, "events", _reconnects, _judge_history),
     "handles": Input(10_000, "events", _handles, _judge_history),
+    **{story.__name__: Input(10_000, "events", partial(_long, story), _judge_history) for story in EVENTS_EACH},
     "day": Input(5_000, "events", _day, _judge_history),
     "run": Input(5_000, "events", _run, _check_run),
     "expectations": Input(1_000, "entries", _expectations, _read_expectations),

@@ -11,7 +11,7 @@ Everything here is the client's side of the wire: SENDs as the client wrote them
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -70,10 +70,9 @@ class Unit:
 
     def sent_on(self, session: ProducerSession) -> Frame | None:
         """Its first SEND on this session."""
-        for on, frame in self.sends:
-            if on is session:
-                return frame
-        return None
+        since = bisect_left(self.sends, session.request.seq, key=lambda send: send[1].seq)
+        those = (self.sends[place] for place in range(since, len(self.sends)))
+        return next((frame for on, frame in those if on is session), None)
 
     def __str__(self) -> str:
         what = f"sequence id {self.sequence_id}"

@@ -7,9 +7,10 @@ on all rows lies in a flagged bucket. It may flag a bucket that is well; that co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import merge
 from typing import NamedTuple
 
 from assay_conformance.ledger.info import LedgerInfo, Order
@@ -300,6 +301,28 @@ def scope(
 def covers(subscription: Subscription, topic: int) -> bool:
     """Whether the subscription is of this topic."""
     return not subscription.topics or topic in _numbers(subscription.topics)
+
+
+def covered(subscription: Subscription, topics: frozenset[int]) -> frozenset[int]:
+    """Those of some topics that a subscription is of."""
+    return topics & _numbers(subscription.topics) if subscription.topics else topics
+
+
+class Covering:
+    """Many subscriptions by the topics that they are of."""
+
+    def __init__(self, subscriptions: Iterable[Subscription]) -> None:
+        self._all = [*subscriptions]
+        self._of_every_topic = [place for place, one in enumerate(self._all) if not one.topics]
+        self._of: dict[int, list[int]] = {}
+        for place, one in enumerate(self._all):
+            for topic in _numbers(one.topics):
+                self._of.setdefault(topic, []).append(place)
+
+    def of(self, topic: int) -> Iterator[Subscription]:
+        """Those of a topic, in the order in which they were given."""
+        places = merge(self._of_every_topic, self._of.get(topic, ()))
+        return (self._all[place] for place in places)
 
 
 @lru_cache

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from assay_conformance.ledger import keys, log
-from assay_conformance.ledger.clauses import CLAUSES, KEEPS_KEYS, ORDER, TALLIES, Restart, Scope, covers, scope
+from assay_conformance.ledger.clauses import CLAUSES, KEEPS_KEYS, ORDER, TALLIES, Covering, Restart, Scope, scope
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.rows import (
     Ack,
@@ -65,16 +65,15 @@ class Small(NamedTuple):
 
         `acking`: subscriptions of which the ledger has acknowledgments.
         """
-        having = set(acking)
+        having, covering = set(acking), Covering(self.subscriptions.values())
         found = {}
         for stream in self.streams.values():
             topic = self.topics[stream.topic]
             found[NONE, stream.stream] = scope(None, topic, info)
-            for subscription in self.subscriptions.values():
-                if covers(subscription, stream.topic):
-                    acks = subscription.sub in having
-                    restarts = self.restarts(subscription.sub, info)
-                    found[subscription.sub, stream.stream] = scope(subscription, topic, info, acks, restarts)
+            for subscription in covering.of(stream.topic):
+                acks = subscription.sub in having
+                restarts = self.restarts(subscription.sub, info)
+                found[subscription.sub, stream.stream] = scope(subscription, topic, info, acks, restarts)
         return found
 
     def restarts(self, sub: int, info: LedgerInfo) -> tuple[Restart, ...]:
@@ -251,12 +250,13 @@ def _lost(rows: Rows, small: Small) -> Mapping[Message, int]:
     """Of confirmed messages: how many subscriptions that are owed them never got them."""
     ok = Result.OK
     confirmed = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
+    got = {(row.sub, row.stream, row.seq) for row in rows.deliveries}
+    covering = Covering(one for one in small.subscriptions.values() if one.whole)
     lost: Counter[Message] = Counter()
-    for subscription in small.subscriptions.values():
-        if subscription.whole:
-            got = {(row.stream, row.seq) for row in rows.deliveries if row.sub == subscription.sub}
-            missing = (one for one in confirmed - got if covers(subscription, small.streams[one[0]].topic))
-            lost.update(missing)
+    for stream, seq in confirmed:
+        missing = sum((one.sub, stream, seq) not in got for one in covering.of(small.streams[stream].topic))
+        if missing:
+            lost[stream, seq] = missing
     return lost
 
 

@@ -10,7 +10,7 @@ from math import inf
 from operator import attrgetter
 from typing import Final
 
-from assay_conformance.ledger.clauses import Scope, covers
+from assay_conformance.ledger.clauses import Covering, Scope, covered
 from assay_conformance.ledger.collection import Counted, Rows, Small, Sums
 from assay_conformance.ledger.info import LedgerInfo, Origin
 from assay_conformance.ledger.lasted import Lasted
@@ -129,6 +129,8 @@ class Evidence:
         self._epochs = {sub: [e for e in small.epochs.values() if e.sub in (NONE, sub)] for sub in small.subscriptions}
         self._times: dict[int | None, Lasted] = {}
         self._topics: dict[int, frozenset[int]] = {}
+        self._with_stream = frozenset(one.topic for one in small.streams.values())
+        self._covering = Covering(small.subscriptions.values())
         self._subscriptions: dict[int, tuple[Subscription, ...]] = {}
         """Stream -> those of its topic."""
         self._first_refusal: dict[int, int] = {}
@@ -140,8 +142,7 @@ class Evidence:
     def subscriptions_of(self, stream: int) -> tuple[Subscription, ...]:
         known = self._subscriptions.get(stream)
         if known is None:
-            topic = self.small.streams[stream].topic
-            known = tuple(one for one in self.small.subscriptions.values() if covers(one, topic))
+            known = tuple(self._covering.of(self.small.streams[stream].topic))
             self._subscriptions[stream] = known
         return known
 
@@ -161,8 +162,7 @@ class Evidence:
     def topics_of(self, sub: int) -> frozenset[int]:
         """Topics with a stream that the subscription covers."""
         if sub not in self._topics:
-            subscription, topics = self.small.subscriptions[sub], {one.topic for one in self.small.streams.values()}
-            self._topics[sub] = frozenset(topic for topic in topics if covers(subscription, topic))
+            self._topics[sub] = covered(self.small.subscriptions[sub], self._with_stream)
         return self._topics[sub]
 
     def counted(self, what: Counted, of: int, from_us: int, until_us: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay_conformance.ledger.clauses import ORDERED_TYPES, covers
+from assay_conformance.ledger.clauses import ORDERED_TYPES, Covering
 from assay_conformance.ledger.info import LedgerInfo, Order
 from assay_conformance.ledger.rows import Place, Stored, place
 
@@ -39,10 +39,8 @@ def unshown(small: Small, info: LedgerInfo) -> frozenset[int]:
     """Streams whose order is promised, and shown by no subscription."""
     if info.order is not Order.PARTITION:
         return frozenset()
-    ordered = [one for one in small.subscriptions.values() if one.type in ORDERED_TYPES]
-    return frozenset(
-        stream.stream for stream in small.streams.values() if not any(covers(one, stream.topic) for one in ordered)
-    )
+    ordered = Covering(one for one in small.subscriptions.values() if one.type in ORDERED_TYPES)
+    return frozenset(one.stream for one in small.streams.values() if next(ordered.of(one.topic), None) is None)
 
 
 def in_log(stored: Iterable[Stored], small: Small, info: LedgerInfo) -> InLog:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.conformance.ledger.wanted import IMPLIED, WANTED
 
-from assay_conformance.ledger.clauses import CLAUSES, Scope, earliest_ms
+from assay_conformance.ledger.clauses import CLAUSES, Covering, Scope, earliest_ms
+from assay_conformance.ledger.rows import Subscription
 from assay_conformance.ledger.words import Words
 
 
@@ -41,3 +42,10 @@ def test_a_nacked_message_may_come_so_much_sooner_as_its_client_rounds_times_dow
     precision_ms: int | None, earliest: int
 ) -> None:
     assert earliest_ms(1_000, precision_ms) == earliest
+
+
+def test_subscriptions_of_a_topic_are_those_that_name_it_and_those_of_every_topic() -> None:
+    covering = Covering([Subscription(0, "a", topics="1 2"), Subscription(1, "b"), Subscription(2, "c", topics="2")])
+    assert [one.sub for one in covering.of(1)] == [0, 1]
+    assert [one.sub for one in covering.of(2)] == [0, 1, 2]
+    assert [one.sub for one in covering.of(3)] == [1]

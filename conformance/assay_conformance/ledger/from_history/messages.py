@@ -82,6 +82,10 @@ class Messages:
     topics: dict[str, int] = field(default_factory=dict)
     """Local name -> row of `topic`."""
     keys: dict[str, int] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+    """Topics of messages whose sends have ended."""
+    incomplete: set[str] = field(default_factory=set)
+    """Topics of messages that are left out, or of producers of whose messages rows cannot tell."""
     forged: set[int] = field(default_factory=set)
     """Producer handles whose outcomes rest on what a fault may have made up."""
     choosing: set[int] = field(default_factory=set)
@@ -165,6 +169,7 @@ def _beside_another(openings: Sequence[Invoke], events: Sorted) -> Iterator[int]
 def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
     case_number = NONE if events.began is None else events.began.number
     touched = events.touched
+    found.incomplete |= {producer.topic for producer in producers.values() if not producer.judged}
     for invoke in events.calls("send"):
         if invoke.handle is None or invoke.number is None:
             continue
@@ -178,6 +183,10 @@ def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer])
         message.left_out = (invoke.size or 0) < SMALLEST_KNOWN or (bool(touched) and identity in touched)
         found.all.append(message)
         found.by_identity[identity] = message
+        if message.left_out:
+            found.incomplete.add(producer.topic)
+        if end is not None:
+            found.ended.add(producer.topic)
 
 
 def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _Producer]) -> None:
@@ -209,6 +218,8 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
             message.events.append(entry)
             message.left_out = message.left_out or position in events.touched_positions
             message.damaged = message.damaged or position in events.damaged_positions
+            if message.left_out and message.invoke is not None and message.invoke.handle is not None:
+                found.incomplete.add(producers[message.invoke.handle].topic)
             found.at[entry.topic, position, max(batch, 0)] = message
     for message in found.all if found.chunks else ():
         parts = {chunk.id.position for entry, _, _ in message.copies for chunk in _chunks_of(found, entry)}
@@ -247,16 +258,9 @@ def _is_invented(
 ) -> bool:
     """On a topic all of whose messages have an identity, under the name of one of its producers, a payload without one
     that can be read."""
-    mine = {handle: producer for handle, producer in producers.items() if producer.topic == base}
-    known = all(producer.judged for producer in mine.values()) and not any(
-        message.left_out for message in found.all if message.invoke is not None and message.invoke.handle in mine
-    )
-    named = any(
-        message.end is not None and message.invoke is not None and message.invoke.handle in mine
-        for message in found.all
-    )
+    known = base in found.ended and base not in found.incomplete
     unread = member.identity is None or member.identity.handle not in producers
-    return bool(mine) and known and named and unread and entry.meta.chunk_id is None
+    return known and unread and entry.meta.chunk_id is None
 
 
 def _number(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:

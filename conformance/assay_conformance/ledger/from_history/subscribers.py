@@ -84,6 +84,7 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
     topics = {topic.name: topic for topic in case.topology.topics}
     first = next(iter(topics))
     content_only = _content_only(events, case, facts)
+    numbered = grouped(messages.topics, base_topic)
     for invoke in events.calls("open_consumer"):
         if invoke.handle is None:
             continue
@@ -98,7 +99,7 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
                     len(found.subscriptions),
                     f"{name} on {topic}",
                     ONLY_CONTENT if place[1] in content_only else _type(case, facts, invoke),
-                    " ".join(str(n) for t, n in messages.topics.items() if base_topic(t) == topic) or str(NONE),
+                    " ".join(str(messages.topics[one]) for one in numbered.get(topic, ())) or str(NONE),
                     int(place[1] not in content_only and _is_whole(events, case, facts, place, invoke)),
                     nack_delay=_nack_delay(case, facts, invoke),
                     ack_timeout=micros(setting_number(case, facts, invoke, "ack_timeout_ms")),

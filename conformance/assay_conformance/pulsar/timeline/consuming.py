@@ -14,6 +14,7 @@ from assay_conformance.history.events import Events
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped, Stored
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline.calls import CallsAbout
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
 from assay_conformance.pulsar.timeline.courses import Moment, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
@@ -44,6 +45,7 @@ class Consuming:
         self._tracker = view.tracker
         self._reloads: dict[str, list[Stepped | Fired]] = {}
         self._courses: dict[int, list[Moment]] = {}
+        self._by_entry: dict[int, CallsAbout] = {}
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -236,13 +238,18 @@ class Consuming:
 
     def calls_about(self, consumer: Consumer, entry: Entry) -> list[Call]:
         """Those that name a message of an entry, and cumulative ones of a later entry."""
-        return [call for call in self.calls(consumer) if call.covers(entry)]
+        return self._calls_about(consumer).of(entry)
 
     def is_ack_asked(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
         """Whether the application had asked to acknowledge a message of an entry, or all up to a later one: a client
         may drop the entry if it comes afterwards."""
-        calls = self.calls_about(consumer, entry)
-        return any(call.invoke.verb == "ack" and call.invoke.seq < before.seq for call in calls)
+        return self._calls_about(consumer).acknowledge(entry, before)
+
+    def _calls_about(self, consumer: Consumer) -> CallsAbout:
+        found = self._by_entry.get(consumer.handle)
+        if found is None:
+            found = self._by_entry[consumer.handle] = CallsAbout(self.calls(consumer))
+        return found
 
     def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
         """What happened to the messages of a consumer, in order; all of it, or after an event."""

@@ -59,9 +59,17 @@ def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSe
 
 
 def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
-    by_id = timeline.events.frames_by("CLOSE_PRODUCER", "conn", "producer_id")
-    closes = by_id.get((session.conn, session.producer_id), ())
-    return any(one.dir is Direction.TO_BROKER and one.from_sender and one.seq < until.seq for one in closes)
+    close = timeline.once(_first_closes).get((session.conn, session.producer_id))
+    return close is not None and close.seq < until.seq
+
+
+def _first_closes(timeline: Timeline) -> dict[tuple[int, int], Frame]:
+    """Connection and producer id -> the first CLOSE_PRODUCER of the client."""
+    found: dict[tuple[int, int], Frame] = {}
+    for one in timeline.events.frames("CLOSE_PRODUCER"):
+        if one.dir is Direction.TO_BROKER and one.from_sender:
+            found.setdefault((one.conn, one.producer_id or 0), one)
+    return found
 
 
 def _begins_with_zero(timeline: Timeline, session: ProducerSession) -> Says:
