@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from assay_conformance.checks.consumption import REFUSED, acked_entries, of_batch, plain_acks
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
@@ -85,6 +86,8 @@ class WrittenAcks:
             elif frame.ids:
                 reached = Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)
                 self._cumulative.append((frame.seq, reached, frame))
+        self._furthest = [*accumulate((reached for _, reached, _ in self._cumulative), max)]
+        """What the cumulative ones had reached, with each of them."""
 
     def of_entry(self, entry: Entry) -> Sequence[Frame]:
         """Individual ones that settle an entry, in order."""
@@ -101,8 +104,9 @@ class WrittenAcks:
 
     def is_settled(self, entry: Entry, before: Event) -> bool:
         """Whether one ahead of an event named an entry, or a later one cumulatively."""
-        reaching = (reached >= entry for seq, reached, _ in self._cumulative if seq < before.seq)
-        return self.individual(entry, before) is not None or any(reaching)
+        place = bisect_left(self._cumulative, before.seq, key=lambda one: one[0])
+        is_reached = place > 0 and self._furthest[place - 1] >= entry
+        return is_reached or self.individual(entry, before) is not None
 
     def first(self, entry: Entry, after: Event) -> Frame | None:
         """The first one behind an event that names an entry, or a later one cumulatively."""

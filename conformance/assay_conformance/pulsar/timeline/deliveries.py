@@ -13,6 +13,7 @@ from typing import Final
 from assay_conformance.checks.consumption import from_client, plain_acks, to_client
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Tracker
 from assay_conformance.history.events import Events
+from assay_conformance.judging.ascending import Ascending
 from assay_conformance.model.event import Frame, Position, Received
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSessions, known_consumer, known_owner
 
@@ -89,7 +90,7 @@ class Deliveries:
         """By the number of the Received event."""
         self._sessions = sessions
         self._copies: dict[tuple[Owner, Entry], list[Delivery]] = {}
-        self._open: dict[tuple[Owner, str], dict[Entry, Delivery]] = {}
+        self._open: dict[tuple[Owner, str], Ascending[Entry, Delivery]] = {}
         """Owner and topic -> what a cumulative ACK, or a request for everything, is still about."""
         last: dict[tuple[str, Entry], Delivery] = {}
         for frame in events.frames("MESSAGE", "ACK", REDELIVER):
@@ -129,11 +130,11 @@ class Deliveries:
         self.all.append(delivery)
         if to_client(frame):
             self._copies.setdefault((owner, entry), []).append(delivery)
-            self._open.setdefault((owner, session.topic), {})[entry] = delivery
+            self._open.setdefault((owner, session.topic), Ascending()).put(entry, delivery)
 
     def _asked(self, session: ConsumerSession, owner: Owner, frame: Frame) -> None:
         """One without ids names all of the consumer's topic; what was asked for is not asked for by the next one."""
-        there = self._open.get((owner, session.topic), {})
+        there = self._open.get((owner, session.topic), Ascending())
         named = {Entry(session.topic, id.ledger, id.entry) for id in frame.ids} or set(there)
         for entry in named:
             copies = self._copies.get((owner, entry))
@@ -142,12 +143,12 @@ class Deliveries:
                 there.pop(entry, None)
 
     def _acked(self, session: ConsumerSession, owner: Owner, frame: Frame) -> None:
-        there = self._open.get((owner, session.topic), {})
+        there = self._open.get((owner, session.topic), Ascending())
         for id in frame.ids:
             entry = Entry(session.topic, id.ledger, id.entry)
             named = [*self._copies.get((owner, entry), ())[-1:]]
             if frame.ack_type == CUMULATIVE:
-                named += [there.pop(earlier) for earlier in [known for known in there if known < entry]]
+                named += [there.pop(earlier) for earlier in there.keys_before(entry)]
             for delivery in named:
                 delivery.acks = (*delivery.acks, frame)
 

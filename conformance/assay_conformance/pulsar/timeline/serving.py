@@ -3,11 +3,13 @@ and what settled it."""
 
 from __future__ import annotations
 
+from itertools import chain
 from math import inf
 from typing import Final
 
 from assay_conformance.checks.base import View
 from assay_conformance.history.events import Events
+from assay_conformance.judging.ascending import Ascending
 from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Position
 from assay_conformance.model.fault import Cut, CutHow
@@ -33,9 +35,9 @@ class _Service:
         self._found: list[Subscription] = []
         self._current: dict[tuple[str, str], Subscription] = {}
         self._asked: dict[tuple[int, int], Asked] = {}
-        self._out: dict[int, dict[Position, Delivery]] = {}
+        self._out: dict[int, Ascending[Position, Delivery]] = {}
         """Of each member, what it holds."""
-        self._unacked: dict[int, dict[Position, Delivery]] = {}
+        self._unacked: dict[int, Ascending[Position, Delivery]] = {}
         """Of each subscription, what was sent and is not acknowledged."""
         self._holders: dict[tuple[int, Position], list[Member]] = {}
         """Subscription and entry -> members that it was sent to since it was settled last."""
@@ -117,11 +119,11 @@ class _Service:
         if delivery is not None:
             member.deliveries.append(delivery)
             subscription.deliveries.append(delivery)
-            self._out.setdefault(id(member), {})[delivery.position] = delivery
+            self._out.setdefault(id(member), Ascending()).put(delivery.position, delivery)
             self._holders.setdefault((id(subscription), delivery.position), []).append(member)
             delivery.is_repeat = delivery.position in self._unacked.get(id(subscription), ())
             if delivery.position not in subscription.acked:
-                self._unacked.setdefault(id(subscription), {})[delivery.position] = delivery
+                self._unacked.setdefault(id(subscription), Ascending()).put(delivery.position, delivery)
 
     def _ack(self, subscription: Subscription, member: Member | None, ack: Frame) -> None:
         """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
@@ -135,9 +137,9 @@ class _Service:
         lives, sets = member is not None and member.lives(ack), ack.ack_sets
         for number, named in enumerate(ack.ids):
             if cumulative:
-                out = {} if member is None else self._out.get(id(member), {})
-                known = {**self._unacked.get(id(subscription), {}), **out}
-                for position in [one for one in known if one < named.position]:
+                waiting = (self._unacked.get(id(subscription)), self._out.get(id(member)))
+                before = (one.keys_before(named.position) for one in waiting if one is not None)
+                for position in dict.fromkeys(chain.from_iterable(before)):
                     self._settle(subscription, position, ack, whole=lives)
             whole = lives and not (number < len(sets) and sets[number])
             self._settle(subscription, named.position, ack, whole=whole)

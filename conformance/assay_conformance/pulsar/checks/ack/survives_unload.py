@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Position, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
@@ -92,7 +93,8 @@ def _ends(timeline: Timeline) -> list[Event]:
         one for one in timeline.events.frames("CLOSE_CONSUMER") if one.dir is Direction.TO_CLIENT and one.at_broker
     )
     closed = (one for one in timeline.events.of(Closed) if one.by is ClosedBy.BROKER)
-    return [*closes, *closed, *ends_of_brokers(timeline.view.case, timeline.events)]
+    ends: list[Event] = [*closes, *closed, *ends_of_brokers(timeline.view.case, timeline.events)]
+    return sorted(ends, key=lambda one: one.seq)
 
 
 Step = tuple[int, Delivery | Member | Event | Acked]
@@ -101,12 +103,12 @@ Step = tuple[int, Delivery | Member | Event | Acked]
 def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> Says:
     kept = _Kept()
     served = {id(delivery): member for member, delivery in subscription.served}
-    over = subscription.over
+    over, began = subscription.over, subscription.asked[0].session.request
     steps: list[Step] = [
         *((one.ack.seq, one) for one in subscription.acked.values()),
         *((one.frame.seq, one) for one in subscription.deliveries),
         *((member.joined.seq, member) for member in subscription.members),
-        *((end.seq, end) for end in ends if over is None or end.seq < over.seq),
+        *((end.seq, end) for end in between(ends, began, over)),
     ]
     for _, step in sorted(steps, key=lambda one: one[0]):
         if isinstance(step, Acked):
