@@ -146,7 +146,8 @@ class _Service:
 
     def _settle(self, subscription: Subscription, position: Position, ack: Frame, *, whole: bool) -> None:
         """An entry that was acknowledged may be out again: the first ACK was lost, or went with its connection."""
-        last = self._unacked.get(id(subscription), {}).pop(position, None)
+        unacked = self._unacked.get(id(subscription))
+        last = None if unacked is None else unacked.pop(position, None)
         if whole and last is not None:
             subscription.acked[position] = Acked(last, ack)
         holders = self._holders.pop((id(subscription), position), ())
@@ -156,7 +157,7 @@ class _Service:
                 delivery.settled = delivery.settled or ack
 
     def _asked_again(self, member: Member, frame: Frame) -> None:
-        out = self._out.get(id(member), {})
+        out = self._out.get(id(member)) or Ascending()
         for position in [named.position for named in frame.ids] or list(out):
             delivery = out.pop(position, None)
             if delivery is not None:
