@@ -76,6 +76,35 @@ def test_message_that_reaches_the_bytes_is_accepted() -> None:
     assert codes_of(_batch(2, batching_max_bytes=2 * MESSAGE_BYTES)) == []
 
 
+def _full(left_ms: float, *, answered_ms: float = 110, count: int = 3) -> Check:
+    """Of batches of three and a delay of a second: one message, whose receipt comes then, and the others at 100 ms."""
+    story = Script()
+    story.producer(batching=True, **{**LIMITS, "batching_max_publish_delay_ms": 1_000})
+    story.at(50).send(0)
+    story.at(60).send_frame(0, batch=True)
+    story.at(100)
+    for number in range(1, count + 1):
+        story.send(number)
+    story.at(answered_ms).receipt(0)
+    story.at(left_ms).send_frame(*range(1, count + 1), batch=True)
+    for number in range(count + 1):
+        story.ok(number)
+    return trial(closes_at_first_limit, story.done())
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "answered_ms", "codes"), [(150, 110, []), (600, 110, ["full-kept"]), (600, 590, []), (150, 400, [])]
+)
+def test_full_batch_leaves_at_once_but_for_what_waits_before_it(
+    left_ms: float, answered_ms: float, codes: list[str]
+) -> None:
+    assert codes_of(_full(left_ms, answered_ms=min(answered_ms, left_ms))) == codes
+
+
+def test_batch_with_room_may_wait_for_its_delay() -> None:
+    assert codes_of(_full(600, count=2)) == []
+
+
 def test_batch_that_leaves_late_is_found() -> None:
     assert codes_of(_batch(2, sent_ms=400)) == ["too-late"]
 

@@ -40,6 +40,10 @@ def test_full_batch_that_waits_for_a_receipt_is_found() -> None:
     assert told(fills_while_previous_pending, _two_batches(402)) == (["waited-for-receipt"], 0)
 
 
+def test_full_batch_that_leaves_long_after_the_receipt_waited_for_something_else() -> None:
+    assert told(fills_while_previous_pending, _two_batches(900)) == ([], 0)
+
+
 def test_batch_for_which_the_queue_has_no_room_is_not_judged() -> None:
     assert told(fills_while_previous_pending, _two_batches(402, queue=7)) == ([], 0)
 

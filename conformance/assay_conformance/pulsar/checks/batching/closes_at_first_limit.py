@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
+from assay_conformance.pulsar.checks.batching._closing import called_ns
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
@@ -25,11 +26,13 @@ def closes_at_first_limit(timeline: Timeline) -> Says:
     queue blocks, a message may wait in front of the batch as well, which is a matter of its own.
 
     A batch shows something when one of its limits was reached: it was full, it had no room for the message after it, or
-    its time was up: its own delay, or the period of a client that looks once a delay.
+    its time was up: its own delay, or the period of a client that looks once a delay. One that is full by count has no
+    message to wait for; whether it waits for receipts is a matter of its own.
     """
     batches = list(_batches(timeline))
     yield from each(batches, _is_in_limits)
     yield from each(batches, _leaves_in_time, timeline)
+    yield from each(batches, _leaves_when_full, timeline)
 
 
 class _Batch(NamedTuple):
@@ -81,3 +84,30 @@ def _leaves_in_time(timeline: Timeline, batch: _Batch) -> Says:
         return
     elif left_by_period(unit, limits.delay_ms) or not timeline.bounds.is_before("time-out-early", due_ns, left.t_ns):
         yield Exercised(left)
+
+
+def _leaves_when_full(timeline: Timeline, batch: _Batch) -> Says:
+    unit, since_ns = batch.unit, _full_since_ns(timeline, batch)
+    if since_ns is None or not timeline.view.is_read_at_once() or not admitted_by(unit, since_ns):
+        return
+    if timeline.bounds.is_overdue("batch-delay", since_ns, unit.first.t_ns, what="a full batch"):
+        yield breach(
+            "full-kept",
+            f"{unit.line}: the batch of messages {unit.numbers[0]} to {unit.numbers[-1]} was full at {ms(since_ns)}; "
+            f"expected it to leave at once; it left at {ms(unit.first.t_ns)}",
+            unit.first,
+        )
+
+
+def _full_since_ns(timeline: Timeline, batch: _Batch) -> int | None:
+    """When the client had the last message that the batch had room for, and an answer to the unit before it; None
+    where that is not known."""
+    unit, handle = batch.unit, batch.unit.line.handle
+    if handle is None or not 0 < batch.limits.messages == len(unit.numbers):
+        return None
+    full_ns = called_ns(timeline.send(handle, unit.numbers[-1]))
+    before = unit.line.units[unit.index - 1] if unit.index else None
+    answers = [] if before is None else sorted(answer.t_ns for answer in (*before.receipts, *before.errors))
+    if full_ns is None or (before is not None and not answers):
+        return None
+    return max([full_ns, *answers[:1]])

@@ -50,12 +50,12 @@ def _is_unanswered(unit: Unit, by_ns: int) -> bool:
 @check("batching.fills-while-previous-pending", of=_full)
 def fills_while_previous_pending(timeline: Timeline, full: _Full) -> Says:
     """batching.fills-while-previous-pending: with batches of at most half a queue, a full batch leaves while the one
-    before it waits for its receipt."""
+    before it waits for its receipt. One that leaves long after that receipt has come waited for something else."""
     before, unit, full_ns = full
-    left, receipt = unit.first, next(iter(before.receipts), None)
-    if not timeline.bounds.is_overdue("batch-delay", full_ns, left.t_ns, what="a batch"):
+    left, receipt, bounds = unit.first, next(iter(before.receipts), None), timeline.bounds
+    if not bounds.is_overdue("batch-delay", full_ns, left.t_ns, what="a batch"):
         yield Exercised(left)
-    elif receipt is not None and receipt.seq < left.seq:
+    elif receipt is not None and receipt.seq < left.seq and not bounds.is_past("batch-delay", receipt.t_ns, left.t_ns):
         yield breach(
             "waited-for-receipt",
             f"{unit.line}: the batch of messages {unit.numbers[0]} to {unit.numbers[-1]} was full at {ms(full_ns)}, "

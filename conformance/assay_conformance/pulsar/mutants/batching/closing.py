@@ -33,6 +33,16 @@ class BatchIgnoresBytes(Batching):
         return sys.maxsize
 
 
+class FullBatchWaitsForNextMessage(Batching):
+    """A batch that is full by count leaves when a message comes that it has no room for."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = "pulsar-client-go, internalSend (read in its source): whether it is full is asked of the next message"
+
+    def _is_complete(self, batch: OpenBatch) -> bool:
+        return False
+
+
 class BatchDelayLate(Batching):
     """A batch closes late."""
 
