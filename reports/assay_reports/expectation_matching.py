@@ -39,7 +39,7 @@ COUNTS_AGAINST = frozenset({Verdict.FAIL, *VOID})
 """Verdicts that keep a run from exit code 0 unless every code in them is listed; an unlisted SHOULD or MAY is merely
 not listed."""
 
-_OPEN = VOID | {Verdict.INCONCLUSIVE}
+OPEN = VOID | {Verdict.INCONCLUSIVE}
 """Verdicts that leave a requirement open."""
 
 WORST_STATE_FIRST: tuple[Expected, ...] = (
@@ -239,7 +239,7 @@ def _notes(grouped: Mapping[tuple[str, str], Sequence[Judgement]]) -> frozenset[
         (requirement, case)
         for (requirement, case), group in grouped.items()
         if words_of(case) and requirement in exercised
-        if all(judgement.verdict in _OPEN and not judgement.kept_away_by for judgement in group)
+        if all(judgement.verdict in OPEN and not judgement.kept_away_by for judgement in group)
     )
 
 
