@@ -21,6 +21,7 @@ class Subscribers:
         self.sessions: dict[tuple[int, int], ConsumerSession] = {}
         self.all: list[ConsumerSession] = []
         self._on: dict[int, list[ConsumerSession]] = {}
+        self._open: dict[tuple[int, int], list[ConsumerSession]] = {}
         self._alive: dict[int, OpenedConsumer] = {}
         """Those whose process has not died."""
         self._of_client: dict[object, list[OpenedConsumer]] = {}
@@ -55,6 +56,7 @@ class Subscribers:
         self.sessions[session.conn, session.consumer_id] = session
         self.all.append(session)
         self._on.setdefault(session.conn, []).append(session)
+        self._open.setdefault((session.conn, session.consumer_id), []).append(session)
         if is_partition(session.topic):
             self._partitioned.add(base_topic(session.topic))
         session.consumer = self._subscriber(session, before)
@@ -64,6 +66,10 @@ class Subscribers:
     def on(self, conn: int) -> list[ConsumerSession]:
         """Every session that was asked for on a connection: a client may ask twice under one id."""
         return self._on.get(conn, [])
+
+    def ends(self, conn: int, consumer_id: int) -> list[ConsumerSession]:
+        """Those under one id that no frame has ended so far; they are not open any more."""
+        return self._open.pop((conn, consumer_id), [])
 
     def let_go(self) -> None:
         """Consumers refer to their sessions, and these to them."""

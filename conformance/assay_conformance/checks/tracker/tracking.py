@@ -332,10 +332,9 @@ class Tracker:
         self._remember(event, session)
 
     def _consumer_ended(self, event: Frame) -> None:
-        if self.consumer_of(event) is not None and event.from_sender:
-            for session in self.subscribers.on(event.conn):
-                if session.consumer_id == event.consumer_id:
-                    session.ended = session.ended or event
+        if event.consumer_id is not None and event.from_sender:
+            for session in self.subscribers.ends(event.conn, event.consumer_id):
+                session.ended = session.ended or event
 
     def _redelivery_asked(self, event: Frame) -> None:
         session = self.consumer_of(event)

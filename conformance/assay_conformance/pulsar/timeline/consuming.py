@@ -10,13 +10,13 @@ from typing import Final
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tracker import Call
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, grouped
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.calls import CallsAbout
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
-from assay_conformance.pulsar.timeline.courses import Moment, course
+from assay_conformance.pulsar.timeline.courses import Moment, Receive, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
@@ -255,11 +255,25 @@ class Consuming:
         """What happened to the messages of a consumer, in order; all of it, or after an event."""
         found = self._courses.get(consumer.handle)
         if found is None:
-            calls, sessions = self.calls(consumer), self.consumer_sessions
             found = self._courses[consumer.handle] = course(
-                self._tracker, self.events, sessions, consumer, calls, self.starved
+                self._tracker,
+                self.consumer_sessions,
+                consumer,
+                self.calls(consumer),
+                self._receives.get(consumer.handle, ()),
+                self._sent_rounds.get(consumer.handle, ()),
             )
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
+
+    @cached_property
+    def _receives(self) -> dict[int | None, list[Receive]]:
+        short = {end.seq for end in self.starved}
+        ended = (Receive(end, end.seq in short) for end in self.events.completions("receive"))
+        return grouped(ended, lambda one: one.event.handle)
+
+    @cached_property
+    def _sent_rounds(self) -> dict[int | None, list[Invoke]]:
+        return grouped(self.events.invokes("reconsume_later"), lambda call: call.handle)
 
     def setting(self, consumer: Consumer, key: str) -> int | None:
         """A setting that is in force for a consumer."""

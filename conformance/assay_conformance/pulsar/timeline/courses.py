@@ -22,7 +22,6 @@ from typing import NamedTuple, TypeVar
 
 from assay_conformance.checks.consumption import REFUSED, from_client, plain_acks, sent_round
 from assay_conformance.checks.tracker import Call, Tracker
-from assay_conformance.history.events import Events
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.acks import session_for
@@ -174,14 +173,13 @@ def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
 
 def course(
     tracker: Tracker,
-    events: Events,
     sessions: ConsumerSessions,
     consumer: Consumer,
     calls: list[Call],
-    starved: Iterable[Completion],
+    receives: Iterable[Receive],
+    sent_rounds: Iterable[Invoke],
 ) -> list[Moment]:
-    """All moments of one consumer, in order of their events. `starved`: receives that are short."""
-    short = {end.seq for end in starved}
+    """All moments of one consumer, in order of their events. `sent_rounds`: its calls to consume messages later."""
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
         for moment in _session(sessions, session):
@@ -191,13 +189,10 @@ def course(
         entry = tracker.entries.get(message.seq)
         if entry is not None:
             found.append(Handed(message, entry))
-    for call in events.invokes("reconsume_later"):
+    for call in sent_rounds:
         fails = tracker.foresight.outcomes.get(call.op) is not Outcome.OK
-        if call.handle == consumer.handle:
-            found += (SentRound(call, entry, message, fails) for message, entry in sent_round(tracker, call))
-    for end in events.completions("receive"):
-        if end.handle == consumer.handle:
-            found.append(Receive(end, end.seq in short))
+        found += (SentRound(call, entry, message, fails) for message, entry in sent_round(tracker, call))
+    found += receives
     if isinstance(consumer.closing, Invoke):
         found.append(Closing(consumer.closing))
     return sorted(found, key=lambda moment: moment.event.seq)
