@@ -9,12 +9,12 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay_conformance.ledger.info import LedgerInfo, Order
-from assay_conformance.ledger.rows import Delivery
+from assay_conformance.ledger.rows import Consumer, Delivery, Subscription
 from assay_conformance.ledger.tables import NONE, Again
 
 if TYPE_CHECKING:
@@ -93,13 +93,21 @@ class Overtaken(NamedTuple):
     by_consumer: int
 
 
+def _shared_by_key(small: Small) -> Iterator[tuple[Subscription, list[Consumer]]]:
+    """Key_Shared subscriptions that have had several consumers."""
+    of_sub: dict[int, list[Consumer]] = {}
+    for one in small.consumers.values():
+        of_sub.setdefault(one.sub, []).append(one)
+    for subscription in small.subscriptions.values():
+        mine = of_sub.get(subscription.sub, [])
+        if subscription.type == KEYED_TYPE and len(mine) > 1:
+            yield subscription, mine
+
+
 def crews(small: Small, info: LedgerInfo) -> tuple[Crew, ...]:
     """Of every Key_Shared subscription that keeps order and has had several consumers."""
     found: list[Crew] = []
-    for subscription in small.subscriptions.values() if info.order is not Order.NONE else ():
-        mine = [one for one in small.consumers.values() if one.sub == subscription.sub]
-        if subscription.type != KEYED_TYPE or len(mine) < 2:
-            continue
+    for subscription, mine in _shared_by_key(small) if info.order is not Order.NONE else ():
         cuts = sorted({t for one in mine for t in (one.t_from, one.t_to) if t is not None})
         ends = zip([_LEAST_US, *cuts], [*(cut - 1 for cut in cuts), _MOST_US], strict=True)
         found += (Crew(subscription.sub, number, *end) for number, end in enumerate(ends))
@@ -133,11 +141,8 @@ def overtaken(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) ->
 def calms(small: Small, info: LedgerInfo) -> tuple[Calm, ...]:
     """Of every Key_Shared subscription with several consumers."""
     found: list[Calm] = []
-    for subscription in small.subscriptions.values():
+    for subscription, mine in _shared_by_key(small):
         sub = subscription.sub
-        mine = [one for one in small.consumers.values() if one.sub == sub]
-        if subscription.type != KEYED_TYPE or len(mine) < 2:
-            continue
         changes = [(t, t) for one in mine for t in (one.t_from, one.t_to) if t is not None]
         changes += [
             (one.t_from, _MOST_US if one.t_to is None else one.t_to)

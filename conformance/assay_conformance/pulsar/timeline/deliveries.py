@@ -6,7 +6,8 @@ again; and the next time that its entry was sent to somebody of the subscription
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -166,9 +167,10 @@ class Deliveries:
                 delivery.calls = (*delivery.calls, call)
 
 
-def _before(copies: Iterable[Delivery], message: Received) -> Delivery | None:
-    """The last copy that had come."""
-    return next((copy for copy in reversed([*copies]) if copy.frame.seq < message.seq), None)
+def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
+    """The last copy that had come; `copies` are in order."""
+    place = bisect_left(copies, message.seq, key=lambda copy: copy.frame.seq)
+    return copies[place - 1] if place else None
 
 
 def _calls(tracker: Tracker) -> Iterator[Call]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_conformance.checks.tracker import Tracker
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, Stretch, between
 from assay_conformance.model.event import FORGED_OR_DOUBLED, Closed, Event, Frame
 
 SHARED: Final = "Shared"
@@ -21,7 +21,7 @@ class ServedProducer:
     request: Frame
     topic: str
     answers: Sequence[Frame]
-    closes: Sequence[Frame]
+    closes: Stretch[Frame]
     replaced: Frame | None
     lost: Closed | None
 
@@ -63,7 +63,7 @@ class ServedProducer:
 
     def first_end(self, *others: Event | None) -> Event | None:
         """What came first: it was closed, its connection ended, or one of `others`."""
-        ends = [end for end in (*self.closes[:1], self.lost, *others) if end is not None]
+        ends = [end for end in (next(iter(self.closes), None), self.lost, *others) if end is not None]
         return min(ends, key=lambda end: end.seq, default=None)
 
 
@@ -88,7 +88,7 @@ def served_producers(tracker: Tracker, events: Events) -> list[ServedProducer]:
             request=request,
             topic=tracker.local_topic(str(request.fields.get("topic", ""))),
             answers=[one for one in replies if until is None or one.seq < until.seq],
-            closes=[one for one in closes.get(place, ()) if one.seq > request.seq],
+            closes=between(closes.get(place, []), request, None),
             replaced=later.get(place),
             lost=tracker.closed.get(request.conn),
         )

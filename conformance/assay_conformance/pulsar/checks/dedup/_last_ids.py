@@ -22,8 +22,8 @@ def last_ids(timeline: Timeline) -> list[LastId]:
     found, there = list[LastId](), dict[tuple[int, int], ServedProducer]()
     for one in timeline.served_producers:
         before, admitted = there.get(one.place), one.admitted
-        ends = (before.refusal, *before.closes) if before is not None else ()
-        if before is None or any(end is not None and end.seq < one.request.seq for end in ends):
+        ended = before.first_end(before.refusal) if before is not None else None
+        if before is None or (ended is not None and ended.seq < one.request.seq):
             there[one.place] = one
             if admitted is not None and one.refusal is None:
                 last_id = int(admitted.fields.get("last_sequence_id", NO_SEQUENCE_ID))

@@ -59,7 +59,8 @@ def _moments(timeline: Timeline) -> list[tuple[Event, ServedProducer | None]]:
     found: list[tuple[Event, ServedProducer | None]] = [(stored, None) for stored in timeline.events.of(Stored)]
     for one in timeline.served_producers:
         for success in one.successes[:1]:
-            ends = [end for end in (*one.closes, one.lost) if end is not None and end.seq > success.seq]
+            closed = next((close for close in one.closes if close.seq > success.seq), None)
+            ends = [end for end in (closed, one.lost) if end is not None and end.seq > success.seq]
             gone = min(ends, key=lambda end: end.seq, default=None)
             found += [(success, one), *([(gone, one)] if gone is not None else [])]
     return sorted(found, key=lambda one: one[0].seq)

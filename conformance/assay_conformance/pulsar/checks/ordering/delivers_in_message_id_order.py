@@ -51,7 +51,8 @@ class _Returns:
                 continue
             furthest[session.request.seq] = position
             self._may += [frame.seq] if frame.fate in FORGED else []
-        self._may.sort()
+        for times in (self._may, *self._came.values()):
+            times.sort()
 
     def allow(self, before: Received, event: Received) -> bool:
         """Whether ids may go back here; if so, this was one time."""
@@ -61,8 +62,7 @@ class _Returns:
         return allowed
 
     def _came_behind(self, event: Received, before: Received) -> bool:
-        first, again = self._by(before, event.seq), self._by(event, event.seq)
-        return not first or not again or again[-1] > first[0]
-
-    def _by(self, message: Received, seq: int) -> list[int]:
-        return [one for one in self._came.get(message.message_id.position, ()) if one < seq]
+        first = self._came.get(before.message_id.position, [])
+        again = self._came.get(event.message_id.position, [])
+        by_then = bisect_left(again, event.seq)
+        return not by_then or not bisect_left(first, event.seq) or again[by_then - 1] > first[0]

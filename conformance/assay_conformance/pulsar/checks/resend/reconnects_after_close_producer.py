@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -41,6 +42,19 @@ def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
         over[id(session)] = -1
 
 
+def _lookup_steps(timeline: Timeline) -> dict[str, list[Frame]]:
+    """Topic -> LOOKUPs and their answers, in order."""
+    found: dict[str, list[Frame]] = {}
+    for one in timeline.requests("LOOKUP"):
+        steps = (step for step in (one.frame, one.answer) if step is not None)
+        found.setdefault(timeline.local_topic(one.frame), []).extend(steps)
+    return {topic: sorted(steps, key=_seq) for topic, steps in found.items()}
+
+
+def _seq(event: Event) -> int:
+    return event.seq
+
+
 @check("resend.reconnects-after-close-producer", of=_evicted)
 def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Says:
     """resend.reconnects-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
@@ -57,16 +71,19 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     if left is not None and left.seq > order.seq:
         yield _breach("left-the-connection", evicted, f"the client closed the connection at {ms(left.t_ns)}", left)
         return
-    lookups = [one for one in timeline.requests("LOOKUP") if timeline.local_topic(one.frame) == producer.topic]
-    back = next((session.request for session in producer.sessions if session.request.seq > order.seq), None)
+    since = bisect_right(producer.sessions, order.seq, key=lambda session: session.request.seq)
+    back = next((session.request for session in producer.sessions[since : since + 1]), None)
     if back is not None:
         # A lookup that was under way for another producer or consumer of the topic may serve this one as well.
-        steps = (step for one in lookups for step in (one.frame, one.answer) if step is not None)
-        lookup = next((step for step in steps if order.seq < step.seq < back.seq), None)
+        steps = timeline.once(_lookup_steps).get(producer.topic, [])
+        behind = bisect_right(steps, order.seq, key=_seq)
+        lookup = next((step for step in steps[behind : behind + 1] if step.seq < back.seq), None)
         named = order if named_brokers(order.command, order.fields) else None
         came = f"PRODUCER followed at {ms(back.t_ns)} without a LOOKUP"
         yield from precedence(back, lookup or named, _breach("no-lookup", evicted, came, back))
-    elif not any(one.error and one.answer is not None and one.answer.seq > order.seq for one in lookups):
+        return
+    lookups = [one for one in timeline.requests("LOOKUP") if timeline.local_topic(one.frame) == producer.topic]
+    if not any(one.error and one.answer is not None and one.answer.seq > order.seq for one in lookups):
         until_ns = timeline.bounds.until(producer.closing, timeline.closed(order.conn))
         since_ns = _asked_in_vain_until(timeline, order, lookups, until_ns)
         if since_ns < until_ns and timeline.bounds.is_overdue("reconnect", since_ns, until_ns, what="a producer"):

@@ -120,11 +120,16 @@ def _is_attached(timeline: Timeline, end: Completion) -> bool:
     )
 
 
+def _of_unknown_consumers(timeline: Timeline) -> set[str]:
+    """Topics that were subscribed to, by whom is not known."""
+    return {base_topic(one.topic) for one in timeline.consumer_sessions.all if one.consumer is None}
+
+
 def _has_left_out(timeline: Timeline, end: Completion, found: Sequence[Asked]) -> bool:
     """Whether a topic was never subscribed to, of those that the consumer is to have."""
     consumer = timeline.consumer(end.handle)
     if consumer is None or in_force(timeline.view, consumer, "durable") is False:
         return False
     its = {base_topic(one.what) for one in found}
-    unsure = {base_topic(one.topic) for one in timeline.consumer_sessions.all if one.consumer is None}
+    unsure = timeline.once(_of_unknown_consumers)
     return any(topic not in its and topic not in unsure for topic in map(base_topic, consumer.topics))

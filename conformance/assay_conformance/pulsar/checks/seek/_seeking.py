@@ -7,7 +7,7 @@ each of them: `seeks` leaves these out, `seeks_of_each_topic` has them.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice, product, takewhile
@@ -53,9 +53,13 @@ class Sought:
 
     def sessions(self) -> Iterator[ConsumerSession]:
         """Sessions in which the consumer subscribed again."""
-        for session in self.consumer.sessions:
-            if self.command is not None and session.topic == self.topic and session.request.seq > self.command.seq:
-                yield session
+        sessions = self.consumer.sessions
+        since = len(sessions) if self.command is None else bisect_right(sessions, self.command.seq, key=_asked)
+        return (sessions[place] for place in range(since, len(sessions)) if sessions[place].topic == self.topic)
+
+
+def _asked(session: ConsumerSession) -> int:
+    return session.request.seq
 
 
 def seeks(timeline: Timeline) -> list[Sought]:
