@@ -21,6 +21,7 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from assay_conformance.judging.intervals import Interval, Intervals
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
 from assay_conformance.model.facts import Lack
 from assay_conformance.model.fault import Direction
@@ -29,6 +30,7 @@ from assay_conformance.pulsar.timeline.deliveries import Delivery
 from assay_conformance.pulsar.timeline.handlers import called_ns, listens
 from assay_conformance.pulsar.timeline.producers import Send
 from assay_conformance.pulsar.timeline.sends import ended_ns
+from assay_conformance.pulsar.timeline.setbacks import Setback
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -152,7 +154,7 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
             moments: list[tuple[Event, int]] = [(call, called_ns(end)), *((one, one.t_ns) for one in its)]
             for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
                 is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
-                if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, topics):
+                if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, opening, topics):
                     yield Turn(end.handle or 0, f"its {verb} could go on", first, due_ns, then, came_ns)
 
 
@@ -162,13 +164,16 @@ def _is_behind_its_opening(timeline: Timeline, call: Invoke, opening: Invoke) ->
     return call is not opening and (opened is None or opened.seq > call.seq)
 
 
-def _is_ambiguous(timeline: Timeline, moment: Event, topics: frozenset[str]) -> bool:
+def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozenset[str]) -> bool:
     """Whether it greets a connection, which may be for another one, or answers a question about a topic on which
-    several producers or consumers are being opened."""
+    several producers or consumers are being opened, or to which another one than `its` is on its way back."""
     if not isinstance(moment, Frame) or moment.command in _GREETINGS:
         return isinstance(moment, Frame)
     if timeline.obstacles.about(moment).handle is not None:
         return False
+    away = timeline.once(_away).at(moment.seq)
+    if any(one.owner.handle != its.handle and base_topic(one.topic) in topics for one in away):
+        return True
     opening = 0
     for verb in _OPENS:
         for call in timeline.events.invokes(verb):
@@ -176,6 +181,13 @@ def _is_ambiguous(timeline: Timeline, moment: Event, topics: frozenset[str]) -> 
             is_open = call.seq < moment.seq and (end is None or end.seq > moment.seq)
             opening += is_open and not topics.isdisjoint(topics_of(timeline, call))
     return opening > 1
+
+
+def _away(timeline: Timeline) -> Intervals[Setback]:
+    """Who is on its way back, from when to when."""
+    return Intervals(
+        Interval(one.event.seq, None if one.over is None else one.over.seq, one) for one in timeline.setbacks
+    )
 
 
 def _is_brokers_turn(moment: Event) -> bool:

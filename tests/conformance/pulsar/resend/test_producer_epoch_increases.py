@@ -103,3 +103,20 @@ def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it
             story.connected(1)
     story.complete(opening, producer_name="second")
     assert "epoch-does-not-grow" not in codes_of(trial(producer_epoch_increases, story.done()))
+
+
+@pytest.mark.parametrize(("ahead", "codes"), [(True, []), (False, ["epoch-does-not-grow"])])
+def test_producer_that_was_let_in_behind_what_its_client_left_over_begins_anew(ahead: bool, codes: list[str]) -> None:
+    """A receipt for the second of two sends comes first: what comes behind it on that connection is not read."""
+    story = Script()
+    story.producer(producer_id=5)
+    for number in (0, 1):
+        story.send(number)
+        story.send_frame(number, producer_id=5)
+    story.receipt(1 if ahead else 0, producer_id=5)
+    asked = story.producer_asks(epoch=1)
+    story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": NAME})
+    story.closed()
+    story.connected(1)
+    story.producer_asks(1, producer_id=1, epoch=0)
+    assert codes_of(trial(producer_epoch_increases, story.done())) == codes

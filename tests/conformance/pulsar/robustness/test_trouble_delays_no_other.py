@@ -141,6 +141,20 @@ def test_opening_may_ask_late_where_a_publish_rate_stops_the_broker_reading(rate
     assert story.judged(case)[0] == codes
 
 
+@pytest.mark.parametrize(("lost", "codes"), [(True, []), (False, ["held-up"])])
+def test_look_up_for_one_that_lost_its_connection_is_no_step_of_an_opening(lost: bool, codes: list[str]) -> None:
+    story = _Story()
+    story.connected(1)
+    if lost:
+        story.cut()
+    call = story.invoke("open_producer", 4, args={"topic": "t"})
+    asked = story.up("LOOKUP", 1, request_id=90, fields={"topic": story.full("t")})
+    story.down("LOOKUP_RESPONSE", 1, request_id=asked.request_id, fields={"response": "Connect"})
+    story.after(LATE_MS).producer_ready(1, producer_id=4, name="q")
+    story.complete(call, producer_name="q")
+    assert story.judged()[0] == codes
+
+
 def test_opening_may_wait_for_its_broker() -> None:
     story = _Story()
     call = story.invoke("open_producer", 4, args={"topic": "t"})

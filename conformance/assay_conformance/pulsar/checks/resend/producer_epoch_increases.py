@@ -25,7 +25,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
         yield from _begins_with_zero(timeline, session)
     elif not _is_another(timeline, before, session):
         epoch, earlier = _epoch(asked), _epoch(before.request)
-        admitted = before.admitted is not None and before.admitted.seq < asked.seq
+        admitted = _was_let_in(timeline, before, asked)
         if admitted:
             yield Exercised(asked)
         if epoch < earlier or (admitted and epoch == earlier):
@@ -50,12 +50,22 @@ def _epoch(asked: Frame) -> int:
 
 def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSession) -> bool:
     """Whether the producer on that partition is a new one: its client closed the one before, or that was refused for
-    good, and the next send opens one with an id of its own."""
+    good, or let in unheard, and the next send opens one with an id of its own."""
     if _was_closed_by_its_client(timeline, before, session.request):
         return True
+    if before.admitted is not None and not _was_let_in(timeline, before, session.request):
+        return before.producer_id != session.producer_id
     answers = [one for one in timeline.answers_to(before.request) if one.seq < session.request.seq]
     refused = any(one.command == "ERROR" and one.fields.get("error") not in PASSING_ERRORS for one in answers)
     return refused and before.producer_id != session.producer_id
+
+
+def _was_let_in(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
+    """Whether it was before an event, and its client did not end the connection over what came ahead of the answer."""
+    admitted = session.admitted
+    if admitted is None or admitted.seq > until.seq:
+        return False
+    return not timeline.connection(session.conn).may_be_left_before(admitted)
 
 
 def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
