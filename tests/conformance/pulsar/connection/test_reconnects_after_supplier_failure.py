@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.connection._supplied import Supplied, case
 
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, Fate
 from assay_conformance.pulsar.checks.connection.reconnects_after_supplier_failure import (
     reconnects_after_supplier_failure,
 )
@@ -46,3 +46,11 @@ def test_send_that_fails_in_place_of_waiting_is_found() -> None:
     history.send(0)
     history.fail(0, ErrorClass.AUTH)
     assert judged(reconnects_after_supplier_failure, history, FAILS)[0] == ["gave-up"]
+
+
+def test_producer_whose_handshake_lost_its_answer_has_not_given_up() -> None:
+    history = story()
+    history.at(200).opened(1)
+    history.up("CONNECT", 1)
+    history.down("CONNECTED", 1, fate=Fate.DROPPED)
+    assert judged(reconnects_after_supplier_failure, history.at(8_000), FAILS)[0] == []

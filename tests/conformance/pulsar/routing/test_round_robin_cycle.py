@@ -55,8 +55,9 @@ def test_turn_behind_a_message_that_never_left_shows_nothing() -> None:
     assert story.judged(round_robin_cycle) == ([], 0)
 
 
-def test_message_with_an_ordering_key_alone_may_go_by_its_hash() -> None:
+@pytest.mark.parametrize(("ordered", "then"), [(1, 4), (4, 5)])
+def test_message_with_an_ordering_key_alone_may_go_by_its_hash_or_take_its_turn(ordered: int, then: int) -> None:
     story = unkeyed((3,), **TURNS)
-    story.goes(1, 1, ordering_key="o")
-    story.goes(2, 4)
-    assert story.judged(round_robin_cycle) == ([], 1)
+    story.goes(1, ordered, ordering_key="o")
+    story.goes(2, then)
+    assert story.judged(round_robin_cycle) == ([], 0)

@@ -10,7 +10,7 @@ import msgspec
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Step, Topic, Topology, Who
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.topics.refused_partition_leaves_others import refused_partition_leaves_others
 
 GROWN = msgspec.structs.replace(
@@ -21,13 +21,13 @@ GROWN = msgspec.structs.replace(
 
 
 class Story(Script):
-    def __init__(self) -> None:
+    def __init__(self, opened: Outcome = Outcome.OK) -> None:
         super().__init__()
         opening = self.invoke("open_producer", PRODUCER, args={"topic": "t"})
         self.connected()
         for partition in range(2):
             self.producer_ready(producer_id=partition, topic=f"t-partition-{partition}", name=f"n{partition}")
-        self.complete(opening)
+        self.complete(opening, opened)
 
     def refuses(self, partition: int) -> None:
         asked = self.at(500).producer_asks(producer_id=partition, topic=f"t-partition-{partition}", name="late")
@@ -74,6 +74,14 @@ def test_send_that_the_application_closes_over_is_not_judged() -> None:
 def test_refusal_of_a_partition_that_was_there_before_is_not_judged() -> None:
     story = Story()
     story.refuses(1)
+    story.send(1)
+    story.fail(1, ErrorClass.CLOSED)
+    assert story.judged() == ([], 0)
+
+
+def test_producer_that_never_opened_is_not_judged() -> None:
+    story = Story(Outcome.FAIL)
+    story.refuses(2)
     story.send(1)
     story.fail(1, ErrorClass.CLOSED)
     assert story.judged() == ([], 0)

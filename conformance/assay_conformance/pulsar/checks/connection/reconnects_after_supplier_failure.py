@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from assay_conformance.model.event import Closed, Completion, ErrorClass
+from assay_conformance.model.event import Closed, Completion, ErrorClass, Fate
 from assay_conformance.pulsar.checks.connection._credentials import given_in_order
 from assay_conformance.pulsar.timeline import MS, Exercised, Producer, Says, Timeline, breach, check, ms
 
@@ -12,6 +12,8 @@ _WITHIN_MS: Final = 6_000
 
 _GIVEN_UP: Final = (ErrorClass.AUTH, ErrorClass.TRANSPORT)
 """What sends fail with when their producer has ended for want of credentials, or of a connection."""
+
+_HANDSHAKE: Final = ("CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE")
 
 Lost = tuple[Producer, Closed]
 
@@ -45,8 +47,15 @@ def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
     if failed is not None:
         yield breach("gave-up", f"{_since(line, ended)}; a send of it failed at {ms(failed.t_ns)}", ended, failed)
         return
+    if _is_held_up(timeline, ended):
+        return
     if timeline.bounds.is_missing("answer", ended.t_ns + _WITHIN_MS * MS, over.t_ns, what="a registration"):
         yield breach("gave-up", f"{_since(line, ended)}; it had not by {ms(over.t_ns)}", ended, over)
+
+
+def _is_held_up(timeline: Timeline, ended: Closed) -> bool:
+    """Whether a fault touched a handshake behind it: how long its client waits for that, other clauses say."""
+    return any(one.seq > ended.seq and one.fate is not Fate.PASSED for one in timeline.events.frames(*_HANDSHAKE))
 
 
 def _since(line: Producer, ended: Closed) -> str:

@@ -25,7 +25,7 @@ def _sent(timeline: Timeline) -> Iterator[_Sent]:
             refused.setdefault(handle, (one.refusal, topic))
     for end in timeline.ends("send") if refused else ():
         found, closing = refused.get(-1 if end.handle is None else end.handle), timeline.closing(end.handle)
-        is_open = closing is None or closing.seq > end.seq
+        is_open = end.handle in timeline.opened_producers and (closing is None or closing.seq > end.seq)
         if found is not None and is_open and found[0].seq < timeline.call(end).seq:
             yield _Sent(*found, end)
 
