@@ -22,6 +22,14 @@ def test_exclusive_consumer_that_has_to_wait_is_found() -> None:
     assert codes_of(check) == ["waited"]
 
 
+def test_entry_that_is_sent_again_on_request_did_not_wait() -> None:
+    story = delivered((1_000, 50), kind="Exclusive")
+    story.ack_frame(0)
+    story.at(1_000).message(0)
+    check = trial(ignored_on_exclusive_and_failover, story.done(), delayed_case())
+    assert (codes_of(check), check.exercised) == ([], 1)
+
+
 def test_permits_behind_sends_that_a_publish_rate_holds_up_may_not_have_been_read() -> None:
     case = delayed_case()
     topics = tuple(msgspec.structs.replace(topic, publish_rate=Rate(messages=10)) for topic in case.topology.topics)

@@ -120,3 +120,14 @@ def test_producer_that_was_let_in_behind_what_its_client_left_over_begins_anew(a
     story.connected(1)
     story.producer_asks(1, producer_id=1, epoch=0)
     assert codes_of(trial(producer_epoch_increases, story.done())) == codes
+
+
+@pytest.mark.parametrize(("producer_id", "codes"), [(1, []), (0, ["epoch-does-not-grow"])])
+def test_producer_behind_one_that_was_never_answered_begins_anew(producer_id: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(producer_id=5)
+    story.producer_asks(epoch=1)
+    story.cut()
+    story.connected(1)
+    story.producer_asks(1, producer_id=producer_id, epoch=0)
+    assert codes_of(trial(producer_epoch_increases, story.done())) == codes

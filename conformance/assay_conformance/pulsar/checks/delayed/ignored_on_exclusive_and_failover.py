@@ -1,7 +1,18 @@
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.delayed._due import SentDelayed, sent_delayed
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, TooBusyError, breach, check, each, ms
+from assay_conformance.pulsar.timeline import (
+    Delivery,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    TooBusyError,
+    breach,
+    check,
+    each,
+    ms,
+)
 
 
 @check("delayed.ignored-on-exclusive-and-failover")
@@ -21,13 +32,22 @@ def ignored_on_exclusive_and_failover(timeline: Timeline) -> Says:
                 raise TooBusyError(f"entry {one.due.name} was stored after its delivery time")
 
 
+def _first_sent(timeline: Timeline) -> dict[tuple[str, Entry], Delivery]:
+    """Subscription and entry -> the first time that it was sent there: later ones follow requests for it."""
+    found: dict[tuple[str, Entry], Delivery] = {}
+    for delivery in timeline.deliveries:
+        found.setdefault((delivery.session.subscription, delivery.entry), delivery)
+    return found
+
+
 def _judge(timeline: Timeline, sent: SentDelayed) -> Says:
     due, subscription, member, delivery, supply = sent
     stored, frame = due.stored, delivery.frame
     if frame.t_ns < due.earliest_ns:
         yield Exercised(frame)
         return
-    could_take = supply.since is not None and supply.since.t_ns <= stored.t_ns and not delivery.is_repeat
+    is_first = timeline.once(_first_sent)[delivery.session.subscription, delivery.entry] is delivery
+    could_take = supply.since is not None and supply.since.t_ns <= stored.t_ns and is_first
     at_once = timeline.view.is_read_at_once() and timeline.view.is_dispatched_at_once(subscription.topic)
     if subscription.kind_at(frame) != "Exclusive" or not could_take or not at_once:
         return

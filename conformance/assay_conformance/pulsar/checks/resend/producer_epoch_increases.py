@@ -50,13 +50,14 @@ def _epoch(asked: Frame) -> int:
 
 def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSession) -> bool:
     """Whether the producer on that partition is a new one: its client closed the one before, or that was refused for
-    good, or let in unheard, and the next send opens one with an id of its own."""
+    good, let in unheard or never answered, and the next send opens one with an id of its own."""
     if _was_closed_by_its_client(timeline, before, session.request):
         return True
     if before.admitted is not None and not _was_let_in(timeline, before, session.request):
         return before.producer_id != session.producer_id
     answers = [one for one in timeline.answers_to(before.request) if one.seq < session.request.seq]
-    refused = any(one.command == "ERROR" and one.fields.get("error") not in PASSING_ERRORS for one in answers)
+    final = (one.command == "ERROR" and one.fields.get("error") not in PASSING_ERRORS for one in answers)
+    refused = not answers or any(final)
     return refused and before.producer_id != session.producer_id
 
 
