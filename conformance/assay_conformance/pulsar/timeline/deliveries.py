@@ -45,9 +45,9 @@ class Delivery:
     given_back: Frame | None = None
     """The first REDELIVER of its consumer at the broker which names its entry, or everything."""
     is_repeat: bool = False
-    """Its entry had been sent to somebody of its subscription, and not acknowledged by then."""
+    """Its entry had been sent to a consumer of its subscription, and not acknowledged by then."""
     next: Delivery | None = None
-    """The same entry, sent to somebody of its subscription once more."""
+    """The same entry, sent to a consumer of its subscription once more."""
 
     @property
     def dispatched(self) -> bool:
