@@ -88,7 +88,7 @@ class AckGroup:
         self._reach = _NOWHERE
         """How far cumulative acknowledgments have come: an entry, and minus the number of its messages left over."""
         self._unsettled: tuple[Position, int | None] | None = None
-        """The greatest cumulative one, when its answer was an error or was lost: whoever asks again has it sent."""
+        """The greatest cumulative one, when its answer was an error or was lost: the next one sends it again."""
         self._waiting: dict[pb.CommandAck.AckType, list[Ended]] = {_CUMULATIVE: [], _INDIVIDUAL: []}
         """What waits for acknowledgments that have not left. Each kind leaves in commands of its own, and waits for the
         answers to those alone (Java client, PersistentAcknowledgmentsGroupingTracker: currentCumulativeAckFuture,
@@ -97,11 +97,11 @@ class AckGroup:
         self._timer: Timer | None = None
 
     def covers(self, position: Position) -> bool:
-        """Whether this entry is acknowledged already, so that a redelivery of it is none of the application's."""
+        """Return whether this entry is acknowledged already, so that a redelivery of it is not handed over."""
         return (position, 0) <= self._reach or self._individual.get(position, 0) is None
 
     def open_of(self, position: Position) -> int:
-        """The messages of this entry, as bits, that no acknowledgment under way settles."""
+        """Return the messages of this entry, as bits, that no pending acknowledgment settles."""
         bits = self._individual.get(position)
         open_ = -1 if bits is None else bits
         if self._cumulative is not None and self._cumulative[0] == position:
@@ -128,11 +128,11 @@ class AckGroup:
             self._greatest(entry.position, None)
 
     def _up_to(self, index: int) -> int:
-        """Of a batch the messages up to this one, as bits."""
+        """Return the messages of a batch up to this one, as bits."""
         return (1 << (index + 1)) - 1
 
     def _reach_into(self, entry: Entry) -> None:
-        """Up to the middle of a batch; without batch-index acknowledgment up to the entry before."""
+        """Acknowledge up to the middle of a batch; without batch-index acknowledgment, up to the entry before."""
         ledger, number = entry.position
         if self._settings.batch_index_ack:
             self._greatest(entry.position, entry.unacked)
@@ -145,7 +145,7 @@ class AckGroup:
         self.flush()
 
     def issued(self, ended: Ended = ignored, *, cumulative: bool = False) -> None:
-        """An operation has added all it has to add; `ended` hears of its end, by the broker's answer or at once."""
+        """Finish an operation that has added all its positions; `ended` is called with the broker's answer, or now."""
         kind = _CUMULATIVE if cumulative else _INDIVIDUAL
         if self._awaits_answer:
             self._waiting[kind].append(self._in_time(ended))
@@ -173,9 +173,12 @@ class AckGroup:
         return (self._settings.ack_group_ms or DEFAULT_GROUP_MS) * MS
 
     def _in_time(self, ended: Ended) -> Ended:
-        """The same, and over when an operation's time is, with or without a connection; the acknowledgment itself
-        stays. No client waits for ever: without a connection the C++ client ends the call with its next flush
-        (ConsumerImpl::doImmediateAck), and requests of the Java client have a time-out (ClientCnx.newAckForReceipt)."""
+        """Return `ended` so that it is called within the operation time-out, with or without a connection.
+
+        The acknowledgment itself stays. No client waits for ever: without a connection the C++ client ends the call
+        with its next flush (ConsumerImpl::doImmediateAck), and requests of the Java client have a time-out
+        (ClientCnx.newAckForReceipt).
+        """
         open_ = [ended]
 
         def end(result: Result) -> None:
@@ -214,25 +217,25 @@ class AckGroup:
             self._end_unanswered()
 
     def _cumulative_ack(self, cumulative: tuple[Position, int | None], individual: Ids) -> BaseCommand:
-        """The command of a cumulative one, which names that alone; the `individual` ones follow in their own."""
+        """Return the command of a cumulative acknowledgment alone; `individual` ones follow in their own command."""
         del individual
         return self._ack(_CUMULATIVE, [cumulative])
 
     def _most_ids(self) -> int:
-        """How many ids one ACK names."""
+        """Return how many ids one ACK names."""
         return 1 if self._outlet.version < SEVERAL_IDS_SINCE else MAX_IDS
 
     def _end_unanswered(self) -> None:
-        """What was sent gets no answer: whoever waits for one has succeeded."""
+        """End the operations whose acknowledgments get no answer: they have succeeded."""
         self._end_waiting(None)
 
     def start_over(self) -> None:
-        """The subscription moves: what was acknowledged cumulatively may come again."""
+        """Forget what was acknowledged cumulatively: the subscription moves, and may deliver it again."""
         self._reach = _NOWHERE
         self._unsettled = None
 
     def lost(self) -> None:
-        """The broker forgot the consumer: receipts that had not come never will."""
+        """Fail what waits for an answer: the broker forgot the consumer, and will not answer."""
         asked, self._asked = self._asked, []
         for each in asked:
             self._failed(each)
@@ -253,7 +256,7 @@ class AckGroup:
     # --- inside ---
 
     def _add(self, position: Position, bits: int) -> None:
-        """Of a batch that came twice each copy has bits of its own, and what either settles is settled."""
+        """Add an entry, or messages of it. Of a batch that came twice, what was acknowledged in either copy counts."""
         pending = self._individual.get(position, bits)
         self._individual[position] = (pending & bits or None) if pending is not None else None
 
@@ -273,7 +276,7 @@ class AckGroup:
         return reach <= self._reach
 
     def _pass_over(self, position: Position, bits: int | None) -> None:
-        """A smaller one adds nothing, but has the greatest sent again whose answer was an error or lost."""
+        """Pass over a smaller one, but send the greatest again if its answer was an error or was lost."""
         del position, bits
         self._cumulative = self._cumulative or self._unsettled
 
@@ -319,7 +322,7 @@ class AckGroup:
             self._unsettled = asked.cumulative
 
     def _wait_for_what_left(self, kind: pb.CommandAck.AckType) -> None:
-        """Nothing is to be sent: all of it is acknowledged, or on its way, and then its answer is this one's, too."""
+        """End operations for which nothing has to be sent, with the answer of an ACK under way where there is one."""
         ends, self._waiting[kind] = self._waiting[kind], []
         asked = [each for each in self._asked if each.kind == kind]
         if asked:

@@ -17,7 +17,7 @@ class AllOf:
 
     @classmethod
     def any_number(cls, count: int, done: Callable[[Result], None]) -> AllOf:
-        """Several parts, or none at all: then it is done at once."""
+        """Return the end of several parts. Where there is none, `done` is called at once."""
         if not count:
             done(Done())
         return cls(count, done)

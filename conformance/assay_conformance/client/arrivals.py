@@ -65,7 +65,7 @@ class Arrivals:
         self._expiry: Timer | None = None
 
     def message(self, frame: Frame, connection: Connection, *, stale: bool) -> None:
-        """`stale`: it will come again, and is dropped."""
+        """Take a MESSAGE in. A `stale` one is dropped: it will come again."""
         payload = frame.payload
         assert payload is not None
         body = frame.body
@@ -84,7 +84,7 @@ class Arrivals:
             self._bad_entry(payload.metadata, position, error, connection)
 
     def clear(self) -> None:
-        """The broker will deliver everything unacknowledged again."""
+        """Drop the chunks that are held: the broker will deliver everything unacknowledged again."""
         self._chunks.clear()
 
     # --- what can be read ---
@@ -96,7 +96,7 @@ class Arrivals:
         self._permits.give_back(permits_charged(payload.metadata, body.ack_set))
 
     def _drop_acked(self, metadata: MessageMetadata, body: pb.CommandMessage) -> None:
-        """It was acknowledged while it was on its way again."""
+        """Drop a message that was acknowledged while the broker was sending it again."""
         self._permits.give_back(permits_charged(metadata, body.ack_set))
 
     def _take(self, payload: Payload, position: Position, body: pb.CommandMessage, limit: int) -> None:
@@ -129,7 +129,7 @@ class Arrivals:
             self._open(metadata, data, progress.joined.positions, body)
 
     def _give_back_chunk(self, metadata: MessageMetadata) -> None:
-        """One that does not complete its message."""
+        """Give back the permit of a chunk that does not complete its message."""
         del metadata
         self._permits.give_back(1)
 
@@ -188,10 +188,10 @@ class Arrivals:
 
 
 def size_of(metadata: MessageMetadata) -> int:
-    """How many messages an entry holds."""
+    """Return how many messages an entry holds."""
     return metadata.num_messages_in_batch if is_batch(metadata) else 1
 
 
 def permits_charged(metadata: MessageMetadata, ack_set: Sequence[int]) -> int:
-    """How many permits the broker charged for an entry."""
+    """Return how many permits the broker charged for an entry."""
     return bits_of(ack_set, size_of(metadata)).bit_count()

@@ -52,7 +52,7 @@ class OpenBatch:
         return self._bytes >= self._max_bytes or len(self.sent) >= self._max_messages
 
     def groups(self) -> list[Group]:
-        """The messages of each entry, in the order to send them: by key where asked for, else all in one."""
+        """Return the messages of each entry, in the order to send them: by key where asked for, else all in one."""
         if not self._keyed:
             return [Group(self.sent, self.first_ns)]
         by_key: dict[str | None, Group] = {}
@@ -61,7 +61,7 @@ class OpenBatch:
         return self._sorted(by_key.values())
 
     def _sorted(self, groups: Iterable[Group]) -> list[Group]:
-        """By the sequence id that an entry names: its highest."""
+        """Return the groups sorted by the sequence id that their entry names: its highest."""
         return sorted(groups, key=lambda group: group.sent[-1].sequence_id)
 
 
@@ -107,7 +107,7 @@ class Batching:
         batch.add(sent, self._shared.now_ns)
 
     def _is_complete(self, batch: OpenBatch) -> bool:
-        """Whether it goes out without waiting for its delay."""
+        """Return whether it goes out without waiting for its delay."""
         return batch.full
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class Batching:
                 self._built([op])
 
     def _fail(self, group: Group, text: str) -> None:
-        """It is too large for an entry."""
+        """Fail the messages of a group that is too large for an entry."""
         self._pending.release(group.sent, Failed(ErrorClass.TOO_LARGE, text, certain=True))
 
     def _begin(self) -> OpenBatch:
@@ -137,7 +137,7 @@ class Batching:
         return batch
 
     def _first_ns(self) -> int:
-        """Since when the first message of a new batch waits."""
+        """Return the time since which the first message of a new batch waits."""
         return self._shared.now_ns
 
     def _max_messages(self) -> int:
@@ -161,7 +161,7 @@ class Batching:
             batch.timer = self._shared.after(delay_ns, self.close)
 
     def _expire(self) -> None:
-        """The oldest message of the open batch has waited for as long as a send may."""
+        """Fail the open batch: its oldest message has waited for as long as a send may."""
         self._pending.time_out()
         batch, self._batch = self._batch, None
         if batch is not None:

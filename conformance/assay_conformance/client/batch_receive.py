@@ -17,13 +17,13 @@ class BatchLimits:
         self._most_bytes = settings.batch_receive_max_bytes
 
     def is_enough(self, queue: Sequence[Inbound]) -> bool:
-        """Whether a batch need not wait any longer."""
+        """Return whether a batch need not wait any longer."""
         if 0 < self._most <= len(queue):
             return True
         return 0 < self._most_bytes <= sum(len(inbound.opened.payload) for inbound in queue)
 
     def take(self, queue: Sequence[Inbound]) -> int:
-        """How many of a queue, from its head, one batch gets. A message is never too large to be the first."""
+        """Return how many of a queue, from its head, one batch gets. A message is never too large to be the first."""
         size = 0
         for count, inbound in enumerate(queue):
             size += len(inbound.opened.payload)
@@ -32,5 +32,5 @@ class BatchLimits:
         return len(queue)
 
     def _has(self, count: int) -> bool:
-        """Whether so many messages are all that a batch may have."""
+        """Return whether so many messages are all that a batch may have."""
         return 0 < self._most <= count

@@ -14,4 +14,4 @@ class Calls:
         call()
 
     def ended(self, op: int) -> None:
-        """What waits for the end of `op` may be called now."""
+        """Make the calls that waited for the end of operation `op`."""

@@ -56,7 +56,7 @@ class ChunkBuffer:
         self._partials: dict[str, Partial] = {}
 
     def clear(self) -> None:
-        """The broker will deliver everything unacknowledged again."""
+        """Drop the chunks that are held: the broker will deliver everything unacknowledged again."""
         self._partials.clear()
 
     @property
@@ -94,12 +94,12 @@ class ChunkBuffer:
         return chunk_id > partial.last + 1
 
     def _gap(self, position: Position) -> Progress:
-        """The chunk after a gap is left to the broker's redelivery."""
+        """Leave the chunk after a gap to the broker's redelivery."""
         del position
         return Progress()
 
     def _begin(self, uuid: str, position: Position, now_ns: int) -> tuple[Position, ...]:
-        """A first chunk came; the positions to acknowledge now."""
+        """Take the first chunk of a message; return the positions to acknowledge now."""
         held = self._partials.get(uuid)
         if held is not None:
             return self._begin_again(uuid, held, position, now_ns)

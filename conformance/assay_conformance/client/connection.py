@@ -1,6 +1,6 @@
 """One connection to a broker: the handshake, and who gets which frame.
 
-CONNECT is the first frame and nothing follows it before CONNECTED: whoever wants to use the connection waits.
+CONNECT is the first frame and nothing follows it before CONNECTED: all users of the connection wait.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ConsumerEndpoint(Endpoint, Protocol):
 
 
 class Watcher(Protocol):
-    """Whoever a broker tells of topics that come and go."""
+    """Gets the broker's notices of topics that are created and deleted."""
 
     def connection_lost(self) -> None: ...
 
@@ -122,7 +122,7 @@ class Connection:
         return request_id
 
     def wait_longer(self, request_id: int) -> None:
-        """The broker will answer this request once more, whenever it can: producer_ready was false."""
+        """Wait longer for this request: the broker will answer it once more (producer_ready was false)."""
         self._requests.wait_longer(request_id)
 
     def send(self, built: BaseCommand) -> None:
@@ -161,7 +161,7 @@ class Connection:
         )
 
     def _introduction(self, supplied: Supplied | None) -> dict[str, Any]:
-        """What CONNECT says of the client: features, and credentials where it has some."""
+        """Return the fields of CONNECT that describe the client: features, and credentials where it has some."""
         return {
             "feature_flags": {"supports_broker_entry_metadata": True, "supports_auth_refresh": supplied is not None},
             **({} if supplied is None else self._credentials(supplied)),
@@ -202,7 +202,7 @@ class Connection:
         self._frames(frames)
 
     def closed(self, cause: Cause = Cause.LOST, text: str = "the connection was lost") -> None:
-        """The connection ended: producers and consumers come again by themselves, requests end here."""
+        """End the connection: its requests fail, and producers and consumers connect again by themselves."""
         if not self.usable:
             return
         self._state = State.CLOSED
@@ -263,7 +263,7 @@ class Connection:
         self.close(Cause.LOST, str(error))
 
     def _unhandled(self, frame: Frame) -> None:
-        """A command this client does not know is ignored: its connection carries others."""
+        """Ignore a command that this client does not know: its connection carries others."""
 
     def _connected(self, frame: Frame) -> None:
         self.version = self._agreed(frame.body.protocol_version)
@@ -325,7 +325,7 @@ class Connection:
             consumer.closed_by_broker(self._sent_to(frame))
 
     def _topic_migrated(self, frame: Frame) -> None:
-        """The topic is in another cluster from here on; the CLOSE that sends its clients there follows."""
+        """Note that the topic is in another cluster from here on; the CLOSE that sends its clients there follows."""
         body = frame.body
         of_producer = body.resource_type == pb.CommandTopicMigrated.Producer
         endpoints: Mapping[int, Endpoint] = self.producers if of_producer else self.consumers
@@ -339,7 +339,7 @@ class Connection:
             watcher.topics_changed(frame)
 
     def _sent_to(self, frame: Frame) -> str | None:
-        """Whoever came by TLS goes on by TLS."""
+        """Return the URL to which a frame sends this client: a TLS one if its connection is by TLS."""
         return service_url(CommandType(frame.type), frame.body, tls=speaks_tls(self.url)) or None
 
     def _challenge(self, frame: Frame) -> None:
@@ -364,7 +364,7 @@ class Connection:
         return {"auth_method_name": supplied.method, "auth_data": supplied.data or b""}
 
     def _response(self, supplied: Supplied) -> dict[str, Any]:
-        """There is always data, if only of no bytes: brokers take an answer without for none (PIP-55)."""
+        """Return the answer to a challenge, always with data, even of no bytes: without, it counts as none (PIP-55)."""
         return self._credentials(supplied)
 
     def _ping(self, frame: Frame) -> None:

@@ -90,7 +90,7 @@ class Consumer(Handler):
     # --- from the subscription ---
 
     def handed_over(self, inbound: Inbound) -> Handed:
-        """The application got this message."""
+        """Hand a message over to the application."""
         version = inbound.metadata.schema_version
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, schema_version=version)
         if self._settings.retry_letters:
@@ -114,14 +114,14 @@ class Consumer(Handler):
         self._redelivery.acked(handed, cumulative=cumulative)
 
     def acked(self, ended: Callable[[Result], None], *, cumulative: bool) -> None:
-        """That was all of one operation here. A consumer that was refused for good sends nothing any more."""
+        """Finish the share that an operation has here. A consumer that was refused for good sends nothing any more."""
         if not self.closed:
             self._acks.issued(ended, cumulative=cumulative)
         else:
             ended(_CLOSED)
 
     def value(self, handed: Handed, read: Callable[[Result], None]) -> None:
-        """The application asks for the value of a message: `read` is called when it has it."""
+        """Find the schema of a message for its value, which the application reads; then call `read`."""
         self._writer_schemas.find(self.topic, handed.schema_version, read)
 
     def nack(self, handed: Handed) -> None:
@@ -197,7 +197,7 @@ class Consumer(Handler):
         self._permits.resume()
 
     def wanted(self) -> None:
-        """The application waits for a message, and the queue is empty."""
+        """Note that the application waits for a message while the queue is empty."""
         self._permits.wanted()
 
     def close(self, closed: Callable[[Result], None]) -> None:
@@ -250,7 +250,7 @@ class Consumer(Handler):
     # --- arriving messages ---
 
     def message(self, frame: Frame) -> None:
-        # Closing: it stays unacknowledged and goes to whoever comes next.
+        # Closing: it stays unacknowledged and goes to the next consumer.
         if self.ready and self._seeking.drops:
             self._aside.append(frame)
         elif self.ready:
@@ -258,7 +258,7 @@ class Consumer(Handler):
             self._arrivals.message(frame, self.connection, stale=self._is_stale(frame))
 
     def active_changed(self, active: bool) -> None:
-        """Of a Failover subscription: whether it is sent messages."""
+        """Note whether a consumer of a Failover subscription is the active one."""
         self._queue.active_changed(self.partition, active)
 
     def _is_stale(self, frame: Frame) -> bool:
@@ -279,28 +279,31 @@ class Consumer(Handler):
             self._enqueue(Inbound(self, self.registrations, entry, message, metadata, redelivery_count))
 
     def _charged_for(self, entry: Entry) -> int:
-        """How many permits the broker charged: one for every message that its ack_set left."""
+        """Return how many permits the broker charged: one for every message that its ack_set left."""
         return entry.unacked.bit_count()
 
     def _is_unacked(self, entry: Entry, message: Opened) -> bool:
         return bool(entry.unacked >> (message.index or 0) & 1)
 
     def _ordered(self, messages: list[Opened]) -> list[Opened]:
-        """The messages of one entry in the order to hand them over."""
+        """Return the messages of one entry in the order to hand them over."""
         return messages
 
     def _spare(self, charged: int, unacked: Sequence[Opened], wanted: Sequence[Opened]) -> int:
-        """How many of the permits charged are for messages that are not handed over."""
+        """Return how many of the permits charged are for messages that are not handed over."""
         del unacked
         return max(0, charged - len(wanted))
 
     def _give_back_spare(self, entry: Entry, opened: Sequence[Opened], spare: int) -> None:
-        """Of messages compacted away or acknowledged meanwhile; those acknowledged before were never charged."""
+        """Give back the permits of messages compacted away or acknowledged meanwhile.
+
+        Those acknowledged before were never charged.
+        """
         del entry, opened
         self._permits.give_back(spare)
 
     def _move_unseen_to_dead_letter(self, entry: Entry, messages: Sequence[Opened]) -> None:
-        """It came once too often, and goes to the dead letter topic without being handed over."""
+        """Move a message that came once too often to the dead letter topic, without handing it over."""
         self._permits.give_back(len(messages))
         self._dead_letters.move_to_dead_letter(entry)
 
@@ -308,7 +311,7 @@ class Consumer(Handler):
         self._queue.arrived(inbound)
 
     def _is_behind_start(self, entry: Entry, message: Opened) -> bool:
-        """Whether it comes behind what was sought, and, with a reader, behind what was handed over."""
+        """Return whether it comes behind what was sought, and, with a reader, behind what was handed over."""
         reading = self._reading
         return self._seeking.passes(entry.position, message.index) and (
             reading is None or reading.passes(entry.position, message.index)
@@ -317,7 +320,7 @@ class Consumer(Handler):
     # --- redelivery ---
 
     def _posted(self, entry: Entry, result: Result) -> None:
-        """The dead letters of this entry have their receipts, or one of them will never have it."""
+        """Acknowledge an entry whose dead letters have their receipts; ask for it again later if one of them failed."""
         if isinstance(result, Done):
             self._acks.individual(entry, None)
             self._acks.issued()
@@ -325,7 +328,7 @@ class Consumer(Handler):
             self._ask_again_later(entry)
 
     def _ask_again_later(self, entry: Entry) -> None:
-        """At once it would come, fail and come again without end."""
+        """Ask for an entry again after a delay: at once, it would come, fail and come again without end."""
         self.shared.after(self._settings.nack_delay_ms * MS, lambda: self._redelivery.at_once(entry))
 
     def _next_epoch(self) -> int:
@@ -333,7 +336,7 @@ class Consumer(Handler):
         return self._epoch
 
     def _all_again(self) -> None:
-        """Everything unacknowledged was asked for: what is prefetched would come twice."""
+        """Drop what is prefetched: everything unacknowledged was asked for, so it would come twice."""
         self._arrivals.clear()
         self._permits.give_back(self._queue.withdraw(self))
 

@@ -88,7 +88,7 @@ class ClientCore:
         self._connection(conn, now_ns, lambda connection: connection.received(data))
 
     def closed(self, conn: int, now_ns: int) -> None:
-        """The connection ended, or could not be opened."""
+        """Note that a connection ended or could not be opened."""
         self._connection(conn, now_ns, lambda connection: connection.closed())
 
     def _connection(self, conn: int, now_ns: int, act: Callable[[Connection], None]) -> None:
@@ -102,7 +102,7 @@ class ClientCore:
     def open_producer(
         self, op: int, handle: int, topic: str, settings: ProducerSettings, now_ns: int, hooks: Hooks = NO_HOOKS
     ) -> None:
-        """Ends with the producer's name and the last sequence id the broker knows of it."""
+        """Open a producer; the operation ends with its name and the last sequence id that the broker knows of it."""
         self._shared.now_ns = now_ns
         if (failed := self._validation.producer(settings)) is not None:
             self._shared.sink.completed(op, failed)
@@ -128,7 +128,7 @@ class ClientCore:
         self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.send(op, message, sync=sync))
 
     def callback_began(self, op: int) -> None:
-        """The application's callback of a send that has ended goes on, until `callback_returned`."""
+        """Note that the application's callback of a finished send runs, until `callback_returned`."""
         self._shared.callbacks.began(op)
 
     def callback_returned(self, op: int, now_ns: int) -> None:
@@ -151,9 +151,12 @@ class ClientCore:
         listener: bool = False,
         states: StateListener | None = None,
     ) -> None:
-        """Ends when every topic and partition is subscribed; with a pattern, all topics that match it now. `listener`:
-        what is delivered is a call of a handler, whose end `handler_returned` reports. `states` is called with each
-        change of the active consumer."""
+        """Open a consumer of these topics, or of those that match `pattern`.
+
+        The operation ends when every topic and partition is subscribed; with a pattern, all topics that match it now.
+        `listener`: each delivery is a call of a handler, whose end `handler_returned` reports. `states` is called with
+        each change of the active consumer.
+        """
         self._shared.now_ns = now_ns
         if (failed := self._validation.consumer(settings)) is not None:
             self._shared.sink.completed(op, failed)
@@ -233,14 +236,14 @@ class ClientCore:
     def open_table_view(
         self, op: int, handle: int, topic: str, subscription: str, now_ns: int, updated: Updated | None = None
     ) -> None:
-        """Ends when the view holds what the topic held. `updated` is called with each value."""
+        """Open a table view; the operation ends when it has read the topic. `updated` is called with each value."""
         self._shared.now_ns = now_ns
         slot = self._slots[handle] = _Slot(op)
         slot.updated = updated
         self._open_topics(op, handle, slot, [topic], subscription, SETTINGS, kind=TableView)
 
     def read_table_view(self, op: int, view: int, now_ns: int) -> None:
-        """Ends with `values = {entries}`: by key the size and the digest of each value."""
+        """Read a table view; ends with `values = {entries}`: by key, the size and the digest of the value."""
         self._on(TableView, op, view, now_ns, lambda held: self._shared.sink.completed(op, _entries(held)))
 
     def receive(self, op: int, consumer: int, count: int, timeout_ms: int, now_ns: int) -> None:
@@ -252,7 +255,7 @@ class ClientCore:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.batch_receive(op))
 
     def handler_returned(self, consumer: int, now_ns: int, *, raised: bool = False) -> None:
-        """A handler call of this consumer ended, in an exception or well."""
+        """Note that a handler call of this consumer returned, or raised an exception."""
         self._shared.now_ns = now_ns
         slot = self._slots.get(consumer)
         if slot is not None and isinstance(slot.held, Subscription):
@@ -268,7 +271,7 @@ class ClientCore:
         cumulative: bool = False,
         of: int | None = None,
     ) -> None:
-        """With `of` the numbers are of another consumer's deliveries."""
+        """Acknowledge deliveries of the consumer, or of another one, `of`."""
 
         def ack_of(owner: Subscription) -> None:
             self._on(
@@ -297,11 +300,11 @@ class ClientCore:
         message_id: MessageId | None = None,
         publish_time_ms: int | None = None,
     ) -> None:
-        """Ends when the consumer is subscribed again at that place."""
+        """Move a consumer to this place; the operation ends when it is subscribed again there."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.seek(op, message_id, publish_time_ms))
 
     def has_message_available(self, op: int, consumer: int, now_ns: int) -> None:
-        """Whether there is a message behind the last one handed over; ends with `values = {available}`."""
+        """Ask whether a message is behind the last one handed over; the operation ends with `values = {available}`."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.has_message_available(op))
 
     def pause(self, op: int, consumer: int, now_ns: int) -> None:
@@ -315,7 +318,7 @@ class ClientCore:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.unsubscribe(self._completing(op)))
 
     def stats(self, op: int, handle: int, now_ns: int) -> None:
-        """For a producer: the highest sequence id that has its receipt, -1 before the first."""
+        """Report statistics: of a producer the highest sequence id that has a receipt, -1 before the first."""
 
         def completed(held: Publisher | Subscription) -> None:
             last = held.last_sequence_id if isinstance(held, Publisher) else None

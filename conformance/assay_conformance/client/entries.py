@@ -80,7 +80,7 @@ def check_size(data: memoryview, limit: int) -> None:
 
 
 def uncompress(metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
-    """The body of an entry; BadEntryError when it is not what its codec makes."""
+    """Return the body of an entry. Raises BadEntryError when it does not decompress to what the metadata says."""
     codec = Codec(metadata.compression)
     if codec is Codec.NONE:
         return bytes(data)
@@ -94,7 +94,7 @@ def uncompress(metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
 
 
 def open_entry(metadata: MessageMetadata, body: bytes) -> list[Opened]:
-    """The messages of an entry in order, compacted ones left out; BadEntryError when a batch cannot be taken apart."""
+    """Return the messages of an entry in order, compacted ones left out. Raises BadEntryError for a malformed batch."""
     if not is_batch(metadata):
         return [open_single(metadata, body)]
     try:
@@ -109,7 +109,7 @@ def open_entry(metadata: MessageMetadata, body: bytes) -> list[Opened]:
 
 
 def open_single(metadata: MessageMetadata, body: bytes) -> Opened:
-    """The only message of an entry that is no batch."""
+    """Return the only message of an entry that is no batch."""
     key = metadata.partition_key if metadata.HasField("partition_key") else None
     event_time_ms = metadata.event_time if metadata.HasField("event_time") else None
     properties = {pair.key: pair.value for pair in metadata.properties}
@@ -134,7 +134,7 @@ def _text(key: bytes) -> str | None:
 
 
 def bits_of(ack_set: Sequence[int], size: int) -> int:
-    """The messages an ack_set leaves unacknowledged; an empty one leaves all of them."""
+    """Return the messages that an ack_set leaves unacknowledged, as bits; an empty one leaves all of them."""
     everything = (1 << size) - 1
     if not ack_set:
         return everything
@@ -145,7 +145,7 @@ def bits_of(ack_set: Sequence[int], size: int) -> int:
 
 
 def ack_set_of(bits: int) -> list[int]:
-    """The words of an ack_set, signed as the wire has them."""
+    """Return the words of an ack_set, signed as on the wire."""
     words = []
     while bits:
         word = bits & _WORD

@@ -10,7 +10,7 @@ from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 
 Widen = Callable[[range, Callable[[bool], None]], None]
-"""Open these partitions, and tell whether all of them opened."""
+"""Open these partitions, and report whether all of them opened."""
 
 
 class Growth:

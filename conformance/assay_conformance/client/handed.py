@@ -49,13 +49,13 @@ class Queue(Protocol):
         ...
 
     def active_changed(self, partition: int, active: bool) -> None:
-        """The broker says whether a consumer is the active one."""
+        """Report that the broker made the consumer of a partition active, or inactive."""
         ...
 
     def starved(self) -> None:
-        """A consumer without prefetch has nothing more to come: it is asked again where the application waits."""
+        """Let a consumer without prefetch ask for a message again where the application waits for one."""
         ...
 
     def given_up(self, failed: Failed) -> None:
-        """A consumer that had been subscribed was refused for good."""
+        """Report that a consumer which had been subscribed was refused for good."""
         ...

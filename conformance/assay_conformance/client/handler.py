@@ -54,7 +54,7 @@ class Handler(ABC):
 
     @abstractmethod
     def _registration(self, request_id: int) -> BaseCommand:
-        """PRODUCER or SUBSCRIBE."""
+        """Return the PRODUCER or SUBSCRIBE that registers the endpoint."""
 
     @abstractmethod
     def _closure(self, request_id: int) -> BaseCommand:
@@ -69,18 +69,18 @@ class Handler(ABC):
 
     @abstractmethod
     def _registered(self, answer: Frame) -> None:
-        """The broker admitted it, on `connection`."""
+        """Note that the broker admitted the endpoint, on `connection`."""
 
     def _turned_away(self, refusal: Refusal) -> None:  # noqa: B027
-        """A registration was; it may come again."""
+        """Note that a registration was refused; it may be repeated."""
 
     @abstractmethod
     def _lost(self) -> None:
-        """It was ready on `connection` and is no longer."""
+        """Note that the endpoint was ready on `connection` and is no longer."""
 
     @abstractmethod
     def _ended(self, refusal: Refusal) -> None:
-        """It will not come again: refused for good."""
+        """Note that the endpoint will not register again: it was refused for good."""
 
     # --- coming ---
 
@@ -150,7 +150,7 @@ class Handler(ABC):
         self._again(refusal)
 
     def _close_unanswered(self, connection: Connection) -> None:
-        """A late success must not leave a second one of us at the broker."""
+        """Close a registration whose answer came too late, so that the broker does not keep a second one of us."""
         connection.request(self._closure, _ignore)
 
     def _reset_backoff(self) -> None:
@@ -179,7 +179,7 @@ class Handler(ABC):
         return self._backoff.next_ns()
 
     def _is_too_late(self, delay_ns: int) -> bool:
-        """Whether an attempt so much later comes after the operation time-out."""
+        """Return whether an attempt so much later comes after the operation time-out."""
         return self.shared.now_ns + delay_ns > self._deadline_ns
 
     def _wait(self, refusal: Refusal, delay_ns: int) -> None:
@@ -218,7 +218,7 @@ class Handler(ABC):
         self._drop(assigned_url)
 
     def migrated(self, url: str) -> None:
-        """From here on the topic is looked up in another cluster (PIP-188)."""
+        """Look the topic up in another cluster from here on (PIP-188)."""
         self._cluster_url = url
 
     def _drop(self, url: str | None) -> None:
@@ -242,7 +242,7 @@ class Handler(ABC):
         self._seek(assigned_url)
 
     def _end_of_leaving(self, refusal: Refusal | None) -> Result:
-        """How the call that closes it ends: with its connection the broker forgets it, and else has to say so."""
+        """Return how a close ends. After a lost connection the broker forgets the endpoint; else it has to answer."""
         if refusal is None or refusal.cause is Cause.LOST:
             return Done()
         return refusal.failed(certain=refusal.cause is Cause.SERVER)
@@ -265,7 +265,7 @@ class Handler(ABC):
         connection.request(self._closure, answered)
 
     def _close_unadmitted(self, connection: Connection) -> None:
-        """The broker may still admit us: it is asked to close, and nothing waits for its answer."""
+        """Ask the broker to close a registration that it may still admit; nothing waits for the answer."""
         connection.request(self._closure, _ignore)
 
 

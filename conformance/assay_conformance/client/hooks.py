@@ -14,11 +14,11 @@ Router = Callable[[Outgoing, int], int]
 
 class Interceptor(Protocol):
     def before_send(self, message: Outgoing) -> Outgoing:
-        """What is sent in its place: ahead of everything else that looks at it."""
+        """Return the message to send in place of this one; called before anything else looks at it."""
         ...
 
     def acknowledged(self, message: Outgoing, result: Result) -> None:
-        """How its send ended: ahead of whoever waits for that."""
+        """Note how the send of a message ended; called before the application's call returns."""
         ...
 
 

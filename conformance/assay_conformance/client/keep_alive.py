@@ -20,7 +20,7 @@ class KeepAlive:
         self._timer: Timer | None = None
 
     def heard(self) -> None:
-        """Any inbound byte proves the peer alive."""
+        """Note that the peer is alive, which any inbound byte proves."""
         self._heard_ns = self._shared.now_ns
 
     def listen(self) -> None:

@@ -39,7 +39,7 @@ def dead_letter_topic(settings: ConsumerSettings, topic: str, subscription: str)
 
 
 def letter_of(opened: Opened, topic: str, position: Position) -> Outgoing:
-    """The copy: payload, keys, event time and properties, and where it comes from unless it is a copy already."""
+    """Return the copy: payload, keys, event time and properties, and its origin unless it is a copy already."""
     origin = {REAL_TOPIC: topic, ORIGIN_MESSAGE_ID: f"{position[0]}:{position[1]}"}
     return Outgoing(
         payload=opened.payload,
@@ -79,7 +79,7 @@ class Letters:
         self._post(self._retry_topic, self._retry_letter(letter, own_properties, delay_ms), posted)
 
     def _end_rounds(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
-        """It has come as often as it may by the retry letter topic."""
+        """Move a message that used up its rounds by the retry letter topic to the dead letter topic."""
         self.move_to_dead_letter(letter, posted)
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Letters:
         return LETTER_SETTINGS
 
     def _first_subscription(self, topic: str) -> str | None:
-        """The subscription that is to be there before the first dead letter."""
+        """Return the subscription that must exist before the first dead letter."""
         return self._settings.dead_letter_subscription if topic == self._dead_letter_topic else None
 
 
@@ -148,11 +148,11 @@ class DeadLetters:
         return self._is_too_often(redelivery_count)
 
     def _is_too_often(self, redelivery_count: int) -> bool:
-        """Whether what comes with this redelivery count goes to the dead letter topic unseen."""
+        """Return whether what comes with this redelivery count goes to the dead letter topic unseen."""
         return redelivery_count > self._maximum()
 
     def _maximum(self) -> int:
-        """The redelivery count with which a message is handed over for the last time."""
+        """Return the redelivery count with which a message is handed over for the last time."""
         return self._most
 
     def move_to_dead_letter(self, entry: Entry) -> bool:

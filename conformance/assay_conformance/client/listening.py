@@ -32,13 +32,13 @@ class HandlerThread:
         return not self._calls
 
     def has_work(self, listening: Listening) -> None:
-        """A consumer has a message for its handler."""
+        """Queue a consumer that has a message for its handler."""
         if listening not in self._waiting:
             self._waiting.append(listening)
         self._go_on()
 
     def returned(self) -> None:
-        """A call ended."""
+        """Note that a call ended, and go on with the next."""
         self._calls -= 1
         self._go_on()
 
@@ -69,7 +69,7 @@ class HandlerThreads:
         return any(thread.is_busy for thread in self._threads)
 
     def next(self) -> HandlerThread:
-        """The thread of another consumer."""
+        """Return the thread of another consumer."""
         thread = self._threads[self._given % len(self._threads)]
         self._given += 1
         return thread
@@ -93,7 +93,7 @@ class Listening:
         return not self._calls and not self._over
 
     def arrived(self) -> None:
-        """There may be something in the queue."""
+        """Note that there may be something in the queue."""
         if not self._over:
             self._thread.has_work(self)
 
@@ -107,7 +107,7 @@ class Listening:
         return True
 
     def returned(self, *, raised: bool) -> None:
-        """A call of the handler ended. An exception of the application is nothing to the client."""
+        """Note that a call of the handler ended. An exception of the application makes no difference to the client."""
         del raised
         self._calls -= 1
         self._thread.returned()

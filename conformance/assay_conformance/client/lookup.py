@@ -1,7 +1,7 @@
 """Which broker serves a topic, and the connections to brokers that are shared by all who need one.
 
 A lookup asks the service URL; Redirect means ask again there, with the authority it hands on, at most 20 times; Connect
-names the broker. A Failed answer carries its ServerError and is retried or not by whoever asked.
+names the broker. A Failed answer carries its ServerError and the caller decides whether to retry.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Pool:
         return connection
 
     def numbered(self, number: int) -> Connection | None:
-        """None for a connection that has ended."""
+        """Return the connection with this number, or None for one that has ended."""
         connection = self._by_number.get(number)
         if connection is not None and not connection.usable:
             del self._by_number[number]
@@ -77,7 +77,7 @@ class Pool:
 
 
 def parts_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
-    """(name, number) of these partitions; a topic that has none is its own only part, -1."""
+    """Return (name, number) of these partitions; a topic that has none is its own only part, -1."""
     return [(partition_name(topic, number), number) for number in partitions] or [(topic, NO_PARTITION)]
 
 
@@ -93,7 +93,7 @@ class Lookup:
         """By number of a connection: what waits for its answer there."""
 
     def partitions(self, topic: str, counted: Counted) -> None:
-        """How many partitions `topic` has; 0 for one that is not partitioned. Retried until the operation time-out."""
+        """Ask how many partitions `topic` has, until the operation time-out; 0 for one that is not partitioned."""
         backoff = self._backoff()
         deadline_ns = self._shared.now_ns + self._shared.settings.operation_timeout_ms * MS
 
@@ -133,7 +133,7 @@ class Lookup:
         connection.request(build, answered)
 
     def _backoff(self) -> Backoff:
-        """For one question, however often it is asked."""
+        """Return the delays of one question, however often it is asked."""
         return Backoff(self._shared.jitter)
 
     def _count(self, topic: str, counted: Counted) -> None:
@@ -158,11 +158,11 @@ class Lookup:
         self._enter(ask)
 
     def entrance(self, entered: Callable[[Connection | Refusal], None]) -> None:
-        """A connection for questions that any broker answers."""
+        """Get a connection for requests that any broker answers."""
         self._enter(entered)
 
     def broker(self, topic: str, found: Found, cluster_url: str | None = None) -> None:
-        """The way to the broker that serves `topic`, in the cluster it went to where that is another one."""
+        """Find the way to the broker that serves `topic`, in the cluster it migrated to where that is another one."""
         self._ask(cluster_url or None, topic, False, MAX_REDIRECTS, found)
 
     def _enter(self, entered: Callable[[Connection | Refusal], None]) -> None:
@@ -210,7 +210,7 @@ class Lookup:
         connection.request(build, ended)
 
     def _has_ended(self, connection: int, answer: Frame | Refusal) -> None:
-        """An answer, a time-out or the end of the connection: it waits no more."""
+        """Count a connection's request as done: it was answered, timed out, or the connection ended."""
         del answer
         self._waiting[connection] -= 1
 
@@ -229,7 +229,7 @@ class Lookup:
             self._ask(self._url(body), topic, self._authority(body), redirects - 1, found)
 
     def _way(self, body: pb.CommandLookupTopicResponse) -> Way:
-        """A Pulsar of one node calls itself its own proxy, and is connected to without one."""
+        """Return the way an answer names. A Pulsar of one node names itself as proxy, and is reached without one."""
         url, entrance = self._url(body), self._entrances[0]
         return Way(url, entrance if body.proxy_through_service_url and url != entrance else None)
 
@@ -240,5 +240,5 @@ class Lookup:
         return body.authoritative
 
     def _url(self, body: Any) -> str:
-        """Whoever came by TLS goes on by TLS."""
+        """Return the URL that an answer names: a TLS one if the service URL is."""
         return service_url(CommandType.LOOKUP_RESPONSE, body, tls=self._tls)

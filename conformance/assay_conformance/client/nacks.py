@@ -30,7 +30,7 @@ _MANY = 64
 
 
 def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int) -> float:
-    """How long a refusal waits: the fixed delay, or min * multiplier ** count up to the maximum (PIP-106)."""
+    """Return how long a refusal waits: the fixed delay, or min * multiplier ** count up to the maximum (PIP-106)."""
     if not settings.nack_backoff_max_ms:
         return settings.nack_delay_ms
     grown = settings.nack_backoff_min_ms * settings.nack_backoff_multiplier ** min(redelivery_count, _MANY)
@@ -47,7 +47,11 @@ class DueTracker(Generic[T]):
         self._timer: Timer | None = None
 
     def add(self, position: Position, due_ns: int, kept: T) -> None:
-        """An entry already held keeps its earlier time; of its copies, the one that came most often is kept."""
+        """Hold an entry until `due_ns`.
+
+        An entry that is already held keeps its earlier time; of its copies, the one with the highest redelivery count
+        is kept.
+        """
         if position not in self._held:
             self._held[position] = (due_ns, kept)
             self._arm(due_ns)

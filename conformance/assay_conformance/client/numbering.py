@@ -26,18 +26,18 @@ class Numbering:
         self._next = last + 1
 
     def registered_again(self, last_sequence_id: int) -> None:
-        """After a reconnect the numbers go on as before, whatever the broker says."""
+        """Go on with the numbers as before a reconnect, whatever the broker answers."""
 
     def of(self, message: Outgoing) -> int:
-        """The application's own number, or the next one."""
+        """Return the sequence id that the application set for the message, or the next one."""
         return self._next if message.sequence_id is None else message.sequence_id
 
     def goes_back(self, sequence_id: int) -> bool:
-        """Whether this id is not above all before it, so that the broker may know it already."""
+        """Return whether this id is not above all before it, so that the broker may know it already."""
         return sequence_id <= self._last_taken
 
     def take(self, sequence_id: int) -> None:
-        """A message goes out under this id."""
+        """Note that a message goes out under this id."""
         self._next = max(self._next, sequence_id + 1)
         self._last_taken = max(self._last_taken, sequence_id)
 

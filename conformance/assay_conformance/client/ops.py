@@ -61,7 +61,7 @@ class Op:
     number: int = 0
     part_of: Sent | None = None
     highest: int = -1
-    """The highest id that its SEND tells, where it tells one."""
+    """The highest id in its SEND, where that has one."""
 
     @property
     def certain(self) -> bool:
@@ -82,7 +82,7 @@ class OpBuilder:
         self._most_of_a_chunk = settings.chunk_max_message_bytes
 
     def message(self, sent: Sent, max_message_bytes: int, created_ns: int, unix_ms: int) -> list[Op]:
-        """The unit of one message, or one for each of its chunks. Raises TooLargeError."""
+        """Return the unit of one message, or one unit for each of its chunks. Raises TooLargeError."""
         metadata = self._metadata(sent, unix_ms)
         data = self._compressed(metadata, sent.message.payload)
         room = self._room(metadata, max_message_bytes)
@@ -106,7 +106,7 @@ class OpBuilder:
         return len(data) <= room
 
     def batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
-        """One unit of these messages, numbered by the lowest and the highest id. Raises TooLargeError."""
+        """Return one unit of these messages, numbered by the lowest and the highest id. Raises TooLargeError."""
         return self._batch(self._batch_metadata(batch, unix_ms), batch, max_message_bytes, created_ns)
 
     def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
@@ -115,7 +115,7 @@ class OpBuilder:
         return metadata
 
     def keyed_batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
-        """One unit of messages that share a key. Raises TooLargeError.
+        """Return one unit of messages that share a key. Raises TooLargeError.
 
         Ids of several open batches interleave, so each goes by its highest id alone: with a range, deduplication would
         take the next one, which starts lower, for a duplicate.

@@ -45,7 +45,7 @@ class Pending:
     # --- in ---
 
     def why_full(self, units: int = 1) -> str | None:
-        """Why another message, of so many units, has to wait; None when there is room."""
+        """Return why another message, of so many units, has to wait; None when there is room."""
         if self._is_crowded(units):
             most = self._settings.max_pending_messages
             return f"{self._places} messages and chunks wait for receipts, at most {most} may"
@@ -59,15 +59,15 @@ class Pending:
         return 0 < self._settings.max_pending_messages < self._places + units
 
     def _held_bytes(self) -> int:
-        """What the memory limit is compared with: that of all producers of the client."""
+        """Return what is compared with the memory limit: the bytes of all producers of the client."""
         return self._shared.memory_bytes
 
     def _fills_memory(self, held_bytes: int) -> bool:
-        """One message may cross the memory limit, or one larger than it could never be sent (PIP-74)."""
+        """Return whether memory is full. One message may cross the limit, or a larger one could not leave (PIP-74)."""
         return 0 < self._shared.settings.memory_limit_bytes <= held_bytes
 
     def accept(self, sent: Sent, units: int = 1) -> None:
-        """A message begins to hold room and memory."""
+        """Take a message in: it holds places in the queue, and memory."""
         self._places += units
         self._shared.memory_bytes += len(sent.message.payload)
 
@@ -95,7 +95,7 @@ class Pending:
         return taken
 
     def _left(self, op: Op) -> None:
-        """A chunk that is not its message's last leaves a place behind: the message ends with the last."""
+        """Note that a unit has left. A chunk that is not the last of its message leaves a place behind."""
         if op.part_of is not None:
             self._chunk_left(op.part_of)
 
@@ -104,11 +104,11 @@ class Pending:
         self._places -= 1
 
     def refused(self, sent: Sent, failed: Failed) -> None:
-        """A message ends that found no room. Nothing of it had been taken in."""
+        """Fail a message that found no room, of which nothing had been taken in."""
         self.complete(sent, failed)
 
     def release(self, group: Sequence[Sent], result: Result) -> None:
-        """These messages end so: their room and memory are free again."""
+        """End these messages with this result, and free their places and memory."""
         for sent in group:
             self._places -= 1
             self._free_memory(sent, result)
@@ -123,12 +123,12 @@ class Pending:
             self._shared.completed(sent.op, result)
 
     def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
-        """Units that have left the queue fail, surely not sent where no byte of them was written."""
+        """Fail units that have left the queue; as certainly not sent if no byte of them was written."""
         for op in ops:
             self.release(op.sent, Failed(error, text, op.certain))
 
     def settled(self) -> None:
-        """Units have left the queue, and their messages have ended."""
+        """Go on after units have left the queue and their messages have ended."""
         self._arm()
         self._finish_flushes()
         self._room()
@@ -140,7 +140,7 @@ class Pending:
     # --- flush ---
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
-        """`flushed` is called when every unit added before has left the queue."""
+        """Call `flushed` when every unit added before has left the queue."""
         self._flushes.append((self._added, flushed))
         self._finish_flushes()
 
@@ -152,7 +152,7 @@ class Pending:
     # --- time-out ---
 
     def due_ns(self, created_ns: int) -> int | None:
-        """When what was created then times out; None for never."""
+        """Return when a message created at `created_ns` times out; None for never."""
         if self._settings.send_timeout_ms == 0:
             return None
         return created_ns + self._age_ns()

@@ -29,7 +29,7 @@ class Permits:
     # --- the consumer's life ---
 
     def registered(self, *, first: bool) -> None:
-        """The broker admitted the consumer, `first` or again, and has granted nothing yet."""
+        """Grant permits after the broker admitted the consumer, `first` or again: it begins with none."""
         self._consumed = 0
         self._asked_one = False
         if self._paused:
@@ -40,26 +40,26 @@ class Permits:
             self._flow(self._whole(first=first))
 
     def _ask_for_waiting(self, *, first: bool) -> None:
-        """Without prefetch: for what the application waits for."""
+        """Ask, without prefetch, for the message that the application waits for."""
         del first
         self._queue.starved()
 
     def _whole(self, *, first: bool) -> int:
-        """What the broker is granted, `first` or after a reconnect: the whole queue, whatever it had before."""
+        """Return the permits to grant, `first` or after a reconnect: the whole queue, whatever was granted before."""
         del first
         return self._size
 
     # --- messages ---
 
     def handed_over(self, *, current: bool) -> None:
-        """The application got a message; `current`: it came in this registration, so its permit counts."""
+        """Note that the application got a message. `current`: it came in this registration, so its permit counts."""
         if self._size == 0:
             self._asked_one = False
         elif current:
             self.give_back(1)
 
     def give_back(self, count: int) -> None:
-        """So many of the messages granted are used up, handed over or dropped."""
+        """Count so many of the granted messages as used up: handed over or dropped."""
         if self._size == 0:
             if count:
                 self._asked_one = False
@@ -78,7 +78,7 @@ class Permits:
     # --- from the application ---
 
     def wanted(self) -> None:
-        """The application waits for a message, and the queue is empty: one without prefetch asks for it now."""
+        """Ask for a message now if there is no prefetch: the application waits, and the queue is empty."""
         if self._size == 0 and self._outlet.ready and not self._asked_one and not self._paused:
             self._asked_one = True
             self._flow(1)

@@ -79,13 +79,13 @@ class Producer(Handler):
     # --- from the application ---
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
-        """A synchronous send closes the open batch: whoever waits for it can bring it no more company."""
+        """Send a message. A synchronous send closes the open batch: the caller waits, and can add no message to it."""
         self._in_order(
             lambda: self._accept_sync(Sent(op, message, -1)) if sync else self._accept(Sent(op, message, -1))
         )
 
     def flush(self, flushed: Completed) -> None:
-        """`flushed` is called when everything sent before has ended."""
+        """Call `flushed` when everything sent before has ended."""
         self._in_order(lambda: self._flush(flushed))
 
     def close(self, closed: Completed) -> None:
@@ -139,7 +139,7 @@ class Producer(Handler):
         return True
 
     def _number(self, sent: Sent) -> str | None:
-        """Number a send and take it in; why its chunks have no room now, or None."""
+        """Give a send its number and take it in; return why its chunks have no room now, or None."""
         sent.sequence_id = self._numbering.of(sent.message)
         alone = (
             not self._settings.batching
@@ -167,11 +167,11 @@ class Producer(Handler):
         return None
 
     def _waits_for_its_time(self, sent: Sent) -> bool:
-        """A batch would carry one time for all, and its other messages would wait for it (PIP-26)."""
+        """Return whether the message is delayed: a batch would carry one time for all its messages (PIP-26)."""
         return sent.message.deliver_at_ms is not None
 
     def _close_batch_before(self, sent: Sent) -> None:
-        """What goes alone goes behind what was sent before it."""
+        """Close the open batch, so that a message sent alone leaves after those sent before it."""
         del sent
         self._batching.close()
 
@@ -179,14 +179,14 @@ class Producer(Handler):
         self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, text, certain=True))
 
     def _why_no_room(self, chunks: int) -> str | None:
-        """Why so many chunks must wait. TooLargeError where they would wait for ever."""
+        """Return why so many chunks must wait. TooLargeError where they would wait for ever."""
         limit = self._settings.max_pending_messages
         if self._settings.block_if_queue_full and 0 < limit < chunks:
             raise TooLargeError(f"message of {chunks} chunks, max_pending_messages is {limit}")
         return self._pending.why_full(chunks)
 
     def _places(self, ops: Sequence[Op]) -> int:
-        """What a message takes in the queue: one place, or one for each of its chunks."""
+        """Return how many places a message takes in the queue: one, or one for each of its chunks."""
         return max(1, len(ops))
 
     def _alone(self, sent: Sent) -> list[Op]:
@@ -220,7 +220,7 @@ class Producer(Handler):
         self.connection.write(self._frame_for(self.connection.version, op))
 
     def _frame_for(self, version: int, op: Op) -> bytes:
-        """As a broker of this protocol version can read it."""
+        """Return the frame of a unit as a broker of this protocol version can read it."""
         return without_checksum(op.frame) if version < CHECKSUM_SINCE else op.frame
 
     # --- flush and close ---
@@ -254,7 +254,7 @@ class Producer(Handler):
         return True
 
     def _fail_unreceipted(self) -> None:
-        """The broker answers a close after the receipts: what has none by then may or may not be stored."""
+        """Fail the sends that have no receipt when the close is answered; they may or may not be stored."""
         self._fail_all(ErrorClass.CLOSED, "the producer was closed")
 
     # --- from the broker ---
@@ -325,15 +325,15 @@ class Producer(Handler):
         self._run_waiting()
 
     def _version_in(self, body: pb.CommandProducerSuccess) -> bytes:
-        """The version that messages of this producer's schema name; empty where it has none."""
+        """Return the schema version that messages of this producer carry; empty where it has no schema."""
         return body.schema_version
 
     def _is_open(self, producer_name: str, last_sequence_id: int) -> Done:
-        """What the application sees of its producer."""
+        """Return what the application gets as the result of opening its producer."""
         return Done(producer_name=producer_name, last_sequence_id=last_sequence_id)
 
     def _resend(self) -> None:
-        """Everything pending, from the oldest, each the same bytes as before."""
+        """Send everything pending again, from the oldest, each with the same bytes as before."""
         for op in self._units_to_resend():
             self._write(op)
 
@@ -345,7 +345,7 @@ class Producer(Handler):
             self._fail_all(refusal.error, refusal.text)
 
     def _lost(self) -> None:
-        """What has no receipt stays pending, and goes out again after the next registration."""
+        """Keep what has no receipt; it is sent again after the next registration."""
 
     def _ended(self, refusal: Refusal) -> None:
         self._batching.close()

@@ -74,7 +74,7 @@ class Publisher:
             producer.start()
 
     def _starts_lazily(self, partitions: int) -> bool:
-        """What is exclusive has to be so from the beginning, in all partitions."""
+        """Return whether partitions open only when used; exclusive access has to hold in all of them at once."""
         shared = self._settings.access_mode is AccessMode.SHARED
         return self._settings.lazy_start_partitioned_producers and partitions > 0 and shared
 
@@ -122,7 +122,7 @@ class Publisher:
         return message, self._route(message)
 
     def _settings_of_each(self, partitions: int) -> ProducerSettings:
-        """The settings of the producer of one partition: its share of the limit across all, one message at least."""
+        """Return the settings of one partition's producer: its share of the limit across all, one message at least."""
         across = self._settings.max_pending_across_partitions
         if not partitions or not across:
             return self._settings
@@ -134,7 +134,7 @@ class Publisher:
         return max(1, across // partitions)
 
     def _first(self) -> int:
-        """The partition to begin with, or to stay with."""
+        """Return the partition to begin with, or to stay with."""
         return int(self._shared.jitter() * len(self._producers))
 
     def _new(self, partitions: range, opened: Callable[[Result], None]) -> list[Producer]:
@@ -148,7 +148,7 @@ class Publisher:
         ]
 
     def _new_lazy(self, name: str, partition: int) -> Producer:
-        """A producer that is not to open yet."""
+        """Return a producer that opens later, when it is first used."""
 
         def ended(result: Result) -> None:
             opened, self._opened = self._opened, _ignore
@@ -183,7 +183,7 @@ class Publisher:
         return message if interceptor is None else interceptor.before_send(message)
 
     def _acknowledging(self, op: int, message: Outgoing) -> int:
-        """The operation to send under, so that an interceptor hears of its end before the application does."""
+        """Return the operation to send under, so that an interceptor is called at its end before the application is."""
         interceptor = self._hooks.interceptor
         if interceptor is None:
             return op
@@ -208,7 +208,7 @@ class Publisher:
         return router(message, count)
 
     def _spread_over(self, message: Outgoing) -> int:
-        """The first so many partitions are chosen among: all."""
+        """Return how many partitions, counted from the first, are chosen among: all."""
         del message
         return len(self._producers)
 
@@ -216,7 +216,7 @@ class Publisher:
         return self._producers[sign_safe_mod(self._choice(message), count)]
 
     def _choice(self, message: Outgoing) -> int:
-        """A number whose remainder is the partition."""
+        """Return a number whose remainder is the partition."""
         if message.key is not None:
             return self._hash(message.key)
         return self._start if self._stays else self._turn()

@@ -30,7 +30,7 @@ class ReadingPlace:
         """What it sought is the next it reads, and not what it has read."""
 
     def moved(self, place: Place) -> ReadingPlace:
-        """Where it is when it has sought that place."""
+        """Return the place of a reader that has sought `place`."""
         sought = type(self)(InitialPosition.EARLIEST, inclusive=self._inclusive)
         if place.positions:
             sought.handed_over(place.positions[-1], place.index)
@@ -41,11 +41,11 @@ class ReadingPlace:
         self._last, self._at_last = (position, -1 if index is None else index), False
 
     def passes(self, position: Position, index: int | None) -> bool:
-        """Whether a message is behind what was handed over."""
+        """Return whether a message is behind what was handed over."""
         return self._last is None or self._is_next((position, -1 if index is None else index))
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
-        """Whether the topic's last message is behind this place, or, where only the broker knows that, its cursor."""
+        """Return whether the topic's last message is behind this place, or, before any, behind the broker's cursor."""
         last, cursor = position_of(answer.last_message_id), position_of(answer.consumer_mark_delete_position)
         if last < (0, 0):
             return False
@@ -71,6 +71,6 @@ class ReadingPlace:
 
 
 def position_of(id: MessageIdData) -> Position:
-    """Before the first message of a topic both are -1, which travels as the highest number there is."""
+    """Return the position of an id. In front of a topic's first message both are -1, sent as the highest number."""
     ledger, entry = (number - 2**64 if number >= 2**63 else number for number in (id.ledgerId, id.entryId))
     return (ledger, entry)

@@ -61,10 +61,10 @@ class Receipts:
             self._complete(head, body)
 
     def _late(self, head: Op, body: pb.CommandSendReceipt) -> None:
-        """A receipt for a unit that has its receipt already is ignored."""
+        """Ignore a receipt for a unit that has its receipt already."""
 
     def _ahead(self, head: Op, body: pb.CommandSendReceipt) -> None:
-        """A receipt beyond the oldest pending unit says that something was lost."""
+        """Reconnect after a receipt beyond the oldest pending unit: a receipt or a send was lost."""
         self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
 
     def _complete(self, head: Op, body: pb.CommandSendReceipt) -> None:
@@ -78,12 +78,12 @@ class Receipts:
         return body.sequence_id < body.highest_sequence_id != NO_ID and body.highest_sequence_id != head.highest
 
     def _reported_id(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
-        """The id the application gets: a chunked message goes by that of its last chunk."""
+        """Return the id that the application gets; for a chunked message, that of its last chunk."""
         del op
         return message_id
 
     def _is_of_last(self, head: Op) -> bool:
-        """Whether it is a further chunk of the unit receipted last. What is not stored has one position for all."""
+        """Return whether a further chunk of the last unit is meant: what is not stored has one position."""
         return self.last is not None and self.last.sequence_id == head.sequence_id
 
     def error(self, body: pb.CommandSendError) -> None:
@@ -113,9 +113,9 @@ class Receipts:
             self._pending.release((sent,), self._result(sent, MessageId(*position, self._partition, *place)))
 
     def _place(self, op: Op, index: int) -> tuple[int, int]:
-        """Index and size of its batch, as a message id has them."""
+        """Return index and size of a message in its batch, as a message id has them."""
         return (index, len(op.sent)) if op.batch else (-1, 0)
 
     def _result(self, sent: Sent, message_id: MessageId) -> Result:
-        """Of a duplicate the receipt tells no position, and it has succeeded all the same."""
+        """Return the result of a send. The receipt of a duplicate names no position, and yet the send succeeded."""
         return Done(message_id=message_id, sequence_id=sent.sequence_id)

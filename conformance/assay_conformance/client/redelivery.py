@@ -66,12 +66,12 @@ class Redelivery(Generic[M]):
         )
 
     def hand_over(self, message: M) -> None:
-        """From now on the application has this one to settle."""
+        """Start the time-out of a message that the application has to settle from now on."""
         if self._settings.ack_timeout_ms:
             self._held.add(message.entry.position, message)
 
     def acked(self, message: M, *, cumulative: bool) -> None:
-        """An entry is no longer waited for when all of it is settled."""
+        """Stop waiting for an entry once all of it is settled."""
         if cumulative:
             self._held.remove_before(message.entry.position)
         if not message.entry.unacked:
@@ -87,7 +87,7 @@ class Redelivery(Generic[M]):
             self._request([message_id(*position) for position in entry.positions])
 
     def lost(self) -> None:
-        """The broker delivers everything again by itself; nacks keep their delay."""
+        """Drop what waits for its time-out: the broker delivers it again by itself. Nacks keep their delay."""
         self._held.clear()
 
     def drop(self) -> None:
@@ -101,11 +101,11 @@ class Redelivery(Generic[M]):
         return self._settings.ack_timeout_ms
 
     def _stop_holding(self, message: M) -> None:
-        """A nacked message no longer times out."""
+        """Stop the time-out of a message that was negatively acknowledged."""
         self._held.remove(message.entry.position)
 
     def _nack_due_ns(self, redelivery_count: int) -> int:
-        """When a message nacked now is asked for again. A coarse precision makes it earlier (PIP-393)."""
+        """Return when a message nacked now is asked for again. A coarse precision makes it earlier (PIP-393)."""
         due_ns = self._shared.now_ns + self._nack_delay_ns(redelivery_count)
         precision_ns = self._settings.nack_precision_ms * MS
         return due_ns - due_ns % precision_ns if precision_ns else due_ns
@@ -145,6 +145,6 @@ class Redelivery(Generic[M]):
         self._outlet.post(built)
 
     def _named(self, message: M, *, nacked: bool) -> Iterator[pb.MessageIdData]:
-        """All chunks of a chunked message; never one message of a batch."""
+        """Yield the ids of all chunks of a chunked message; never one message of a batch."""
         del nacked
         yield from (message_id(*position) for position in message.entry.positions)

@@ -26,14 +26,14 @@ class Requests:
         self._open: dict[int, _Request] = {}
 
     def begin(self, answered: Answered) -> int:
-        """The id of a new request; `answered` gets the answer, or why none came in time."""
+        """Return the id of a new request; `answered` is called with the answer, or with why none came in time."""
         request_id = self._next_id()
         timer = self._shared.after(self._timeout_ns(), lambda: self._timed_out(request_id))
         self._open[request_id] = _Request(answered, timer)
         return request_id
 
     def wait_longer(self, request_id: int) -> None:
-        """The broker will answer this request once more, whenever it can: producer_ready was false."""
+        """Wait longer for this request: the broker will answer it once more (producer_ready was false)."""
         self._open[request_id].timer.cancel()
 
     def answer(self, frame: Frame) -> None:
@@ -47,7 +47,7 @@ class Requests:
         request.answered(frame)
 
     def refuse(self, request_id: int, refusal: Refusal) -> bool:
-        """Whether there was such a request."""
+        """Return whether there was such a request."""
         request = self._open.pop(request_id, None)
         if request is None:
             return False
@@ -56,7 +56,7 @@ class Requests:
         return True
 
     def end(self, refusal: Refusal) -> None:
-        """The connection ended, and all of them with it."""
+        """End all requests: their connection ended."""
         requests, self._open = self._open, {}
         for request in requests.values():
             request.timer.cancel()

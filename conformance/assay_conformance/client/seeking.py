@@ -71,11 +71,11 @@ class Seeking:
         )
 
     def _named(self, place: Place) -> Place:
-        """A chunked message is sought by its first chunk: delivery must begin with that to make it whole (PIP-107)."""
+        """Return the place to seek: for a chunked message its first chunk, or it could not be made whole (PIP-107)."""
         return place
 
     def passes(self, position: Position, index: int | None) -> bool:
-        """Whether a message is behind the one sought: the broker starts with that one, or with its batch."""
+        """Return whether a message is behind the one sought: the broker starts with that one, or with its batch."""
         start = self._start
         if start is None or not start.positions:
             return True
@@ -84,16 +84,16 @@ class Seeking:
         return index is not None and start.index is not None and index > start.index
 
     def passes_over(self, position: Position) -> bool:
-        """Whether some of this entry is before the message sought."""
+        """Return whether some of this entry is before the message sought."""
         return self._start is not None and position in self._start.positions[-1:]
 
     def lost(self) -> None:
-        """The consumer is not subscribed any more."""
+        """Note that the consumer is not subscribed any more."""
         if self._pending is not None:
             self._pending.away, self._pending.again = True, False
 
     def registered(self) -> None:
-        """The consumer is subscribed again."""
+        """Note that the consumer is subscribed again."""
         pending = self._pending
         if pending is not None:
             pending.away, pending.again = False, True
@@ -103,7 +103,7 @@ class Seeking:
                 self._end(pending, Done())
 
     def ended(self) -> None:
-        """The consumer will not come again."""
+        """Fail a pending seek: the consumer will not subscribe again."""
         if self._pending is not None:
             self._end(self._pending, Failed(ErrorClass.CLOSED, "the consumer was closed"))
 
@@ -121,7 +121,7 @@ class Seeking:
             self._end(pending, Done())
 
     def _is_over(self, pending: PendingSeek) -> bool:
-        """Whether a seek that was answered has ended with that: not before the consumer is subscribed again."""
+        """Return whether a seek that was answered has ended with that: not before the consumer is subscribed again."""
         return not pending.away
 
     def _end(self, pending: PendingSeek, result: Result) -> None:

@@ -201,7 +201,7 @@ S = TypeVar("S", ClientSettings, ProducerSettings, ConsumerSettings)
 
 
 def settings(kind: type[S], config: Config) -> S:
-    """The settings a configuration asks for; UsageError that names the key when it is unknown or its value wrong."""
+    """Return the settings of a configuration. Raises UsageError, with the key, if one is unknown or its value wrong."""
     try:
         return convert(config, kind)
     except MalformedError as error:

@@ -57,7 +57,7 @@ class Shared:
         self.conn_numbers = itertools.count()
 
     def implementation(self, honest: type[T]) -> type[T]:
-        """The class to make in place of `honest`: that one, unless it is overridden."""
+        """Return the class to make in place of `honest`: that one, unless it is overridden."""
         return self.overrides.of(honest)
 
     def unix_ms(self) -> int:
@@ -67,7 +67,7 @@ class Shared:
         return self.timers.at(self.now_ns + delay_ns, action)
 
     def private_op(self, ended: Callable[[Result], None]) -> int:
-        """An operation of the client's own: `ended` hears of its end, and the application does not."""
+        """Return an operation of the client itself: `ended` is called at its end, and the application is not."""
         op = next(self._private_ops)
         self._private[op] = ended
         return op

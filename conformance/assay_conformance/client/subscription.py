@@ -87,7 +87,7 @@ class Subscription:
         self._growths = [self._growth(topic, count) for topic, count in counts.items()]
 
     def start(self, pattern: TopicPattern | None = None) -> None:
-        """`pattern`: where it is of all topics that match a pattern."""
+        """Subscribe all consumers. `pattern`: the one that selects the topics, if there is one."""
         if not self.consumers:
             self._opened(Done())
         for consumer in self.consumers:
@@ -108,7 +108,7 @@ class Subscription:
     # --- from the application ---
 
     def handler_returned(self, *, raised: bool) -> None:
-        """A call of the handler ended."""
+        """Note that a call of the handler ended."""
         if self._listening is not None:
             self._listening.returned(raised=raised)
             self.starved()
@@ -138,7 +138,7 @@ class Subscription:
             receive.timer = self._shared.after(timeout_ms * MS, lambda: self._give_up(receive))
 
     def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
-        """What `of` was handed; of topics that are none of this one's nothing is taken."""
+        """Acknowledge deliveries of `of`; those of topics that this subscription does not consume are refused."""
         handed = of._named(op, numbers)
         if handed is None:
             return
@@ -156,7 +156,7 @@ class Subscription:
         return not self._settings.individual_redelivery
 
     def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
-        """Each where its topic is."""
+        """Acknowledge each delivery at the consumer of its topic."""
         for each, consumer in zip(handed, consumers, strict=True):
             consumer.ack(each, cumulative=cumulative)
         together = AllOf(len(set(consumers)), partial(self._shared.sink.completed, op))
@@ -172,7 +172,7 @@ class Subscription:
         self._shared.sink.completed(op, Done())
 
     def value(self, op: int, numbers: Sequence[int]) -> None:
-        """Ends when the values of all can be read, or with the first that cannot."""
+        """Read the values of deliveries; the operation ends when all can be read, or with the first that cannot."""
         handed = self._named(op, numbers)
         if handed is None:
             return
@@ -181,7 +181,7 @@ class Subscription:
             each.consumer.value(each, together.one)
 
     def reconsume_later(self, op: int, numbers: Sequence[int], delay_ms: int) -> None:
-        """Ends when copies of all are stored, or with the first failure."""
+        """Send copies of deliveries to the retry letter topic; the operation ends when all are stored or one failed."""
         handed = self._named(op, numbers)
         if handed is None:
             return
@@ -194,7 +194,7 @@ class Subscription:
             each.consumer.reconsume_later(each, delay_ms, together.one)
 
     def seek(self, op: int, message_id: MessageId | None, publish_time_ms: int | None) -> None:
-        """Behind a message, of this consumer's partition or topic; or, everywhere, to a publish time."""
+        """Seek behind a message of this consumer's partition or topic; or, in all of them, to a publish time."""
         if self._closed:
             self._shared.sink.completed(op, _CLOSED)
             return
@@ -237,7 +237,7 @@ class Subscription:
             consumer.has_more(one)
 
     def _place(self, consumer: Consumer, id: MessageId) -> Place:
-        """Of a chunked message the first chunk is known only from its delivery."""
+        """Return the place of a message. The first chunk of a chunked one is known only from its delivery."""
         handed = [each.entry.positions for each in self._handed if each.consumer is consumer]
         positions = next((its for its in handed if its[-1] == id.position), (id.position,))
         index = id.batch_index if id.batch_index >= 0 else None
@@ -303,7 +303,7 @@ class Subscription:
         return _CLOSED if self._closed else self._given_up
 
     def _all_subscribed(self, result: Result) -> None:
-        """Every topic and partition is subscribed, or one of them has failed."""
+        """End the opening: every topic and partition is subscribed, or one of them has failed."""
         self._opened(result)
 
     def _new(
@@ -331,7 +331,7 @@ class Subscription:
         return made(self._shared, self._lookup, topic, interval_ms, partitions, partial(self._widen, topic))
 
     def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
-        """From the beginning of each: what is there was sent after this consumer had come."""
+        """Subscribe to new partitions from the beginning: they were filled after this consumer was opened."""
 
         def opened(result: Result) -> None:
             wanted = isinstance(result, Done) and not self._closed
@@ -350,11 +350,11 @@ class Subscription:
             consumer.start()
 
     def _join(self, added: Sequence[Consumer]) -> None:
-        """Topics or partitions that were found later."""
+        """Add the consumers of topics or partitions that were found later."""
         self.consumers.extend(added)
 
     def _add_topic(self, topic: str, answered: Callable[[bool], None]) -> None:
-        """One that came to be and matches."""
+        """Subscribe to a topic that was created later and matches the pattern."""
 
         def counted(partitions: int | Refusal) -> None:
             if isinstance(partitions, Refusal) or self._closed:
@@ -366,7 +366,7 @@ class Subscription:
         self._lookup.partitions(topic, counted)
 
     def _ack_of_others(self, op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
-        """An id names its topic, and only who takes from it can acknowledge there."""
+        """Acknowledge deliveries of another subscription, at our own consumers of the topics that the ids name."""
         own = self._consumers_for(handed)
         foreign = [each.consumer.topic for each in handed if each.consumer.topic not in own]
         if foreign:
@@ -375,7 +375,7 @@ class Subscription:
             self._ack_on([own[each.consumer.topic] for each in handed], op, handed, cumulative=cumulative)
 
     def _consumers_for(self, handed: Sequence[Handed]) -> dict[str, Consumer]:
-        """By topic, which of our consumers can acknowledge there."""
+        """Return, by topic, which of our consumers can acknowledge there."""
         del handed
         return {consumer.topic: consumer for consumer in self.consumers}
 
@@ -459,7 +459,7 @@ class Subscription:
             self._end(receive)
 
     def _named(self, op: int, numbers: Sequence[int]) -> list[Handed] | None:
-        """The deliveries of these numbers; None when there is nothing to do, and the operation has ended then."""
+        """Return the deliveries with these numbers. If there is nothing to do, end the operation and return None."""
         if self._closed:
             self._shared.sink.completed(op, _CLOSED)
             return None

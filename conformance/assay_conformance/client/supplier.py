@@ -17,5 +17,5 @@ class Supplier:
         self.present = bool(self._answers)
 
     def ask(self) -> Supplied:
-        """The next answer; the last one stays."""
+        """Return the next answer; the last one is repeated."""
         return self._answers.popleft() if len(self._answers) > 1 else self._answers[0]

@@ -50,7 +50,7 @@ class TableView(Subscription):
             self._ask()
 
     def _ask(self) -> None:
-        """Whether there is more to read of what there was."""
+        """Ask whether the view has still to read messages that the topic held when it was opened."""
         if self._is_whole or self._asks or self._closed:
             return
         self._asks = True
@@ -98,7 +98,7 @@ class TableView(Subscription):
             self._report(key, value)
 
     def _remove(self, key: str) -> None:
-        """A message without a value ends its key."""
+        """Remove a key: a message without a value ended it."""
         self._values.pop(key, None)
 
     def _report(self, key: str, value: bytes) -> None:

@@ -38,7 +38,7 @@ class Timers:
         return timer
 
     def next_ns(self) -> int | None:
-        """When the earliest live timer is due; None when there is none."""
+        """Return when the earliest live timer is due; None when there is none."""
         while self._heap and not self._heap[0].live:
             heapq.heappop(self._heap)
         return self._heap[0].due_ns if self._heap else None

@@ -19,7 +19,7 @@ WATCHES_SINCE = 20
 
 Named = Callable[[Sequence[str] | Refusal], None]
 Add = Callable[[str, Callable[[bool], None]], None]
-"""Subscribe to this topic, and tell whether that went well."""
+"""Subscribe to this topic, and report whether that succeeded."""
 
 
 class TopicPattern:
@@ -41,7 +41,7 @@ class TopicPattern:
         self._stopped = False
 
     def look(self, named: Named) -> None:
-        """The names there are now."""
+        """Ask a broker for the names that there are now; `named` is called with them."""
 
         def ask(connection: Connection | Refusal) -> None:
             if isinstance(connection, Refusal):
@@ -59,7 +59,7 @@ class TopicPattern:
         self._lookup.entrance(ask)
 
     def follow(self, known: Sequence[str], add: Add) -> None:
-        """From here on `add` gets every topic that matches and is not known."""
+        """Call `add` from here on with every topic that matches and is not known."""
         self._known = set(known)
         self._add = add
         self._keep_watch()
@@ -82,7 +82,7 @@ class TopicPattern:
             )
 
     def _matching(self, names: Sequence[str]) -> list[str]:
-        """A broker may leave the choice to its clients."""
+        """Return the names that match the pattern: a broker may leave the selection to its clients."""
         bare = self._pattern.partition("://")[2]
         wanted = [name for name in names if re.fullmatch(bare, name.partition("://")[2])]
         return list(dict.fromkeys(base_topic(name) for name in wanted))
@@ -120,7 +120,7 @@ class TopicPattern:
             self._watch_timer = self._shared.after(self._backoff.next_ns(), self._keep_watch)
 
     def _keep_watch(self) -> None:
-        """Where no broker does it for us, with the next one that we can ask."""
+        """Watch the topics through the next broker that can be asked, unless one watches already."""
         if self._stopped or (self._watched is not None and self._watched.usable):
             return
 

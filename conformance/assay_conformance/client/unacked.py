@@ -31,7 +31,7 @@ class TickWheel(Generic[T]):
         self._timer: Timer | None = None
 
     def add(self, position: Position, kept: T) -> None:
-        """An entry already held keeps its earlier time."""
+        """Hold an entry; one that is already held keeps its earlier time."""
         if any(position in bucket for bucket in self._buckets):
             return
         self._buckets[-1][position] = kept
@@ -53,11 +53,11 @@ class TickWheel(Generic[T]):
             bucket.clear()
 
     def _tick_ms(self, timeout_ms: int, tick_ms: int) -> int:
-        """A tick is never longer than the time-out that is counted in it."""
+        """Return the length of a tick, which is never longer than the time-out counted in it."""
         return min(tick_ms, timeout_ms)
 
     def _ticks(self, timeout_ns: int) -> int:
-        """How many ticks make up the time-out, rounded up."""
+        """Return how many ticks make up the time-out, rounded up."""
         return -(-timeout_ns // self._tick_ns)
 
     def _tick(self) -> None:

@@ -19,13 +19,13 @@ _TOO_SHORT = Failed(
 
 class Validation:
     def producer(self, settings: ProducerSettings) -> Failed | None:
-        """Why no producer is opened with these settings; None where one is."""
+        """Return why no producer is opened with these settings; None where one is."""
         if self._batches_chunks(settings):
             return _BOTH
         return _NO_WINDOW if self._has_no_window(settings) else None
 
     def consumer(self, settings: ConsumerSettings) -> Failed | None:
-        """Why no consumer is opened with these settings; None where one is."""
+        """Return why no consumer is opened with these settings; None where one is."""
         return _TOO_SHORT if self._times_out_too_soon(settings) else None
 
     def _batches_chunks(self, settings: ProducerSettings) -> bool:

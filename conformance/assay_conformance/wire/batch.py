@@ -30,12 +30,12 @@ class Member:
 
 
 def is_batch(metadata: MessageMetadata) -> bool:
-    """Whether the payload behind this metadata is a batch; a batch of one is one too."""
+    """Return whether the payload behind this metadata is a batch; a batch of one is one too."""
     return metadata.HasField("num_messages_in_batch")
 
 
 def encode_batch(members: Iterable[Member]) -> bytes:
-    """The payload of an entry, before compression. `payload_size` is taken from each payload, whatever it says."""
+    """Return the payload of an entry, before compression. Sets each `payload_size` from the payload itself."""
     parts: list[bytes] = []
     for member in members:
         metadata = SingleMessageMetadata()
@@ -47,7 +47,10 @@ def encode_batch(members: Iterable[Member]) -> bytes:
 
 
 def decode_batch(data: bytes | memoryview, count: int) -> list[Member]:
-    """The members of a decompressed payload, which must be filled by exactly `count` of them; else BatchError."""
+    """Return the members of a decompressed payload.
+
+    Raises BatchError unless exactly `count` members fill the payload.
+    """
     if count < 1:
         raise BatchError(f"batch: expected at least one member, the metadata says {count}")
     view = memoryview(data)

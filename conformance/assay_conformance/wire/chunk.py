@@ -19,7 +19,7 @@ EntryId: TypeAlias = tuple[int, int]
 
 
 def is_chunk(metadata: MessageMetadata) -> bool:
-    """Whether the payload is a part of a message; a message of one chunk is a whole one."""
+    """Return whether the payload is a part of a message; a message of one chunk is a whole one."""
     return metadata.num_chunks_from_msg > 1
 
 

@@ -93,5 +93,5 @@ PAYLOAD_TYPES: Final = frozenset({CommandType.SEND, CommandType.MESSAGE})
 
 
 def name_of(number: int) -> str:
-    """The name of a command number, for a sentence."""
+    """Return the name of a command number, for a sentence."""
     return TYPES[number].name if number in TYPES else f"command type {number}"

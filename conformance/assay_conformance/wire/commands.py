@@ -13,7 +13,7 @@ NO_ID = 2**64 - 1
 
 
 def command(command_type: CommandType, **fields: Any) -> BaseCommand:
-    """The command of this type with these fields; a nested message may be given as a dict.
+    """Return the command of this type with these fields; a nested message may be given as a dict.
 
     Raises LocalProtocolError for a type without a message, a field it does not have, and a value of the wrong type.
     """
@@ -27,7 +27,7 @@ def command(command_type: CommandType, **fields: Any) -> BaseCommand:
 
 
 def message_id(ledger: int, entry: int, partition: int = -1, batch_index: int = -1) -> MessageIdData:
-    """A message id; partition and batch index are left out of the bytes where they are -1, their default."""
+    """Return a message id; partition and batch index are left out of the bytes where they are -1, their default."""
     built = MessageIdData(ledgerId=ledger, entryId=entry)
     if partition != -1:
         built.partition = partition

@@ -37,7 +37,7 @@ def compress(codec: Codec, data: bytes | memoryview) -> bytes:
 
 
 def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, limit: int) -> bytes:
-    """The bytes that were compressed, `uncompressed_size` of them; NONE gives the data back, whatever the size says.
+    """Return the `uncompressed_size` bytes that were compressed; with NONE return `data`, whatever the size says.
 
     Raises CompressionError for a size or a ZSTD window above `limit`, before anything is allocated, for corrupt data,
     and for data that is not of that size.
@@ -57,7 +57,7 @@ def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, l
 
 
 def unpacked_size(codec: Codec, data: bytes | memoryview, limit: int) -> int:
-    """How many bytes the data unpacks to, whatever anybody says of it.
+    """Return how many bytes the data unpacks to, whatever anybody says of it.
 
     Raises CompressionError where that is more than `limit`, and for data that is not of this codec.
     """

@@ -4,7 +4,7 @@ The wire witness describes every SEND and MESSAGE, the broker witness every stor
 same bytes, so both ask here. A description costs a checksum and a digest over the payload and is therefore made once
 and kept at the payload, which travels from the client's connection into the broker's store.
 
-Chunks are the exception: the messages inside are known only to whoever saw the other chunks. A `Describer` remembers
+Chunks are the exception: the messages inside are known only where the other chunks were seen. A `Describer` remembers
 the chunks that one side saw, and reports the joined message with the last one. Names and uuids do not tell messages
 apart (producers of two partitions share both), so the caller says which stream of chunks a payload is from.
 """
@@ -48,7 +48,7 @@ LETTER_PROPERTIES: Final = frozenset(
 
 
 def data_bytes(payload: Payload) -> int:
-    """How much it carries; where its metadata cannot be decoded, all of what a broker stores."""
+    """Return how much it carries; where its metadata cannot be decoded, all of what a broker stores."""
     try:
         return len(payload.data)
     except MetadataError:
@@ -77,8 +77,9 @@ class Describer:
         self._chunks: dict[tuple[Hashable, str, str], _Chunks] = {}
 
     def describe(self, payload: Payload, stream: Hashable = None) -> Description:
-        """Chunks are joined within their `stream`: a topic's store, what is sent to a topic, what a consumer is sent.
+        """Return what the payload carries.
 
+        Chunks are joined within their `stream`: a topic's store, what is sent to a topic, what a consumer is sent.
         Never raises for what a peer sent: what cannot be read is left out of the description.
         """
         known: Description | None = payload.note
@@ -196,7 +197,7 @@ def _meta(metadata: MessageMetadata) -> Meta:
 
 
 def _letter(properties: Mapping[str, str]) -> dict[str, Any]:
-    """What tells whether a message is a whole copy, and of which."""
+    """Return what shows whether a message is a whole copy, and of which message."""
     own = sorted((name, value) for name, value in properties.items() if name not in LETTER_PROPERTIES)
     letter = {name: value for name, value in properties.items() if name in LETTER_PROPERTIES}
     return {"property_digests": tuple(zlib.crc32(json.dumps(one).encode()) for one in own), "letter": letter}

@@ -100,10 +100,10 @@ def encode(
     checksum: bool = True,
     broker_entry: BrokerEntryMetadata | bytes | None = None,
 ) -> bytes:
-    """The frame of a command; SEND and MESSAGE, and only these, take metadata and data.
+    """Return the frame of a command; SEND and MESSAGE, and only these, take metadata and data.
 
-    Raises LocalProtocolError for a command without its message or a required field, for a payload where none belongs
-    or none where one does, and for broker entry metadata outside MESSAGE.
+    Raises LocalProtocolError for a command without its message or a required field, for a payload where none belongs or
+    none where one does, and for broker entry metadata outside MESSAGE.
     """
     block = None if metadata is None else encode_block(metadata, data, checksum=checksum)
     if block is None and data:
@@ -112,7 +112,7 @@ def encode(
 
 
 def encode_block(metadata: MessageMetadata | bytes, data: bytes | memoryview, *, checksum: bool = True) -> bytes:
-    """What a producer sends behind the command and a broker stores as it is: checksum, metadata, data."""
+    """Return what a producer sends behind the command, and a broker stores unchanged: checksum, metadata, data."""
     head = metadata if isinstance(metadata, bytes) else serialize(metadata)
     covered = b"".join((SIZE.pack(len(head)), head, data))
     if not checksum:
@@ -121,7 +121,7 @@ def encode_block(metadata: MessageMetadata | bytes, data: bytes | memoryview, *,
 
 
 def without_checksum(raw: bytes) -> bytes:
-    """The same SEND for a broker that knows no checksum: in front of protocol version 6 none did.
+    """Return the same SEND for a broker that knows no checksum, as before protocol version 6.
 
     Raises ProtocolError for bytes that are no frame.
     """
@@ -137,7 +137,7 @@ def encode_around(
     *,
     broker_entry: BrokerEntryMetadata | bytes | None = None,
 ) -> bytes:
-    """The frame of a command around a block that is sent on as it is, its checksum neither computed nor verified.
+    """Return the frame of a command around a block that is sent unchanged: its checksum is not computed or verified.
 
     Raises LocalProtocolError as `encode` does.
     """
@@ -161,7 +161,7 @@ def _entry(broker_entry: BrokerEntryMetadata | bytes) -> bytes:
 
 
 def serialize(message: BaseCommand | MessageMetadata | BrokerEntryMetadata) -> bytes:
-    """The message with its fields by number; LocalProtocolError when a required one is missing."""
+    """Return the bytes of a message, fields by number. Raises LocalProtocolError when a required one is missing."""
     try:
         return message.SerializeToString()
     except EncodeError as error:

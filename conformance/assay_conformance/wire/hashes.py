@@ -44,12 +44,12 @@ def murmur3_32_raw(data: bytes) -> int:
 
 
 def sign_safe_mod(value: int, divisor: int) -> int:
-    """The remainder from 0 to divisor - 1, for a negative value too; Python's own remainder is that already."""
+    """Return the remainder from 0 to divisor - 1, for a negative value too, as Python's own remainder is."""
     return value % divisor
 
 
 def sticky_key_hash(key: bytes) -> int:
-    """The place of a key on the ring of a Key_Shared subscription, from 0 to 65535."""
+    """Return the place of a key on the ring of a Key_Shared subscription, from 0 to 65535."""
     return murmur3_32(key) % STICKY_RANGE
 
 

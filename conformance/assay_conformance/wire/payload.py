@@ -37,7 +37,7 @@ class Payload:
 
     `block` is the part a broker stores and sends on unread: everything behind the broker entry metadata. `checksum` is
     None where the frame has none. `checksummed` is what a checksum covers: metadata size, metadata and data. `note` is
-    free for whoever has found out something about these bytes that holds wherever they go (describe.py).
+    free for what is found out once about these bytes and holds wherever they go (describe.py).
     """
 
     __slots__ = ("_broker_entry", "_metadata", "_metadata_end", "block", "checksum", "checksummed", "note")
@@ -68,7 +68,7 @@ class Payload:
         return view[end:]
 
     def checksum_ok(self) -> bool:
-        """True when the checksum fits what it covers, and when there is none."""
+        """Return whether the checksum fits what it covers; True when there is none."""
         return self.checksum is None or crc32c.crc32c(self.checksummed) == self.checksum
 
     @property
@@ -118,10 +118,10 @@ class Payload:
 
 
 def missing_fields(message: Message) -> str:
-    """The required fields a message lacks, for a sentence."""
+    """Return the required fields that a message lacks, for a sentence."""
     return ", ".join(message.FindInitializationErrors())  # type: ignore[attr-defined]
 
 
 def _magic(view: memoryview) -> int:
-    """0 where there are not even two bytes."""
+    """Return the first two bytes as a number; 0 where there are fewer."""
     return int(_MAGIC.unpack_from(view)[0]) if len(view) >= _MAGIC.size else 0

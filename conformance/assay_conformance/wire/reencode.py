@@ -26,11 +26,11 @@ _VARINT, _FIXED64, _LENGTH, _GROUP, _END_GROUP = range(5)
 
 
 def reencode(frame: Frame, command: BaseCommand, metadata: MessageMetadata | None = None) -> bytes:
-    """The frame with this command and, where given, this metadata in place of its own.
+    """Return the frame with this command and, where given, this metadata in place of its own.
 
     A checksum that fitted is made to fit again; a wrong one stays wrong, and a missing one missing. Raises
-    MetadataError when the metadata to be replaced cannot be found or decoded, LocalProtocolError for values that lack
-    a required field and for metadata where the frame has none.
+    MetadataError when the metadata to be replaced cannot be found or decoded, LocalProtocolError for values that lack a
+    required field and for metadata where the frame has none.
     """
     _, command_size = SIZES.unpack_from(frame.raw)
     end = SIZES.size + command_size
@@ -55,7 +55,10 @@ def _block(payload: Payload, metadata: MessageMetadata) -> bytes:
 
 
 def _in_hand_of(original: bytes, wanted: bytes, kind: type[Message]) -> bytes:
-    """`wanted`, as `original` would have said it. Both are messages of this kind, `wanted` in the runtime's form."""
+    """Return the bytes of `wanted` in the encoding of `original`.
+
+    Both are messages of this kind, `wanted` in the runtime's form.
+    """
     before, after, parts = _by_number(_own_form(original, kind)), _by_number(wanted), _by_number(original)
     said = {
         number: iter(found if before[number] == after[number] else _replaced(found, after[number], kind))
@@ -66,7 +69,7 @@ def _in_hand_of(original: bytes, wanted: bytes, kind: type[Message]) -> bytes:
 
 
 def _replaced(parts: list[bytes], wanted: list[bytes], kind: type[Message]) -> list[bytes]:
-    """What to write in place of each occurrence of one field, for them to say together what is wanted."""
+    """Return what to write in place of each occurrence of one field, so that together they say what is wanted."""
     pairs = zip(parts, wanted, strict=False)
     said = [part if _own_form(part, kind) == value else _changed(part, value, kind) for part, value in pairs]
     said += [b""] * (len(parts) - len(said))
@@ -75,7 +78,7 @@ def _replaced(parts: list[bytes], wanted: list[bytes], kind: type[Message]) -> l
 
 
 def _changed(part: bytes, wanted: bytes, kind: type[Message]) -> bytes:
-    """One field with another value; in a message, only what differs is changed."""
+    """Return one field with another value; in a message, only what differs is changed."""
     tag, start = _varint(part, 0)
     wanted_tag, wanted_start = _varint(wanted, 0)
     field: Any = kind.DESCRIPTOR.fields_by_number.get(tag >> 3)
@@ -87,7 +90,7 @@ def _changed(part: bytes, wanted: bytes, kind: type[Message]) -> bytes:
 
 
 def _own_form(message: bytes, kind: type[Message]) -> bytes:
-    """The same as the runtime writes it, whether required fields are there or not."""
+    """Return the message as the runtime writes it, whether or not it has its required fields."""
     return kind.FromString(message).SerializePartialToString()
 
 
@@ -99,7 +102,7 @@ def _by_number(message: bytes) -> defaultdict[int, list[bytes]]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each field, its tag included. The message was parsed before, so every field has its end."""
+    """Yield number and bytes of each field, tag included. The message was parsed before, so every field is complete."""
     start = 0
     while start < len(message):
         end = _end_of_field(message, start)
@@ -123,7 +126,7 @@ def _end_of_field(message: bytes, start: int) -> int:
 
 
 def _varint(message: bytes, start: int) -> tuple[int, int]:
-    """The number that begins there, and where it ends."""
+    """Return the number that begins at `start`, and where it ends."""
     value = shift = 0
     while message[start] > 127:
         value |= (message[start] & 127) << shift

@@ -36,8 +36,10 @@ class Address:
 
 
 def address(url: str) -> Address:
-    """That of a service URL with one broker; a bare host:port is a plain one. ValueError, which says what was expected,
-    for anything else."""
+    """Return the address in a service URL of one broker; a bare host:port is one without TLS.
+
+    Raises ValueError, which says what was expected, for anything else.
+    """
     try:
         parts = urlsplit(url if "://" in url else f"pulsar://{url}")
         usual = _PORTS[parts.scheme]
@@ -55,33 +57,32 @@ def _no_address(url: str) -> ValueError:
 
 
 def speaks_tls(url: str) -> bool:
-    """Whether whoever connects to this URL speaks TLS."""
+    """Return whether a connection to this URL is by TLS."""
     return url.startswith(f"{TLS_SCHEME}://")
 
 
 def one_url(urls: Sequence[str]) -> str:
-    """A service URL that names all of these brokers, as clients take it: `pulsar://a:6650,b:6650`."""
+    """Return a service URL that names all of these brokers, as clients take it: `pulsar://a:6650,b:6650`."""
     scheme = urls[0].partition("://")[0]
     return f"{scheme}://{','.join(url.partition('://')[2] for url in urls)}"
 
 
 def entrances(url: str) -> tuple[str, ...]:
-    """The brokers that a service URL names, each with a URL of its own."""
+    """Return the brokers that a service URL names, each with a URL of its own."""
     scheme, mark, hosts = url.partition("://")
     return tuple(f"{scheme}{mark}{host}" for host in hosts.split(",")) if mark else (url,)
 
 
 def service_url(kind: CommandType, body: Any, *, tls: bool) -> str:
-    """Where a client that speaks TLS, or one that does not, is sent; empty for nowhere."""
+    """Return the URL to which the command sends a client, with or without TLS; empty for none."""
     return str(getattr(body, SERVICE_URL_FIELDS[kind][tls]))
 
 
 def service_url_fields(kind: CommandType, url: str) -> dict[str, str]:
-    """The field by which a command sends clients to this URL."""
+    """Return the field by which a command sends clients to this URL."""
     return {SERVICE_URL_FIELDS[kind][speaks_tls(url)]: url}
 
 
 def named_brokers(command: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where a recorded frame of this command, with these fields, says to go: by one URL, by one for each way of
-    speaking, or by none."""
+    """Return the URLs to which a recorded frame sends clients: one, one for each of TLS and plain, or none."""
     return tuple(str(fields[name]) for name in SERVICE_URL_FIELDS[CommandType[command]] if fields.get(name))

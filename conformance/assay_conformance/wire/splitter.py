@@ -39,10 +39,10 @@ class Splitter:
         return self._held
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames completed by these bytes, in order.
+        """Return the frames completed by these bytes, in order.
 
-        Raises FramingError, with the frames before it, for a totalSize above the limit or too small for a command
-        size, as soon as its four bytes are known; and again whenever more is fed, for the stream is lost.
+        Raises FramingError, with the frames before it, for a totalSize above the limit or too small for a command size,
+        as soon as its four bytes are known; and again whenever more is fed, for the stream is lost.
         """
         frames: list[bytes] = []
         if self._failure is not None:
@@ -61,7 +61,7 @@ class Splitter:
         return frames
 
     def take_pending(self) -> bytes:
-        """The bytes of an unfinished frame, which are held no longer: the stream has ended."""
+        """Return the bytes of an unfinished frame and drop them: the stream has ended."""
         pending = b"".join(self._pieces)
         self._pieces.clear()
         self._held = self._expected = 0

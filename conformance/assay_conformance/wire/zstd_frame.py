@@ -3,7 +3,7 @@
     magic | descriptor | [window] | [dictionary id] | [content size] | blocks, the last one marked | [checksum]
 
 The window is the sender's choice and has nothing to do with how much it sends: ten bytes may ask for 128 MiB. A frame
-that tells its content size makes do with that much. Frames may also stand in a row, each with a window of its own; a
+that states its content size makes do with that much. Frames may also stand in a row, each with a window of its own; a
 payload is a single one.
 """
 
@@ -23,7 +23,7 @@ _RUN: Final = 1
 
 
 def reserved_bytes(data: bytes | memoryview) -> int:
-    """The smaller of window and content size, as far as the frame tells them.
+    """Return the smaller of window and content size, as far as the frame states them.
 
     Raises CompressionError for data that is not exactly one frame. What is inside the blocks is not looked at.
     """
