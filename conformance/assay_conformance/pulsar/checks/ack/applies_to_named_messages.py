@@ -51,11 +51,13 @@ class _Named:
 
 @dataclass(slots=True)
 class _Kept:
-    """Of one subscription. `void`: what a cumulative ACK named that settles nothing, and that has not come again.
-    `odd`: a fault wrote bits into an ACK, and what a broker makes of those for a message that has none, and of the
-    permits behind it, is its own affair."""
+    """Of one subscription. `uncovered`: those that no cumulative ACK has settled; the others are not looked at again.
+    `void`: what a cumulative ACK named that settles nothing, and that has not come again. `odd`: a fault wrote bits
+    into an ACK, and what a broker makes of those for a message that has none, and of the permits behind it, is its own
+    affair."""
 
     named: dict[Position, _Named] = field(default_factory=dict)
+    uncovered: set[Position] = field(default_factory=set)
     void: dict[Position, Frame] = field(default_factory=dict)
     odd: bool = False
 
@@ -123,6 +125,7 @@ class _Course:
         if not member.lives(ack):
             # One that crosses the consumer's close may be too late.
             kept.named.clear()
+            kept.uncovered.clear()
         elif ack.ack_type == "Cumulative":
             self._up_to(ack)
         else:
@@ -137,7 +140,7 @@ class _Course:
         kept, kind = self._kept, self._subscription.kind_at(ack)
         is_sole = kind == "Exclusive" and self._subscription.durable
         last = max(id.position for id in ack.ids)
-        for position in [position for position in kept.named if position <= last]:
+        for position in sorted(position for position in kept.uncovered if position <= last):
             named = kept.named[position]
             if kind in SHARED_TYPES or (len(ack.ids) > 1 and is_sole):
                 if named.left:
@@ -145,6 +148,7 @@ class _Course:
                 continue
             # Said again as it should be: what was void is not owed any more.
             kept.void.pop(position, None)
+            kept.uncovered.discard(position)
             if position == last or len(ack.ids) > 1:
                 del kept.named[position]
             else:
@@ -152,7 +156,10 @@ class _Course:
 
     def _is_sent(self, member: Member, frame: Frame, position: Position) -> Says:
         kept, whole = self._kept, (1 << frame.messages) - 1
-        known = kept.named.setdefault(position, _Named(whole, whole, member))
+        if position not in kept.named:
+            kept.named[position] = _Named(whole, whole, member)
+            kept.uncovered.add(position)
+        known = kept.named[position]
         known.holder = member
         if kept.void.pop(position, None) is not None:
             yield Exercised(frame)

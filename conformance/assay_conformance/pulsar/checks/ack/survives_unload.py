@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,12 +53,18 @@ _ALONE: Final = frozenset({"Failover", "Key_Shared"})
 class _Kept:
     """Of one subscription. `young`: acknowledgments that a broker which dies may lose. `certain`: entries that whoever
     loads the topic knows to be acknowledged. `owed`: entries, with what took them from their consumer, that have to
-    come again."""
+    come again. `members_on`: who has joined over a connection; `members_by`: by `id` of a session."""
 
     young: deque[tuple[int, Position]] = field(default_factory=deque)
     certain: set[Position] = field(default_factory=set)
     owed: dict[Position, tuple[Delivery, Event]] = field(default_factory=dict)
+    members_on: defaultdict[int, list[Member]] = field(default_factory=lambda: defaultdict(list))
+    members_by: defaultdict[int, list[Member]] = field(default_factory=lambda: defaultdict(list))
     interrupted: Event | None = None
+
+    def joins(self, member: Member) -> None:
+        self.members_on[member.session.conn].append(member)
+        self.members_by[id(member.session)].append(member)
 
     def is_interrupted(self, event: Event, known_ns: int) -> None:
         """From here on only what was acknowledged up to `known_ns` is certain."""
@@ -115,6 +121,7 @@ def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -
             kept.young.append((step.ack.t_ns, step.delivery.position))
             kept.owed.pop(step.delivery.position, None)
         elif isinstance(step, Member):
+            kept.joins(step)
             if kept.interrupted is not None and kept.certain:
                 yield Exercised(step.joined)
         elif isinstance(step, Delivery):
@@ -131,11 +138,10 @@ def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -
 def _ends_there(timeline: Timeline, subscription: Subscription, kept: _Kept, end: Event) -> None:
     if isinstance(end, Frame):
         session = timeline.consumer_sessions.of(end)
-        gone = [one for one in subscription.members if one.session is session and one.joined.seq < end.seq][-1:]
+        gone = kept.members_by[id(session)][-1:]
         known_ns = end.t_ns - ARRIVED_NS
     else:
-        conn = end.conn if isinstance(end, Closed) else None
-        gone = [one for one in subscription.members if one.session.conn == conn and one.joined.seq < end.seq]
+        gone = kept.members_on[end.conn] if isinstance(end, Closed) else []
         known_ns = _written_ns(timeline, kept, end)
     if gone or isinstance(end, Stepped | Fired):
         kept.is_interrupted(end, known_ns)

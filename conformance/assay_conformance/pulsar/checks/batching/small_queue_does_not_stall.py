@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -85,24 +85,29 @@ def _left(timeline: Timeline, queue: _Queue) -> Iterator[_Left]:
     answers = [frame for unit in units for frame in (*unit.receipts, *unit.errors)]
     answers += [answer.frame for answer in timeline.answers if answer.handle == queue.handle]
     answers.sort(key=lambda frame: frame.seq)
-    sends = [send for send in timeline.sends_of(queue.handle) if send.completion is not None]
+    ends = sorted(
+        (ended_ns(send.completion), send.invoke.number or 0)
+        for send in timeline.sends_of(queue.handle)
+        if send.completion is not None
+    )
     for producer in timeline.producers_of(queue.handle):
         waiting: list[Unit] = []
         for unit in (one for one in producer.units if one.numbers):
             seq = unit.first.seq
             waiting = [*(one for one in waiting if not _is_over(timeline, one, seq)), unit]
             answered = bisect_right(answers, seq, key=lambda frame: frame.seq)
-            room_ns = max(answers[answered - 1].t_ns if answered else 0, _made_room_ns(sends, unit))
+            room_ns = max(answers[answered - 1].t_ns if answered else 0, _made_room_ns(ends, unit))
             yield _Left(queue, unit, sum(len(one.numbers) for one in waiting) >= queue.messages, room_ns)
 
 
-def _made_room_ns(sends: Iterable[Send], unit: Unit) -> int:
-    """The last end of an older send by when a batch left. An end by the client's clock may seem to come a little later
-    than what it made room for: the two have clocks of their own."""
+def _made_room_ns(ends: Sequence[tuple[int, int]], unit: Unit) -> int:
+    """The last end of an older send by when a batch left; `ends`: when each send ended, in order, and its number. An
+    end by the client's clock may seem to come a little later than what it made room for: the two have clocks of their
+    own."""
     left_ns, slack_ns = unit.first.t_ns, TOLERANCES["time-out-early"].slack_ns
-    older = (send.completion for send in sends if (send.invoke.number or 0) < unit.numbers[0])
-    ends_ns = (ended_ns(end) for end in older if end is not None)
-    return max((min(end_ns, left_ns) for end_ns in ends_ns if end_ns <= left_ns + slack_ns), default=0)
+    last = bisect_right(ends, left_ns + slack_ns, key=lambda end: end[0])
+    older = (ends[place][0] for place in range(last - 1, -1, -1) if ends[place][1] < unit.numbers[0])
+    return min(next(older, 0), left_ns)
 
 
 def _is_over(timeline: Timeline, unit: Unit, seq: int) -> bool:
