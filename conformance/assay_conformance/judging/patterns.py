@@ -51,7 +51,7 @@ class Bounds:
         if timing is Timing.UNDECIDED:
             raise TooBusyError(f"the machine was too busy to say whether {what} only came late")
         if timing is Timing.LATE:
-            self._check_read()
+            self.check_read()
         return timing is Timing.LATE
 
     def is_missing(self, within: str, since_ns: int, seen_ns: int, *, what: str = "an answer") -> bool:
@@ -65,7 +65,7 @@ class Bounds:
     def check_fair(self, within: str, since_ns: int, until_ns: int, *, what: str) -> None:
         """Raise `TooBusyError` where the machine was too busy in that window to judge a bound of this tolerance, and
         `UnknownError` as `is_overdue` does."""
-        self._check_read()
+        self.check_read()
         if not self.load.fair(since_ns, until_ns, TOLERANCES[within]):
             raise TooBusyError(f"the machine was too busy to say {what}")
 
@@ -89,7 +89,8 @@ class Bounds:
         """The same where something else follows if it was not: False on a machine that was too busy to say."""
         return not self.unread and self.load.timing(since_ns, since_ns, seen_ns, TOLERANCES[within]) is Timing.LATE
 
-    def _check_read(self) -> None:
+    def check_read(self) -> None:
+        """Raise `UnknownError` where what comes late may only have been read late."""
         if self.unread:
             raise UnknownError(self.unread)
 

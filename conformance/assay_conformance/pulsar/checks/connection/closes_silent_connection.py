@@ -124,4 +124,5 @@ def _is_late(timeline: Timeline, silence: _Silence, seen_ns: int, intervals: int
     is_late = timeline.bounds.is_past("keep-alive", due_ns, seen_ns)
     if is_late:
         timeline.bounds.check_quiet("keep-alive", since_ns, seen_ns, what="whether a keep-alive only came late")
+        timeline.bounds.check_read()
     return is_late
