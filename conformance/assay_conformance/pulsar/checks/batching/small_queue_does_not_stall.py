@@ -22,7 +22,6 @@ from assay_conformance.pulsar.timeline import (
     Exercised,
     Producer,
     Says,
-    Send,
     Timeline,
     Unit,
     breach,
