@@ -131,3 +131,18 @@ def test_producer_behind_one_that_was_never_answered_begins_anew(producer_id: in
     story.connected(1)
     story.producer_asks(1, producer_id=producer_id, epoch=0)
     assert codes_of(trial(producer_epoch_increases, story.done())) == codes
+
+
+@pytest.mark.parametrize(("sends", "codes"), [(False, []), (True, ["epoch-does-not-grow"])])
+def test_producer_that_was_let_in_as_its_connection_ended_begins_anew(sends: bool, codes: list[str]) -> None:
+    story = Script()
+    story.producer(producer_id=5)
+    story.send(0)
+    asked = story.producer_asks(epoch=1)
+    story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": NAME})
+    if sends:
+        story.send_frame(0)
+    story.cut()
+    story.connected(1)
+    story.producer_asks(1, producer_id=1, epoch=0)
+    assert codes_of(trial(producer_epoch_increases, story.done())) == codes
