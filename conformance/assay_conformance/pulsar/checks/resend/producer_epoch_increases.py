@@ -62,8 +62,8 @@ def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSe
 
 
 def _was_let_in(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
-    """Whether it was before an event, and its client read the answer: its connection did not end at that moment, nor did
-    the client end it over what came ahead of the answer."""
+    """Whether it was before an event, and its client read the answer: the connection did not end at that moment, and
+    the client did not end it over what came ahead of the answer."""
     admitted = session.admitted
     if admitted is None or admitted.seq > until.seq:
         return False
