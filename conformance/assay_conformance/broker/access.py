@@ -42,7 +42,7 @@ class Access:
         self.epoch: int | None = None
 
     def ask(self, producer: Producer, *, occupied: bool) -> Entrance:
-        """A producer asks for the topic; `occupied` when any producer is there. Raises RefusalError."""
+        """Admit a producer that asks for the topic; `occupied` when it has any producer. Raises RefusalError."""
         mode = producer.access_mode
         if mode == ProducerAccessMode.Shared:
             if self.holder is not None or self.waiting:

@@ -66,12 +66,12 @@ class Admission:
             plain.evict(None)
 
     def _is_occupied(self, producer: Producer) -> bool:
-        """Whether others are there beside whom this one may not be."""
+        """Return whether the topic has producers beside which this one may not be."""
         del producer
         return bool(self.producers)
 
     def _takes_over(self, producer: Producer, holder: Producer) -> bool:
-        """Whether it gets the name of another at once."""
+        """Return whether the producer takes over the name of another at once."""
         return producer.succeeds(holder)
 
     def _promote(self, producer: Producer) -> None:
@@ -101,7 +101,7 @@ class Admission:
             next(iter(self.producers.values())).fence()
 
     def _refuse_waiting(self, refusal: RefusalError) -> None:
-        """Before those they wait for go: lest it is their turn."""
+        """Refuse the waiting producers before those go for which they wait, so that none of them gets its turn."""
         while self.access.waiting:
             self.access.waiting.popleft().refused(refusal)
 

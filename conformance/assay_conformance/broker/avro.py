@@ -51,7 +51,7 @@ class Field:
 
 
 def parse(text: bytes) -> AvroSchema:
-    """Raises AvroError."""
+    """Return the schema in an Avro text. Raises AvroError."""
     try:
         return _parse(_load(text), "", {})
     except RecursionError as error:
@@ -59,7 +59,7 @@ def parse(text: bytes) -> AvroSchema:
 
 
 def canonical(text: bytes) -> object:
-    """What is equal for schemas that say the same. Raises AvroError."""
+    """Return a value that is equal for schemas with the same meaning. Raises AvroError."""
     parse(text)
     try:
         return _undocumented(_load(text))
@@ -142,7 +142,7 @@ def _full(name: str, namespace: str) -> str:
 
 
 def can_read(reader: AvroSchema, writer: AvroSchema) -> bool:
-    """Whether everything written with one can be read with the other; False where they are nested too deeply to say."""
+    """Return whether all that is written with one schema can be read with the other; False if nested too deeply."""
     try:
         return _reads(reader, writer, set())
     except RecursionError:

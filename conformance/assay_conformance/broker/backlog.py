@@ -51,8 +51,10 @@ class Backlog:
         self._is_precise = host.settings.precise_flow_control
 
     def quota(self, permits: int, *, again: bool = False) -> int:
-        """How many entries one read may take; 0 with a later `wake` when a rate is used up. `again`: it is a read of
-        what was dispatched before."""
+        """Return how many entries one read may take; 0, with a `wake` later, when a rate is used up.
+
+        `again`: it is a read of what was dispatched before.
+        """
         members = max(1, round(self._members)) if self._is_precise else 1
         wanted = min(ceil(permits / members), READ_BATCH_ENTRIES)
         if not self.limiters or not self._is_throttled(again=again):
@@ -72,7 +74,7 @@ class Backlog:
         return min(allowed)
 
     def _limiters_for(self, *, again: bool) -> Sequence[DispatchLimiter]:
-        """Those of a read of what comes `again` are those of what is new."""
+        """Return the limiters of a read. Entries that are dispatched `again` have those of new ones."""
         del again
         return self.limiters
 
@@ -91,7 +93,7 @@ class Backlog:
             self._charge(self._counted(messages), len(entry.payload.block), again=again)
 
     def _counted(self, messages: int) -> int:
-        """What an entry of so many messages counts against a rate in messages."""
+        """Return what an entry of so many messages counts against a rate in messages."""
         return 1 if self._host.settings.rate_counts_entries else messages
 
     def _charge(self, messages: int, size: int, *, again: bool) -> None:
@@ -99,7 +101,7 @@ class Backlog:
             limiter.consume(messages, size)
 
     def read(self, count: int, *, compacted: bool = False) -> list[Entry]:
-        """The next entries, or what a compaction has left of them; none: the read waits for some."""
+        """Return the next entries, or what a compaction has left of them. If there are none, the read waits."""
         found = self._read(count, compacted=compacted)
         self._granted = 0 if found else count
         return found
@@ -128,4 +130,4 @@ class Backlog:
 
 
 def _no_operation() -> None:
-    """Nothing reads this backlog yet."""
+    """Do nothing: this backlog has no reader yet."""

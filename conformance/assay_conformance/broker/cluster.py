@@ -77,7 +77,7 @@ class Cluster:
         return self._host.announced.max_message_bytes
 
     def opened(self, conn: int, broker: int, now_ns: int) -> None:
-        """A client connected to broker `broker`."""
+        """Open the session of a client that connected to broker `broker`."""
         self.advance(now_ns)
         self._sessions[conn] = self._host.implementation(Session)(
             self._host,
@@ -90,14 +90,14 @@ class Cluster:
         )
 
     def closed(self, conn: int, now_ns: int) -> None:
-        """A connection ended, whoever ended it."""
+        """End the session of a connection that was closed by either side."""
         self.advance(now_ns)
         session = self._sessions.pop(conn, None)
         if session is not None:
             session.ended_by_client()
 
     def received(self, conn: int, frame: Frame, now_ns: int) -> None:
-        """A frame came; on a connection that is over it is lost."""
+        """Serve a frame; on a connection that has ended it is lost."""
         host = self._host
         host.now_ns = now_ns
         host.timers.run(now_ns)
@@ -106,14 +106,14 @@ class Cluster:
             session.reading.receive(frame)
 
     def drained(self, conn: int, now_ns: int) -> None:
-        """A connection that was not writable is so again."""
+        """Go on with a connection that is writable again."""
         self.advance(now_ns)
         session = self._sessions.get(conn)
         if session is not None:
             session.drained()
 
     def undecodable(self, conn: int, now_ns: int) -> None:
-        """Bytes came that are no frame: the connection is closed."""
+        """Close a connection on which bytes came that are no frame."""
         self.advance(now_ns)
         session = self._sessions.get(conn)
         if session is not None:

@@ -46,17 +46,17 @@ class Compaction:
         self._kept = _compact(entries)
 
     def left(self, entries: Iterable[Entry]) -> list[Entry]:
-        """What a consumer that reads compacted gets of these entries."""
+        """Return what a consumer that reads compacted gets of these entries."""
         found = (self._kept.get(entry.index) if entry.index < self.horizon else entry for entry in entries)
         return [entry for entry in found if entry is not None]
 
     def last(self) -> Entry | None:
-        """The newest entry below the horizon that is left."""
+        """Return the newest entry below the horizon that is left."""
         return self._kept[max(self._kept)] if self._kept else None
 
 
 def _compact(entries: Sequence[Entry]) -> dict[int, Entry]:
-    """What is left, by index."""
+    """Return the entries that a compaction leaves, by index."""
     newest: dict[str, tuple[int, int]] = {}
     readable: dict[int, list[_Message]] = {}
     for entry in entries:
@@ -80,7 +80,7 @@ def _compact(entries: Sequence[Entry]) -> dict[int, Entry]:
 
 
 def _messages(payload: Payload) -> list[_Message] | None:
-    """The messages of an entry; None for one that cannot be read."""
+    """Return the messages of an entry; None for one that cannot be read."""
     try:
         metadata = payload.metadata
         if metadata.encryption_keys or is_chunk(metadata):
@@ -106,7 +106,7 @@ def _members(payload: Payload) -> list[Member]:
 
 
 def _reduced(entry: Entry, left: set[int], messages: int) -> Entry:
-    """The entry with these of its messages only."""
+    """Return the entry with only these of its messages."""
     if len(left) == messages:
         return entry
     members = [

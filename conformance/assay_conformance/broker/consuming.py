@@ -74,8 +74,10 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
 
 
 def _start(session: Session, topic: Topic, body: CommandSubscribe) -> int:
-    """Where a new subscription begins. A reader's start id is inclusive: the client drops what it has already; one
-    that is still to come says nothing."""
+    """Return the index of the entry with which a new subscription begins.
+
+    A reader's start id is inclusive: the client drops what it has already; one that is not stored yet is ignored.
+    """
     start = body.start_message_id
     if not body.durable and body.HasField("start_message_id") and not topic.store.is_beyond(start):
         return topic.store.index_at(start)
@@ -110,7 +112,7 @@ def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
 
 
 def _in_transaction(body: CommandAck, subscription: Subscription) -> bool:
-    """A cumulative ACK that would change nothing is not looked at closer."""
+    """Return whether the ACK is in a transaction; False for a cumulative one that would change nothing."""
     idle = body.ack_type == CommandAck.Cumulative and not subscription.takes_cumulative(body)
     return body.HasField("txnid_least_bits") and body.HasField("txnid_most_bits") and not idle
 
@@ -163,7 +165,7 @@ def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Fra
 
 
 def _last(attached: Attached) -> Entry | None:
-    """Where nothing came since a compaction, the last that it has left for those who read compacted."""
+    """Return the last entry of a topic; where all is compacted, for a compacted reader the last one left."""
     entries, compaction = attached.topic.store.entries, attached.topic.compaction
     if compaction is not None and attached.consumer.reads_compacted and compaction.horizon == len(entries):
         return compaction.last()

@@ -22,7 +22,7 @@ class Cursor:
         self._began: tuple[int, tuple[int, int]] | None = None
 
     def begin_behind(self, position: tuple[int, int]) -> None:
-        """It was begun behind this position, which need not be one of its topic, and holds to it until it moves."""
+        """Begin behind this position, which need not be of this topic; it stands until the cursor moves."""
         self._began = (self.mark, position)
 
     def mark_delete(self, store: Store) -> tuple[int, int]:
@@ -35,11 +35,11 @@ class Cursor:
         return index < self.mark or index in self.acked
 
     def backlog(self, stored: int) -> int:
-        """Entries not acknowledged, of `stored` in the topic."""
+        """Return how many of the topic's `stored` entries are not acknowledged."""
         return stored - self.mark - len(self.acked)
 
     def read(self, entries: list[Entry], count: int) -> list[Entry]:
-        """Up to `count` entries that are not acknowledged, from where the last read ended."""
+        """Return up to `count` entries that are not acknowledged, from where the last read ended."""
         index, end = self.next, len(entries)
         if index < self.mark:
             index = self.mark
@@ -108,5 +108,5 @@ class Cursor:
 
 
 def _lowest(bits: int) -> int:
-    """The lowest bit that is set."""
+    """Return the lowest bit that is set."""
     return bits & -bits

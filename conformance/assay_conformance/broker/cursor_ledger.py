@@ -42,14 +42,14 @@ class CursorLedger:
             self._written_ns = written_ns
 
     def changed(self) -> None:
-        """The cursor has changed."""
+        """Write the changed cursor now, or when the persistence interval is over."""
         if self._host.now_ns - self._written_ns >= self._persist_ns:
             self.write()
         else:
             self._changed_ns = self._host.now_ns
 
     def close(self) -> None:
-        """The topic is closed in order."""
+        """Write the cursor when its topic is closed in order."""
         self.write()
 
     def restore(self, deleted: int) -> None:
@@ -60,6 +60,6 @@ class CursorLedger:
         self._cursor.ack_up_to(deleted - 1)
 
     def _restore_acked(self) -> None:
-        """What is acknowledged behind the first hole."""
+        """Restore the acknowledgments behind the first hole."""
         for index in sorted(self._acked):
             self._cursor.ack(index)

@@ -71,7 +71,7 @@ class Deduplication:
         return Copy.NEW
 
     def _compared(self, lowest: int, highest: int) -> int:
-        """The id that a SEND is compared by."""
+        """Return the id by which a SEND is compared."""
         del highest
         return lowest
 
@@ -88,16 +88,16 @@ class Deduplication:
         return self._pushed.get(name, NOTHING)
 
     def joined(self, name: str) -> None:
-        """A producer of this name is there."""
+        """Note that a producer of this name is attached."""
         self._purge()
         self._idle_since_ns.pop(name, None)
 
     def left(self, name: str) -> None:
-        """It is there no longer."""
+        """Note that the producer of this name has left."""
         self._idle_since_ns[name] = self._host.now_ns
 
     def forget_unwritten(self) -> None:
-        """What was under way is not written: its ids may come again."""
+        """Forget the sends that were not written: their ids may come again."""
         self._pushed = dict(self._persisted)
 
     def recover(self) -> None:
@@ -118,7 +118,7 @@ class Deduplication:
         return dict(self._snapshot)
 
     def _behind_snapshot(self) -> Iterable[Entry]:
-        """The entries that the snapshot does not cover."""
+        """Return the entries that the snapshot does not cover."""
         return islice(self._entries, self._covered, None)
 
     def _keep_due(self, entries: int) -> None:
@@ -134,7 +134,7 @@ class Deduplication:
         self._taken_ns = self._host.now_ns
 
     def _most_names(self) -> int | None:
-        """How many names a snapshot holds; None is without limit."""
+        """Return how many names a snapshot holds; None for no limit."""
         return self._host.settings.dedup_max_producers
 
     def _purge(self) -> None:
@@ -150,5 +150,5 @@ class Deduplication:
 
 
 def is_early_chunk(metadata: MessageMetadata) -> bool:
-    """True for every chunk of a message but its last."""
+    """Return whether this is a chunk, and not the last of its message."""
     return metadata.HasField("chunk_id") and metadata.chunk_id != metadata.num_chunks_from_msg - 1

@@ -32,13 +32,13 @@ class Delayed:
         return len(self._heap)
 
     def take(self, terms: DelayedDelivery) -> None:
-        """What holds from now on; entries that wait already go on waiting."""
+        """Take new settings; entries that wait already go on waiting."""
         self.active = terms.active
         self._tick_ms = terms.tick_ms
         self._early_ms = 0 if self._host.settings.delayed_strict else terms.tick_ms
 
     def keeps(self, entry: Entry) -> bool:
-        """Whether this entry has to wait; if so it is kept here."""
+        """Return whether this entry has to wait; if so, keep it here."""
         metadata = entry.metadata
         at_ms = 0 if metadata is None else metadata.deliver_at_time
         if not self.active or at_ms <= self._host.unix_ms + self._early_ms:

@@ -24,19 +24,19 @@ NO_VERSION = b""
 
 
 def producer_schema(session: Session, topic: Topic, body: CommandProducer) -> bytes:
-    """The version of a new producer's schema, nothing for one that has none. Raises RefusalError."""
+    """Return the version of a new producer's schema, empty for one without. Raises RefusalError."""
     return _add(session, topic, body.schema) if body.HasField("schema") else _no_schema(session, topic)
 
 
 def _further_schema(session: Session, topic: Topic, schema: Schema) -> bytes:
-    """As ServerCnx.handleGetOrCreateSchema has it: one of no type is none."""
+    """Return the version of a further schema; one of no type counts as none (ServerCnx.handleGetOrCreateSchema)."""
     if schema.type == Schema.NoSchema:
         return _no_schema(session, topic)
     return _add(session, topic, schema)
 
 
 def _no_schema(session: Session, topic: Topic) -> bytes:
-    """Raises RefusalError where messages must have one."""
+    """Return the version of no schema. Raises RefusalError where messages must have one."""
     if topic.policies.schema_required and session.topics.schemas.latest(base_topic(topic.name.full)) is not None:
         text = "Producers cannot connect or send message without a schema to topics with a schema"
         raise RefusalError(ServerError.IncompatibleSchema, text)

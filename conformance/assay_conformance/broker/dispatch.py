@@ -41,8 +41,10 @@ class Dispatcher(ABC):
     def remove(self, consumer: Consumer) -> None: ...
 
     def holder(self, _consumer: Consumer) -> Consumer | None:
-        """Who has a range of keys that this consumer asks for, where ranges are asked for. Raises RefusalError for
-        ranges that cannot be granted."""
+        """Return the consumer that has a range of keys which this one asks for, where ranges are asked for.
+
+        Raises RefusalError for ranges that cannot be granted.
+        """
         return None
 
     @abstractmethod
@@ -55,7 +57,7 @@ class Dispatcher(ABC):
 
     @abstractmethod
     def acked(self, consumer: Consumer, index: int) -> None:
-        """An entry was acknowledged as a whole."""
+        """Note that an entry was acknowledged as a whole."""
 
     @abstractmethod
     def members_acked(self, consumer: Consumer, index: int, left: int) -> None:
@@ -63,7 +65,7 @@ class Dispatcher(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """All of an ACK was served: send what it made possible."""
+        """Send what an ACK made possible, once all of it was served."""
 
     @abstractmethod
     def take_policies(self, policies: Policies) -> None:
@@ -74,7 +76,7 @@ class Dispatcher(ABC):
         self.read()
 
     def drained(self) -> None:
-        """A connection with a consumer of this subscription is writable again."""
+        """Go on after a connection with a consumer of this subscription became writable again."""
         self.read()
 
     def _send(self, consumer: Consumer, entry: Entry, *, redeliveries: int = 0, epoch: int | None = None) -> int:
@@ -125,15 +127,15 @@ class SingleActive(Dispatcher):
         self.read()
 
     def acked(self, consumer: Consumer, index: int) -> None:
-        """Nothing is kept of single entries here, nor of their members."""
+        """Do nothing: single entries and their members are not tracked here."""
 
     def members_acked(self, consumer: Consumer, index: int, left: int) -> None: ...
 
     def settle(self) -> None:
-        """An acknowledgement makes nothing possible here."""
+        """Do nothing: an acknowledgment makes nothing possible here."""
 
     def take_policies(self, policies: Policies) -> None:
-        """None of them is about subscriptions of this kind."""
+        """Do nothing: no policy concerns subscriptions of this kind."""
 
     def read(self) -> None:
         consumer = self.active

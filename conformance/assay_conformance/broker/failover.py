@@ -15,12 +15,12 @@ from assay_conformance.wire import murmur3_32
 
 
 def rank(consumer: Consumer) -> tuple[int, str]:
-    """What consumers are sorted by."""
+    """Return the key by which consumers are sorted."""
     return consumer.priority, consumer.name
 
 
 def active_of(consumers: Sequence[Consumer], topic: TopicName) -> Consumer:
-    """The active one of these, which are sorted and at least one."""
+    """Return the active one of these consumers, which are sorted and at least one."""
     best = [consumer for consumer in consumers if consumer.priority == consumers[0].priority]
     if len(best) == 1:
         return best[0]

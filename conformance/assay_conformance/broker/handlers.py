@@ -21,7 +21,7 @@ def _ping(session: Session, _body: object, _frame: Frame) -> None:
 
 
 def _pong(_session: Session, _body: object, _frame: Frame) -> None:
-    """Any frame is a sign of life already."""
+    """Do nothing: any frame shows already that the client is alive."""
 
 
 def _refuse_transaction(_session: Session, _body: object, _frame: Frame) -> None:

@@ -51,7 +51,7 @@ def connect(session: Session, body: CommandConnect) -> None:
 
 
 def _broker(session: Session, body: CommandConnect) -> int | None:
-    """Whom a client means. A broker does not look at what is a proxy's to read."""
+    """Return the broker that a client asks for; what is addressed to a proxy is not looked at without one."""
     if not body.proxy_to_broker_url or not session.host.settings.proxied:
         return session.broker
     return session.topics.placement.broker_at(body.proxy_to_broker_url)
@@ -89,7 +89,7 @@ def answer_challenge(session: Session, body: CommandAuthResponse, _frame: Frame)
 
 
 def _is_known(session: Session, method: str, data: bytes) -> bool:
-    """An empty token stands for a certificate, which is no part of a command."""
+    """Return whether credentials are known. An empty token stands for a certificate, which is in no command."""
     tokens = session.host.tokens
     by_certificate = method == TLS_METHOD and not data and b"" in tokens
     return not tokens or by_certificate or (method == TOKEN_METHOD and data in tokens)

@@ -18,26 +18,28 @@ class ClusterSink(Protocol):
     """Where a cluster's effects go. It must not call back into the cluster from inside one of these."""
 
     def send(self, conn: int, frame: Frame) -> None:
-        """A frame leaves towards the client."""
+        """Send a frame to the client."""
 
     def close(self, conn: int) -> None:
-        """The broker closes the connection, after what it sent before."""
+        """Close the connection, after what was sent before."""
 
     def pause_reading(self, conn: int) -> None:
-        """The broker stops reading this connection; frames that still come in wait inside the cluster."""
+        """Stop reading this connection; frames that still come in wait inside the cluster."""
 
     def resume_reading(self, conn: int) -> None:
-        """The broker reads this connection again."""
+        """Read this connection again."""
 
     def is_writable(self, conn: int) -> bool:
-        """Whether entries may be dispatched to this connection; `Cluster.drained` follows once they may again."""
+        """Return whether entries may be sent to this connection; if not, `Cluster.drained` follows when they may."""
 
     def is_flooded(self, conn: int) -> bool:
-        """Whether the client leaves so much unread that its next commands have to wait; as above. Such a connection is
-        not writable."""
+        """Return whether the client leaves so much unread that its next commands have to wait.
+
+        `Cluster.drained` follows when they need not. Such a connection is not writable.
+        """
 
     def stored(self, topic: str, id: MessageId, payload: Payload) -> None:
-        """An entry was appended to a topic: its local name, or the full one where the topology does not list it."""
+        """Note an appended entry, with the topic's local name, or the full one if it is not in the topology."""
 
 
 class Announced(NamedTuple):
@@ -87,7 +89,7 @@ class Host:
         self._unix_ms = unix_ms
 
     def implementation(self, honest: type[T]) -> type[T]:
-        """The class to make in place of `honest`: that one, unless it is overridden."""
+        """Return the class to make in place of `honest`: that one, unless it is overridden."""
         return self._overrides.of(honest)
 
     def after(self, delay_ms: float, action: Callable[[], None]) -> Timer:

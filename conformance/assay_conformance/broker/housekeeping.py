@@ -67,7 +67,7 @@ class Housekeeping:
                 timer.cancel()
 
     def refusal(self) -> RefusalError | None:
-        """Why no producer is admitted now; None when one is."""
+        """Return why no producer is admitted now; None when one is."""
         quota = self._policies.backlog_quota
         if quota is None:
             return None
@@ -127,18 +127,18 @@ class Housekeeping:
             kept.cursor.ack_up_to(store.deleted - 1)
 
     def _consumed(self, marks: Sequence[int]) -> int:
-        """Up to where every subscription has acknowledged."""
+        """Return the index up to which every subscription has acknowledged."""
         return min(marks)
 
     def _is_past(self, retention: Retention, end: int) -> bool:
-        """Whether the ledgers below an entry are too old, or there is enough without them."""
+        """Return whether the ledgers below an entry are too old, or enough is retained without them."""
         entries = self._topic.store.entries
         too_old = retention.minutes >= 0 and end <= self._index_of_age(retention.minutes * S_PER_MINUTE)
         behind = sum(len(entry.payload.block) for entry in entries[end:])
         return too_old or 0 <= retention.bytes <= behind
 
     def _exceeded(self, quota: BacklogQuota) -> tuple[tuple[list[Subscription], BacklogAction], ...]:
-        """The durable subscriptions whose backlog is too large, and those whose is too old, each with its action."""
+        """Return the durable subscriptions with too large, and those with too old a backlog, each with its action."""
         durable = [kept for kept in self._topic.subscriptions.values() if kept.durable]
         large = [kept for kept in durable if self._is_large(kept, quota)]
         old = [kept for kept in durable if self._is_old(kept, quota)]
@@ -171,5 +171,5 @@ class Housekeeping:
         self.apply(self._policies)
 
     def _index_of_age(self, seconds: int) -> int:
-        """The first entry that is younger."""
+        """Return the index of the first entry that is younger than this."""
         return self._topic.store.index_of_time(self._host.unix_ms - seconds * MS_PER_S)

@@ -112,7 +112,7 @@ class KeyShared(Sharing):
         return consumer
 
     def _has_to_wait(self, entry: Entry, consumer: Consumer) -> bool:
-        """Whether something of its hash waits before it, or is out at another consumer."""
+        """Return whether an entry of the same hash waits before it, or is out at another consumer."""
         out = self._out.get(entry.key_hash, ())
         return entry.key_hash in self._held or any(holder is not consumer for holder in out)
 
@@ -135,4 +135,4 @@ class KeyShared(Sharing):
 
 
 def _noted_already(_hash: int) -> None:
-    """Nothing to do."""
+    """Do nothing."""

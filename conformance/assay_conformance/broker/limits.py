@@ -31,7 +31,7 @@ _TOO_OFTEN: Final = RefusalError(ServerError.NotAllowedError, "Subscribe limited
 
 
 def check_kind(policies: Policies, name: TopicName, kind: int) -> None:
-    """Raises RefusalError for a type of subscription that is not enabled."""
+    """Raise RefusalError for a type of subscription that is not enabled."""
     enabled = policies.subscription_kinds
     if enabled and KINDS[kind] not in enabled:
         text = f"Topic[{name.full}] doesn't support {KINDS[kind].value} sub type!"
@@ -39,14 +39,14 @@ def check_kind(policies: Policies, name: TopicName, kind: int) -> None:
 
 
 def check_subscriptions(policies: Policies, name: TopicName, subscriptions: int) -> None:
-    """Raises RefusalError where a topic with so many subscriptions may have no further one."""
+    """Raise RefusalError where a topic with so many subscriptions may have no further one."""
     if 0 < (policies.max_subscriptions or 0) <= subscriptions:
         text = f"Exceed the maximum number of subscriptions of the topic: {name.full}"
         raise RefusalError(ServerError.NotAllowedError, text)
 
 
 def check_consumers(policies: Policies, subscriptions: Mapping[str, Subscription]) -> None:
-    """Raises RefusalError where a topic may have no further consumer."""
+    """Raise RefusalError where a topic may have no further consumer."""
     if 0 < (policies.max_consumers or 0) <= sum(len(kept.consumers) for kept in subscriptions.values()):
         raise _TOPIC_FULL
 

@@ -44,7 +44,7 @@ class Watch:
         self._pattern = pattern
 
     def names(self) -> list[str]:
-        """What it sees now."""
+        """Return the names that match now."""
         return _matching(self._session.topics.of_namespace(self._namespace), self._pattern)
 
     def changed(self, added: list[str], gone: list[str]) -> None:
@@ -126,7 +126,7 @@ def topics_hash(topics: Iterable[str]) -> str:
 
 
 def _compile(text: str, error: ServerError) -> re.Pattern[str]:
-    """A pattern with its domain left out."""
+    """Return a pattern compiled, without its domain."""
     _, scheme, rest = text.partition("://")
     quoted = _QUOTED.sub(lambda match: re.escape(match[1]), rest if scheme else text)
     try:

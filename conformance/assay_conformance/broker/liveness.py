@@ -26,7 +26,7 @@ class Liveness:
         self._asking: Timer | None = None
 
     def heard(self) -> None:
-        """A frame came."""
+        """Note that a frame came."""
         self._silent = False
         if self._waiting:
             self._answer(alive=True)
@@ -40,13 +40,16 @@ class Liveness:
             self._asking = host.after(host.settings.liveness_check_ms, self._unanswered)
 
     def stop(self) -> None:
-        """The connection is over."""
+        """Stop probing: the connection has ended."""
         self._timer.cancel()
         self._answer(alive=False)
 
     def _probe(self) -> None:
-        """Every interval: PING, unless the last one is unanswered, and then the end. A connection that is not read
-        cannot be judged, and is still sent its PINGs: most clients count them as a sign of life."""
+        """Send a PING every interval, or end the connection when the last one is unanswered.
+
+        A connection that is not read cannot be judged, and is still sent its PINGs: most clients count them as a sign
+        of life.
+        """
         session = self._session
         if not session.connected or (self._silent and session.reading.on):
             session.end()

@@ -30,7 +30,7 @@ class TopicName(NamedTuple):
 
 
 def parse(text: str) -> TopicName:
-    """The complete name of what a client wrote: `t`, `tenant/ns/t` or `domain://tenant/ns/t`.
+    """Return the complete name for what a client wrote: `t`, `tenant/ns/t` or `domain://tenant/ns/t`.
 
     Raises RefusalError (InvalidTopicName).
     """
@@ -44,7 +44,7 @@ def parse(text: str) -> TopicName:
 
 
 def completed(text: str) -> str:
-    """The complete name; the text itself where it is no name of a topic."""
+    """Return the complete name; the text itself where it is no name of a topic."""
     try:
         return parse(text).full
     except RefusalError:
@@ -66,11 +66,14 @@ class LocalNames:
         self._local = {name: local for local, name in full.items()}
 
     def full_of(self, local: str) -> str:
-        """The complete name of a topic of the topology, or of a partition of one. Raises UsageError for any other."""
+        """Return the complete name of a topic of the topology, or of a partition of one.
+
+        Raises UsageError for any other.
+        """
         if local not in self.full and base_topic(local) not in self.full:
             raise UsageError(f"topic {local!r}: expected one of the topology's: {', '.join(sorted(self.full))}")
         return renamed(local, self.full)
 
     def local_of(self, full: str) -> str:
-        """The other way round; a topic the topology does not know keeps its complete name."""
+        """Return the local name for a complete one; a topic that is not in the topology keeps its complete name."""
         return renamed(full, self._local)

@@ -44,7 +44,7 @@ class PublishGate:
             self._wait()
 
     def remove(self) -> None:
-        """The rate holds no longer: everybody goes on."""
+        """Remove the rate: all that waited for it go on."""
         if self._timer is not None:
             self._timer.cancel()
         while self._waiting:

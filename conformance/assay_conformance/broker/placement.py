@@ -65,7 +65,7 @@ class Placement:
         return url
 
     def migrated(self, full: str) -> str | None:
-        """The service url of the cluster a topic went to."""
+        """Return the service URL of the cluster to which a topic migrated; None for one that did not."""
         return self._urls[self.owner(full)] if full in self._migrated else None
 
     def forget(self, full: str) -> None:
@@ -75,15 +75,15 @@ class Placement:
         self._migrated.discard(full)
 
     def check(self, broker: int) -> None:
-        """Raises UsageError for a broker that is not there."""
+        """Raise UsageError for a broker that does not exist."""
         if not 0 <= broker < len(self._urls):
             raise UsageError(f"broker {broker}: expected one of 0 to {len(self._urls) - 1}")
 
     def broker_at(self, url: str) -> int | None:
-        """The broker with this service url."""
+        """Return the broker with this service URL."""
         return next((broker for broker, known in enumerate(self._urls) if _address(known) == _address(url)), None)
 
 
 def _address(url: str) -> str:
-    """Without the scheme, which a proxy's client leaves out."""
+    """Return the URL without its scheme, which a proxy's client leaves out."""
     return url.rpartition("//")[2].rstrip("/")

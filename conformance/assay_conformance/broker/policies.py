@@ -19,7 +19,7 @@ class PolicyLevels:
         self._topics: dict[str, Policies] = {}
 
     def namespaces(self) -> list[str]:
-        """The names of those there are."""
+        """Return the names of the namespaces."""
         return sorted(self._namespaces)
 
     def has_namespace(self, namespace: str) -> bool:
@@ -29,7 +29,7 @@ class PolicyLevels:
         self._namespaces.pop(namespace, None)
 
     def of_topic(self, topic: str) -> Policies:
-        """What a topic sets itself."""
+        """Return what is set for the topic itself."""
         return self._topics.get(topic, Policies())
 
     def of_namespace(self, namespace: str) -> Policies:
@@ -45,15 +45,15 @@ class PolicyLevels:
         self._topics.pop(topic, None)
 
     def effective(self, topic: str, namespace: str) -> Policies:
-        """What holds for a topic."""
+        """Return what holds for a topic."""
         return nearest(*self._levels(topic, namespace), self._broker)
 
     def _levels(self, topic: str, namespace: str) -> tuple[Policies, Policies]:
-        """What is set nearer than the broker's, the nearest first."""
+        """Return what is set nearer to the topic than the broker's, the nearest first."""
         return self.of_topic(topic), self.of_namespace(namespace)
 
 
 def changed(policies: Policies, by: Policies) -> Policies:
-    """These policies, with those the other sets in their place."""
+    """Return these policies, with those that `by` sets in their place."""
     given = {name: value for name in Policies.__struct_fields__ if (value := getattr(by, name)) is not None}
     return msgspec.structs.replace(policies, **given)

@@ -57,7 +57,7 @@ class Producer:
         self._closing: int | None = None
 
     def succeeds(self, other: Producer) -> bool:
-        """True when this is the same producer, created again by a client that lost the answer."""
+        """Return whether this is the same producer, created again by a client that lost the answer."""
         return self.session is other.session and self.producer_id == other.producer_id and self.epoch > other.epoch
 
     # --- the answer to its request ----------------------------------------------------------------------------------
@@ -70,8 +70,7 @@ class Producer:
         self._succeed(self._request_id, self.topic.admission.access.epoch)
 
     def repeat(self, request_id: int) -> None:
-        """The client asked again: the answer it had, without the epoch and the last sequence id, as a real broker
-        gives it."""
+        """Answer a repeated PRODUCER as before, without epoch and last sequence id, as a real broker does."""
         self.session.send(replies.producer_success(request_id, self.name, schema_version=self.schema_version))
 
     def _succeed(self, request_id: int, topic_epoch: int | None) -> None:
@@ -127,13 +126,13 @@ class Producer:
             self._answer_close()
 
     def close(self, request_id: int) -> None:
-        """The client closes it: answered once every SEND before is."""
+        """Close the producer at the client's request, which is answered once every SEND before is."""
         self._closing = request_id
         self.session.closing.add(self)
         self._finish()
 
     def written(self) -> None:
-        """A SEND that had to wait for the store was answered."""
+        """Note that a SEND which had to wait for the store was answered."""
         self.in_flight -= 1
         self._finish()
 

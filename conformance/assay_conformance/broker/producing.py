@@ -14,7 +14,7 @@ from assay_conformance.wire.pulsar_pb2 import CommandCloseProducer, CommandProdu
 
 
 def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> None:
-    """PRODUCER. An id that exists on this connection is answered as it was, whatever is asked for."""
+    """Serve PRODUCER. An id that exists on this connection is answered as before, whatever is asked for."""
     name = parse(body.topic)
     existing = session.producers.get(body.producer_id)
     if existing is not None:

@@ -63,13 +63,13 @@ class Publish(Append):
         self.settle()
 
     def wait(self) -> None:
-        """The store has not taken it yet."""
+        """Count the SEND as waiting: the store has not taken it yet."""
         self._waits = True
         self.producer.in_flight += 1
         self.producer.session.reading.write_begins(len(self.payload.block))
 
     def settle(self) -> None:
-        """It is answered."""
+        """Count the SEND as answered."""
         if self._waits:
             self.producer.session.reading.write_ended(len(self.payload.block))
             self.producer.written()
@@ -93,7 +93,7 @@ class Publishing:
         self._gates: tuple[PublishGate, ...] = ()
 
     def take_policies(self, policies: Policies) -> None:
-        """What is allowed from now on; rates and deduplication are set by themselves."""
+        """Take new policies; rates and deduplication are set separately."""
         self._policies = policies
 
     def last_sequence_id(self, name: str) -> int:
@@ -127,7 +127,7 @@ class Publishing:
         self._store.append(publish)
 
     def _forbidden(self, send: CommandSend, payload: Payload) -> RefusalError | None:
-        """Why policies do not allow this SEND; None where they do."""
+        """Return why policies do not allow this SEND; None where they do."""
         policies = self._policies
         if 0 < (policies.max_message_bytes or 0) < len(payload.block) and not send.is_chunk:
             return RefusalError(ServerError.NotAllowedError, "Exceed maximum message size")
@@ -140,7 +140,7 @@ class Publishing:
         return None
 
     def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
-        """The id deduplication notes of a SEND; None for one that it lets pass unseen."""
+        """Return the id that deduplication records of a SEND; None for one that it does not look at."""
         del lowest
         if self.dedup is None or self._is_marker(send) or self._is_early_chunk(send, payload):
             return None
@@ -169,7 +169,7 @@ class Publishing:
     # --- after the write --------------------------------------------------------------------------------------------
 
     def written(self, publish: Publish, entry: Entry) -> None:
-        """A SEND is durable: the witness first, then its producer, then the subscriptions."""
+        """Finish a SEND that is durable: first the witness, then its producer, then the subscriptions."""
         self._stored(entry)
         self.answer(publish, entry)
         self._dispatch(entry)
@@ -186,7 +186,7 @@ class Publishing:
         publish.settle()
 
     def _named(self, entry: Entry) -> tuple[int, int]:
-        """The position that a receipt names."""
+        """Return the position that a receipt names."""
         return entry.ledger, entry.entry
 
     def _send_receipt(self, producer: Producer, receipt: Frame) -> None:
@@ -199,14 +199,14 @@ class Publishing:
     # --- publish rate -----------------------------------------------------------------------------------------------
 
     def limit(self, gate: PublishGate | None) -> None:
-        """The topic's own rate from now on; who waits for the one before goes on."""
+        """Set the topic's own rate; sends that wait for the one before go on."""
         before, self._own_gate = self._own_gate, gate
         self._gates = _present(gate, self._shared_gate)
         if before is not None:
             before.remove()
 
     def share(self, gate: PublishGate | None) -> None:
-        """The rate this topic shares with all others of its broker."""
+        """Set the rate that this topic shares with all others of its broker."""
         self._shared_gate = gate
         self._gates = _present(self._own_gate, gate)
 
@@ -219,7 +219,7 @@ class Publishing:
 
 
 def last_sequence_id(send: CommandSend) -> int:
-    """What a SEND_ERROR and deduplication go by: the highest id of a batch."""
+    """Return the id that a SEND_ERROR and deduplication go by: the highest id of a batch."""
     highest = highest_of(send)
     return highest if send.sequence_id <= highest != NO_ID else send.sequence_id
 
@@ -237,7 +237,7 @@ def fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> 
 
 
 def _delay_ms(payload: Payload) -> int:
-    """From its publishing to its delivery; 0 where it is not delayed."""
+    """Return the time from publishing to delivery; 0 where it is not delayed."""
     try:
         metadata = payload.metadata
     except MetadataError:

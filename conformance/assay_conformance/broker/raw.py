@@ -75,7 +75,7 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     damaged: bool = False
 
     def payload_frame(self, number: int, unix_ms: int) -> Payload:
-        """What a SEND of this would have carried behind its command."""
+        """Return what a SEND of this entry would have carried behind its command."""
         codec = Codec[self.compression]
         content = encode_batch(member.member() for member in self.members) if self.members else self.content()
         fields: dict[str, Any] = {
@@ -104,7 +104,7 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def _build(kind: Callable[..., M], fields: dict[str, Any]) -> M:
-    """The protobuf message of these fields; those that are None are left out."""
+    """Return the protobuf message of these fields; those that are None are left out."""
     try:
         return kind(**{name: _value(kind, name, value) for name, value in fields.items() if value is not None})
     except (TypeError, ValueError) as error:
@@ -112,7 +112,7 @@ def _build(kind: Callable[..., M], fields: dict[str, Any]) -> M:
 
 
 def _value(kind: Callable[..., M], name: str, value: Any) -> Any:
-    """A field's value; bytes are base64 in JSON."""
+    """Return a field's value; bytes are base64 in JSON."""
     field = kind.DESCRIPTOR.fields_by_name.get(name)  # type: ignore[attr-defined]
     is_bytes = field is not None and field.type == FieldDescriptor.TYPE_BYTES
     return base64.b64decode(value, validate=True) if is_bytes and isinstance(value, str) else value

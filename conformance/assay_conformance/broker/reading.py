@@ -49,7 +49,7 @@ class Reading:
         buffer.join(self)
 
     def receive(self, frame: Frame) -> None:
-        """One frame came."""
+        """Take one frame: serve it, or keep it while reading is paused."""
         if self._pauses:
             self._waiting.append(frame)
         else:
@@ -72,7 +72,7 @@ class Reading:
             self._sink.resume_reading(self._conn)
 
     def write_begins(self, size: int) -> None:
-        """A SEND of so many bytes waits for the store."""
+        """Count a SEND of so many bytes that waits for the store."""
         self._unwritten += 1
         self._bytes += size
         self._buffer.begin(size)
@@ -85,7 +85,7 @@ class Reading:
         return self._unwritten >= self._most_unwritten
 
     def write_ended(self, size: int) -> None:
-        """A SEND that waited is answered."""
+        """Count a SEND that waited as answered."""
         self._unwritten -= 1
         if self._bytes:
             self._bytes -= size
@@ -95,19 +95,19 @@ class Reading:
             self.resume()
 
     def flooded(self) -> None:
-        """The client leaves too much unread: its commands wait until `drained`."""
+        """Let the client's commands wait until `drained`: it leaves too much unread."""
         if not self._flooded:
             self._flooded = True
             self.pause()
 
     def drained(self) -> None:
-        """The client has read."""
+        """Go on: the client has read."""
         if self._flooded:
             self._flooded = False
             self.resume()
 
     def stop(self) -> None:
-        """The connection is over: what waits will never be read, and no pause matters any more."""
+        """Stop for good: the connection has ended, so what waits is never read and no pause matters any more."""
         self._buffer.leave(self)
         left, self._bytes = self._bytes, 0
         if left:

@@ -17,7 +17,7 @@ _WORD = (1 << 64) - 1
 
 
 def reply(command_type: CommandType, **fields: Any) -> Frame:
-    """The frame of a command without payload."""
+    """Return the frame of a command without payload."""
     return _framed(command_type, command(command_type, **fields))
 
 
@@ -48,7 +48,10 @@ def producer_success(
 
 
 def send_receipt(producer_id: int, sequence_id: int, highest: int, ledger: int, entry: int) -> Frame:
-    """`ledger` and `entry` are NO_ID for a duplicate, `highest` for a SEND that announced none."""
+    """Return a SEND_RECEIPT.
+
+    `ledger` and `entry` are NO_ID for a duplicate, `highest` for a SEND that announced none.
+    """
     built = BaseCommand(type=_SEND_RECEIPT)
     receipt = built.send_receipt
     receipt.producer_id = producer_id
@@ -98,7 +101,7 @@ def message(
 
 
 def close_producer(producer_id: int, url: str | None) -> Frame:
-    """The broker's own close; `url` is the broker that has the topic now."""
+    """Return the CLOSE_PRODUCER of a broker; `url` is the broker that has the topic now."""
     assigned = {} if url is None else service_url_fields(CommandType.CLOSE_PRODUCER, url)
     return reply(CommandType.CLOSE_PRODUCER, producer_id=producer_id, request_id=NO_ID, **assigned)
 
@@ -122,7 +125,7 @@ def close_consumer(consumer_id: int, url: str | None) -> Frame:
 
 
 def ack_words(bits: int) -> list[int]:
-    """A bit set as the signed 64-bit words of an ack_set, lowest first, trailing zero words left out."""
+    """Return a bit set as the signed 64-bit words of an ack_set, lowest first, trailing zero words left out."""
     words = []
     while bits:
         word = bits & _WORD
@@ -132,7 +135,7 @@ def ack_words(bits: int) -> list[int]:
 
 
 def ack_bits(words: Any) -> int:
-    """The bit set of an ack_set's words."""
+    """Return the bit set of an ack_set's words."""
     bits = 0
     for index, word in enumerate(words):
         bits |= (word & _WORD) << (64 * index)

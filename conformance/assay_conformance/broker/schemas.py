@@ -76,7 +76,7 @@ class Schemas:
         self._next: dict[str, int] = {}
 
     def versions(self, topic: str) -> list[Version]:
-        """Those since the last deletion."""
+        """Return the versions since the last deletion."""
         return self._versions.get(topic, [])
 
     def latest(self, topic: str) -> Version | None:
@@ -84,11 +84,11 @@ class Schemas:
         return versions[-1] if versions else None
 
     def find(self, topic: str, version: bytes) -> Version | None:
-        """The one the protocol names so."""
+        """Return the version with these bytes."""
         return next((known for known in self.versions(topic) if known.bytes == version), None)
 
     def add(self, topic: str, schema: Schema, rule: SchemaCompatibility, *, may_add: bool = True) -> Version:
-        """The version of a schema, a new one where it is not there yet. Raises RefusalError (IncompatibleSchema)."""
+        """Return the version of a schema, a new one if it is unknown. Raises RefusalError (IncompatibleSchema)."""
         known = self.known(topic, schema)
         if known is not None:
             return known
@@ -102,19 +102,19 @@ class Schemas:
         return made
 
     def known(self, topic: str, schema: Schema) -> Version | None:
-        """The version of a schema that is there. Raises RefusalError for one that is none."""
+        """Return the version of a schema that is known, or None. Raises RefusalError for one that is not valid."""
         _check_valid(schema)
         return next((known for known in self.versions(topic) if _same(known.schema, schema)), None)
 
     def check(self, topic: str, schema: Schema, rule: SchemaCompatibility) -> None:
-        """Whether a schema may follow those there are. Raises RefusalError."""
+        """Raise RefusalError for a schema that may not follow those that the topic has."""
         _check_valid(schema)
         versions = self.versions(topic)
         for known in versions if rule in _TRANSITIVE else versions[-1:]:
             _check(known.schema, schema, rule)
 
     def check_reader(self, topic: str, schema: Schema, rule: SchemaCompatibility) -> None:
-        """Whether a consumer with this schema may read a topic that has one. Raises RefusalError."""
+        """Raise RefusalError where a consumer with this schema may not read a topic that has one."""
         if rule is SchemaCompatibility.ALWAYS_COMPATIBLE:
             return
         _check_valid(schema)
@@ -133,7 +133,7 @@ class Schemas:
         return number
 
     def forget(self, topic: str) -> None:
-        """As if there had been none."""
+        """Forget the schemas of a topic, as if it had none."""
         self._versions.pop(topic, None)
         self._next.pop(topic, None)
 

@@ -138,7 +138,7 @@ class Session:
         return self._state is State.ENDED
 
     def producer(self, producer_id: int) -> Producer | None:
-        """The producer of this id on this connection."""
+        """Return the producer of this id on this connection."""
         return self.producers.get(producer_id)
 
     @property
@@ -148,8 +148,10 @@ class Session:
         return self.host.sink.is_writable(self.conn)
 
     def drained(self) -> None:
-        """The client has read: what it asked meanwhile is served, and entries are dispatched again. Its subscriptions
-        take turns at being the first, or one of them could take all the room each time."""
+        """Serve what the client asked meanwhile, and dispatch entries again: it has read.
+
+        Its subscriptions take turns at being the first, or one of them could take all the room each time.
+        """
         self.reading.drained()
         dispatchers = list(dict.fromkeys(attached.subscription.dispatcher for attached in self.consumers.values()))
         if dispatchers:
@@ -197,7 +199,7 @@ class Session:
             self._connect(self, frame.body)
 
     def established(self, connect: CommandConnect, broker: int) -> None:
-        """The handshake is done, with the broker the client asked for."""
+        """Note that the handshake is done, with the broker that the client asked for."""
         self._state = State.CONNECTED
         self.broker = broker
         self.client_version = connect.client_version
@@ -236,7 +238,7 @@ class Session:
             self.end()
 
     def end(self) -> None:
-        """The broker closes the connection."""
+        """Close the connection from the broker's side."""
         if self._state is not State.ENDED:
             self.host.sink.close(self.conn)
             self.ended_by_client()

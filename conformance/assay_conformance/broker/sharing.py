@@ -47,7 +47,7 @@ class Replay:
             heapq.heappush(self._heap, index)
 
     def discard(self, index: int) -> None:
-        """It was acknowledged: out of the set only, `take` passes over the rest."""
+        """Remove an acknowledged entry, from the set only: `take` passes over the rest."""
         self._members.discard(index)
 
     def take(self, count: int) -> list[int]:
@@ -93,10 +93,10 @@ class Sharing(Dispatcher):
 
     @abstractmethod
     def _pick(self, entry: Entry) -> Consumer | None:
-        """Who gets this entry now; None: it has to wait."""
+        """Return the consumer that gets this entry now; None if it has to wait."""
 
     def _begin(self, entries: list[Entry]) -> None:
-        """These were read, and are to be sent."""
+        """Prepare for sending these entries, which were read."""
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Sharing(Dispatcher):
         self.read()
 
     def _take_back_all(self, consumer: Consumer) -> None:
-        """What is out at a consumer that leaves goes to the others."""
+        """Give what is out at a consumer that leaves to the others."""
         self._take_back(consumer, list(consumer.pending))
         self.read()
 
@@ -177,7 +177,7 @@ class Sharing(Dispatcher):
         return next((holder for holder in self.consumers if index in holder.pending), None)
 
     def _let_go(self, holder: Consumer, index: int) -> None:
-        """An entry is not out at this consumer any more."""
+        """Note that an entry is not out at this consumer any more."""
         self._reduce(holder, holder.pending.pop(index))
 
     def _reduce(self, holder: Consumer, messages: int) -> None:
@@ -191,7 +191,7 @@ class Sharing(Dispatcher):
             self._freed = True
 
     def _take_back(self, consumer: Consumer, indexes: list[int]) -> None:
-        """These entries are not out at this consumer any more, and have to be sent again."""
+        """Take entries back from this consumer; they have to be sent again."""
         self._idle = False
         for index in indexes:
             self._let_go(consumer, index)
@@ -208,18 +208,18 @@ class Sharing(Dispatcher):
         self._send_new()
 
     def _quota(self, *, again: bool = False) -> int:
-        """How many entries may be read now."""
+        """Return how many entries may be read now."""
         if self.blocked:
             return 0
         permits = sum(consumer.permits for consumer in self.consumers if consumer.is_able)
         return self._backlog.quota(permits, again=again) if permits else 0
 
     def _room(self, consumer: Consumer) -> int:
-        """How many messages a consumer may still be sent."""
+        """Return how many messages a consumer may still be sent."""
         return min(consumer.permits, self._most - consumer.unacked) if self._most > 0 else consumer.permits
 
     def _send_again(self) -> None:
-        """Once over what waits. If it all has to wait on, that is so until something changes for it."""
+        """Go once over what waits to be sent again. If none of it can be sent, it stays until something changes."""
         stuck: list[int] = []
         while count := self._quota(again=True):
             taken = self.replay.take(count)
@@ -325,8 +325,11 @@ class Shared(Sharing):
         return owner
 
     def _next(self) -> Consumer | None:
-        """Whose turn it is, among those of the best priority that have permits. How many entries that are is settled
-        when the turn begins, by what a batch has on average: one that is larger overdraws the permits."""
+        """Return the consumer whose turn it is, among those of the best priority that have permits.
+
+        How many entries a turn has is set when it begins, by the average size of a batch: a larger batch overdraws the
+        permits.
+        """
         current = self._current
         if current is None or not self._left or not current.session.is_writable:
             able = [consumer for consumer in self.consumers if consumer.is_able]

@@ -219,7 +219,10 @@ STEPS: dict[str, type[Step]] = {
 
 
 def read_step(verb: str, args: Mapping[str, Any]) -> Step:
-    """The step of a Case, its arguments checked; UsageError for an unknown verb or wrong arguments."""
+    """Return the step of a Case with its arguments checked.
+
+    Raises UsageError for an unknown verb or wrong arguments.
+    """
     kind = STEPS.get(verb)
     if kind is None:
         raise UsageError(f"broker step {verb!r}: expected one of {', '.join(sorted(STEPS))}")

@@ -22,7 +22,7 @@ class Selector(ABC):
 
     @abstractmethod
     def add(self, consumer: Consumer) -> None:
-        """Of a consumer beside which no holder stands."""
+        """Add a consumer, beside which no holder stands."""
 
     @abstractmethod
     def remove(self, consumer: Consumer) -> None: ...
@@ -74,7 +74,7 @@ class Ring(Selector):
 
 @lru_cache(maxsize=1024)
 def _points(name: str, number: int) -> tuple[int, ...]:
-    """A consumer's, asked for when it comes and again when it goes."""
+    """Return the points of a consumer on the ring, which are asked for when it comes and again when it goes."""
     prefix = f"{name}\0{number}\0"
     return tuple(_place(murmur3_32(f"{prefix}{index}".encode())) for index in range(RING_POINTS))
 

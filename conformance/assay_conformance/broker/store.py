@@ -73,14 +73,20 @@ class Entry:
 
 
 def _entry_of(position: MessageIdData) -> int:
-    """Which entry of its ledger it stands for: -1, which Java's readers name as the one in front of the first, comes as
-    2^64 - 1, and what is in front of it is what is in front of the first (ManagedLedgerImpl.getPreviousPosition)."""
+    """Return the entry of its ledger that an id names.
+
+    -1, which Java's readers name as the one in front of the first, comes as 2^64 - 1, and what is in front of it is
+    what is in front of the first (ManagedLedgerImpl.getPreviousPosition).
+    """
     return position.entryId if position.entryId < 1 << 63 else 0
 
 
 def _sticky_key(metadata: MessageMetadata | None) -> bytes:
-    """Of an entry, its members' own keys do not count: ordering key, else partition key, else one of its own, of
-    producer name and sequence id (Commands.resolveStickyKey)."""
+    """Return the sticky key of an entry, for which its members' own keys do not count.
+
+    It is the ordering key, else the partition key, else one made of producer name and sequence id
+    (Commands.resolveStickyKey).
+    """
     if metadata is None:
         return NONE_KEY
     if metadata.HasField("ordering_key"):
@@ -106,11 +112,11 @@ class Append(ABC):
 
     @abstractmethod
     def done(self, entry: Entry) -> None:
-        """The payload is durable, as this entry."""
+        """Note that the payload is durable, as this entry."""
 
     @abstractmethod
     def fail(self) -> None:
-        """It could not be written."""
+        """Note that the payload could not be written."""
 
 
 @dataclass(slots=True)
@@ -163,7 +169,7 @@ class Store:
         self._waiting: deque[Append] = deque()
 
     def open_ledger(self, ledger: int) -> None:
-        """Further entries go to this ledger; its id is greater than those before."""
+        """Add further entries to this ledger; its id is greater than those before."""
         self._ledgers.append(ledger)
         self._first.append(len(self.entries))
 
@@ -202,14 +208,13 @@ class Store:
         return taken
 
     def ledgers(self) -> list[tuple[int, int, int]]:
-        """The id of each ledger that is not deleted, and the indexes of its first entry and of the first of the
-        next."""
+        """Return of each ledger that is not deleted its id, the index of its first entry and that of the next one's."""
         ends = [*self._first[1:], len(self.entries)]
         spans = zip(self._ledgers, self._first, ends, strict=True)
         return [span for span in spans if span[2] > self.deleted or span[0] == self._ledgers[-1]]
 
     def closed_ledgers(self) -> list[int]:
-        """Of the ledgers that are written and not deleted: the index behind the last entry of each."""
+        """Return, of each ledger that is written and not deleted, the index behind its last entry."""
         return [end for end in self._first[1:] if end > self.deleted]
 
     @property
@@ -218,7 +223,7 @@ class Store:
         return self._bytes // len(self.entries) if self.entries else 0
 
     def published(self) -> tuple[int, int]:
-        """The messages and bytes there ever were."""
+        """Return how many messages and bytes were ever published."""
         return sum(entry.messages for entry in self.entries), self._bytes
 
     @property
@@ -237,7 +242,7 @@ class Store:
         return self._ledgers[-1], len(self.entries) - self._first[-1]
 
     def find(self, ledger: int, entry: int) -> int | None:
-        """The index of a stored position, None when nothing is stored there."""
+        """Return the index of a stored position, None when nothing is stored there."""
         index = self.next_index(ledger, entry - 1)
         if index < len(self.entries):
             found = self.entries[index]
@@ -246,7 +251,7 @@ class Store:
         return None
 
     def next_index(self, ledger: int, entry: int) -> int:
-        """The index of the first entry behind a position, whether or not that position holds one."""
+        """Return the index of the first entry behind a position, whether or not that position holds one."""
         slot = bisect_right(self._ledgers, ledger) - 1
         if slot < 0:
             return 0
@@ -256,29 +261,31 @@ class Store:
         return min(max(self._first[slot] + entry + 1, self._first[slot]), end)
 
     def index_at(self, position: MessageIdData) -> int:
-        """What a message id stands for: itself, or the first entry after it. (-1, -1) is the earliest."""
+        """Return the index of the entry that an id names, or of the first one after it. (-1, -1) is the earliest."""
         if position.ledgerId >= 1 << 63:
             return 0
         return self.next_index(position.ledgerId, _entry_of(position) - 1)
 
     def named_before(self, position: MessageIdData) -> tuple[int, int] | None:
-        """The position in front of this one by its numbers alone, whether or not it is of this topic; None where they
-        do not say it (ManagedLedgerImpl.getPreviousPosition)."""
+        """Return the position in front of this one by its numbers alone, whether or not it is of this topic.
+
+        None where the numbers do not say it (ManagedLedgerImpl.getPreviousPosition).
+        """
         ledger, entry = position.ledgerId, _entry_of(position)
         if self.is_beyond(position) or ledger >= 1 << 63 or (not entry and ledger > self._ledgers[0]):
             return None
         return ledger, entry - 1
 
     def is_unwritten(self, position: MessageIdData) -> bool:
-        """Whether it is behind everything stored."""
+        """Return whether a position is behind everything stored."""
         return position.ledgerId < 1 << 63 and (position.ledgerId, _entry_of(position)) >= self.next_position
 
     def is_beyond(self, position: MessageIdData) -> bool:
-        """Whether not even the next entry will be there."""
+        """Return whether a position is behind even the next entry."""
         return self.is_unwritten(position) and (position.ledgerId, _entry_of(position)) != self.next_position
 
     def index_of_time(self, publish_time_ms: int) -> int:
-        """The first entry published at this time or later."""
+        """Return the index of the first entry published at this time or later."""
         for entry in self.entries:
             metadata = entry.metadata
             if metadata is not None and metadata.publish_time >= publish_time_ms:
@@ -286,7 +293,7 @@ class Store:
         return len(self.entries)
 
     def mark_delete(self, index: int) -> tuple[int, int]:
-        """The position in front of entry `index`, as a cursor reports it: (first ledger, -1) in front of all."""
+        """Return the position in front of entry `index`, as cursors report it: (first ledger, -1) in front of all."""
         if index == 0:
             return self._ledgers[0], -1
         entry = self.entries[index - 1]

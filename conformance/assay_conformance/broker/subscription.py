@@ -63,8 +63,10 @@ class Subscription:
         return self.dispatcher.active if isinstance(self.dispatcher, SingleActive) else None
 
     def holder(self, consumer: Consumer, kind: int) -> Consumer | None:
-        """Who has to be gone before another consumer of this kind can join: the one an Exclusive has, or one that has
-        a range of keys which the other wants."""
+        """Return the consumer that has to go before another one of this kind can join.
+
+        That is the one that an Exclusive subscription has, or one with a range of keys that the other asks for.
+        """
         if kind != self.kind:
             return None
         if kind == CommandSubscribe.Key_Shared:
@@ -78,8 +80,10 @@ class Subscription:
         return RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
     def check_place(self, consumer: Consumer, kind: int) -> None:
-        """Raises RefusalError while consumers of another kind are here, and for one too many. Of an Exclusive one
-        there is never a second, whatever the number is."""
+        """Raise RefusalError while consumers of another kind are attached, and for one too many.
+
+        An Exclusive subscription never has a second one, whatever the limit is.
+        """
         if self.consumers and not self._is_of(consumer, kind):
             raise RefusalError(ServerError.ConsumerBusy, "Subscription is of different type")
         limit = self.backlog.policies.max_consumers_per_subscription or 0
@@ -107,7 +111,7 @@ class Subscription:
         )
 
     def total(self) -> Counts:
-        """What was sent to all its consumers, those that have left among them."""
+        """Return what was sent to all its consumers, those that have left included."""
         return sum((consumer.counts for consumer in self.consumers), self.counts)
 
     def leave(self, consumer: Consumer) -> None:
@@ -116,7 +120,7 @@ class Subscription:
         self.active_ms = self._host.unix_ms
 
     def stored(self, _entry: Entry) -> None:
-        """An entry was appended."""
+        """Dispatch an entry that was appended."""
         if self.dispatcher.consumers:
             self.dispatcher.read()
 
@@ -169,7 +173,7 @@ class Subscription:
             self.dispatcher.members_acked(consumer, index, self.cursor.partial[index].bit_count())
 
     def _unacked_by(self, position: MessageIdData, index: int) -> int:
-        """The messages of entry `index` that an ACK of this position leaves, as bits."""
+        """Return the messages of entry `index` that an ACK of this position leaves, as bits."""
         del index
         return replies.ack_bits(position.ack_set) if position.ack_set else 0
 
@@ -201,11 +205,11 @@ class Subscription:
         self._written.write()
 
     def delayed(self) -> int:
-        """How many entries wait for their time of delivery."""
+        """Return how many entries wait for their time of delivery."""
         return len(self.dispatcher.delayed) if isinstance(self.dispatcher, Sharing) else 0
 
     def backlog_bytes(self) -> int:
-        """Of the entries that are not acknowledged."""
+        """Return the bytes of the entries that are not acknowledged."""
         waiting = self._store.entries[self.cursor.mark :]
         return sum(len(entry.payload.block) for entry in waiting if not self.cursor.is_acked(entry.index))
 

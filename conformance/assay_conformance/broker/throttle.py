@@ -40,7 +40,7 @@ class PeriodBucket:
         self._extra = extra
 
     def tokens(self, now_ns: int) -> int:
-        """What may be read now; zero or less: nothing."""
+        """Return what may be read now; zero or less for nothing."""
         passed_ns = now_ns - self._since_ns
         if passed_ns >= self._period_ns:
             self._since_ns = now_ns
@@ -52,7 +52,7 @@ class PeriodBucket:
         return self._tokens - self._spent
 
     def _kept(self) -> int:
-        """What the next period begins with: less than nothing where more was spent than there was."""
+        """Return what the next period begins with: less than zero where more was spent than there was."""
         return self._tokens - self._spent
 
     def consume(self, count: int) -> None:
@@ -79,7 +79,7 @@ class DispatchLimiter:
         )
 
     def entries(self, wanted: int, entry_bytes: int) -> int:
-        """How many of the wanted entries may be read, when one has so many bytes on average; 0 = none now."""
+        """Return how many of the wanted entries may be read at this average size; 0 for none now."""
         allowed: list[int] = []
         if self._messages is not None:
             allowed.append(self._messages.tokens(self._host.now_ns))
@@ -100,7 +100,7 @@ class DispatchLimiter:
 
 
 def _growth(published: Callable[[], tuple[int, int]], part: int) -> Callable[[], int]:
-    """How much more there is each time it is asked."""
+    """Return a function that returns the growth since it was last called."""
     last = published()[part]
 
     def grown() -> int:
@@ -130,7 +130,7 @@ class FlowBucket:
         return self._scaled > 0
 
     def pause_ns(self, now_ns: int) -> int:
-        """How long until a useful number of tokens is there; 0 when there is one now."""
+        """Return how long it takes until a useful number of tokens is there; 0 when there is one now."""
         self._refill(now_ns)
         if self._scaled > 0:
             return 0

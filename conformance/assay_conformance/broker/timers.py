@@ -38,7 +38,7 @@ class Timers:
         return timer
 
     def next_ns(self) -> int | None:
-        """The earliest deadline still wanted, None when there is none."""
+        """Return the earliest deadline still wanted, None when there is none."""
         heap = self._heap
         while heap and heap[0][2].action is None:
             heapq.heappop(heap)

@@ -89,7 +89,10 @@ class Topic:
     # --- subscriptions ----------------------------------------------------------------------------------------------
 
     def subscribe(self, name: str, start: int, *, durable: bool) -> Subscription:
-        """The subscription of this name; a new one begins at entry `start`. RefusalError where there may be none."""
+        """Return the subscription of this name; a new one begins at entry `start`.
+
+        Raises RefusalError where there may be none.
+        """
         known = self.subscriptions.get(name)
         if known is not None:
             if self.persistent and known.durable != durable and not known.orphaned:
@@ -156,15 +159,17 @@ class Topic:
         taken: RefusalError,
         alive: bool,
     ) -> None:
-        """What the holder was asked is answered; who has left meanwhile wants to know no more."""
+        """Join the consumer if the holder proved dead; a consumer that has left meanwhile gets no answer."""
         if not alive:
             self._join(consumer, request, start, settled)
         elif not consumer.left:
             settled(taken)
 
     def _begin_where_said(self, subscription: Subscription, request: CommandSubscribe) -> None:
-        """A cursor that reads what is compacted holds to the start it was given, even one of another topic; any other
-        is moved at once to a position of the topic (NonDurableCursorImpl.recoverCursor)."""
+        """Keep the start of a cursor that reads compacted, even one of another topic.
+
+        Any other is moved at once to a position of the topic (NonDurableCursorImpl.recoverCursor).
+        """
         if not subscription.durable and request.read_compacted and request.HasField("start_message_id"):
             before = self.store.named_before(request.start_message_id)
             if before is not None:
@@ -206,7 +211,7 @@ class Topic:
             self._limit(subscription)
 
     def share(self, limiter: DispatchLimiter | None) -> None:
-        """The dispatch rate this topic shares with all others of its broker."""
+        """Set the dispatch rate that this topic shares with all others of its broker."""
         self._shared_limiter = limiter
         for subscription in self.subscriptions.values():
             self._limit(subscription)
@@ -221,8 +226,11 @@ class Topic:
         return self._host.implementation(DispatchLimiter)(self._host, rate, self.store.published)
 
     def terminate(self) -> None:
-        """Nothing more is stored but what waits to be: a ledger is closed after its last write. Producers are sent
-        away, consumers are notified once they have everything."""
+        """Terminate the topic.
+
+        Nothing more is stored but what waits to be: a ledger is closed after its last write. Producers are
+        disconnected, consumers are notified once they have everything.
+        """
         self.publishing.release()
         self.publishing.terminated = True
         self.admission.evict(None, ENDED)
@@ -264,7 +272,7 @@ class Topic:
         self.gone = True
 
     def fail_writes(self) -> None:
-        """What waits to be written cannot be: its producers are sent away, and may send it again."""
+        """Fail what waits to be written: its producers are disconnected, and may send it again."""
         failed = self.store.take_waiting()
         self.admission.evict(None, UNLOADED)
         for append in failed:

@@ -57,13 +57,13 @@ class Topics:
             self.policies.set_topic(full[topic.name], topic.own_policies)
 
     def __iter__(self) -> Iterator[Topic]:
-        """Those that were used."""
+        """Iterate over the topics that were used."""
         return iter(self._topics.values())
 
     # --- what clients ask -------------------------------------------------------------------------------------------
 
     def resolve(self, text: str) -> TopicName:
-        """The complete name a client meant. Raises RefusalError for a bad name and an unknown namespace."""
+        """Return the complete name that a client meant. Raises RefusalError for a bad name or an unknown namespace."""
         name = parse(text)
         if not self.policies.has_namespace(name.namespace):
             raise RefusalError(ServerError.TopicNotFound, "Namespace not found")
@@ -73,7 +73,10 @@ class Topics:
         return self.policies.has_namespace(namespace)
 
     def partitions(self, name: TopicName, *, create: bool) -> int:
-        """How many partitions a topic has, 0 for none. Raises RefusalError for one that is not and must not become."""
+        """Return how many partitions a topic has, 0 for none.
+
+        Raises RefusalError for a topic that does not exist and may not be created.
+        """
         full = name.full
         if full in self._partitions:
             return self._partitions[full]
@@ -93,7 +96,7 @@ class Topics:
         return self.placement.look_up(name.full, broker)
 
     def open(self, name: TopicName, broker: int, *, create: bool = True) -> Topic:
-        """The topic, for a producer or consumer at this broker."""
+        """Return the topic, for a producer or consumer at this broker."""
         full = name.full
         if create and not self.policies.has_namespace(name.namespace):
             raise RefusalError(ServerError.ServiceNotReady, f"Namespace of {full} is served by nobody: redo the lookup")
@@ -114,21 +117,21 @@ class Topics:
         return self._topic(name)
 
     def new_producer_name(self, broker: int) -> str:
-        """A name no other producer of this cluster was given."""
+        """Return a name that no other producer of this cluster was given."""
         return f"assay-{broker}-{next(self._producers)}"
 
     def exists(self, full: str) -> bool:
-        """Whether this is a topic or a partition that was created."""
+        """Return whether this is a topic or a partition that was created."""
         partition = parse(full).partition
         is_partition = 0 <= partition < self._partitions.get(base_topic(full), 0)
         return full in self._created or (is_partition and full not in self._deleted)
 
     def is_known(self, full: str) -> bool:
-        """Whether this is a topic, with partitions or without."""
+        """Return whether this is a topic, with partitions or without."""
         return full in self._partitions or self.exists(full)
 
     def of_namespace(self, namespace: str, domain: str = "persistent") -> list[str]:
-        """The full names of its topics, partitions one by one; of those that are not persistent the ones in use."""
+        """Return the full names of its topics, partitions singly; of non-persistent ones those in use."""
         prefix = f"{domain}://{namespace}/"
         found = sorted(full for full in self._all() if full.startswith(prefix))
         return found if domain == "persistent" else [full for full in found if self._is_in_use(full)]
@@ -147,12 +150,14 @@ class Topics:
     # --- what is created, grows and goes ----------------------------------------------------------------------------
 
     def partitioned(self) -> dict[str, int]:
-        """The full names of partitioned topics, each with its number of partitions."""
+        """Return the full names of partitioned topics, each with its number of partitions."""
         return dict(self._partitions)
 
     def check_room(self, name: TopicName, topics: int) -> None:
-        """Raises RefusalError where the namespace of this name may not have so many topics more. Those that are not
-        persistent do not count."""
+        """Raise RefusalError where the namespace of this name may not have so many topics more.
+
+        Those that are not persistent do not count.
+        """
         limit = self._effective(name).max_topics or 0
         if name.domain == "persistent" and 0 < limit < len(self.of_namespace(name.namespace)) + topics:
             raise RefusalError(ServerError.NotAllowedError, "Exceed maximum number of topics in namespace.")
@@ -169,8 +174,10 @@ class Topics:
             self._add(full)
 
     def _add(self, full: str) -> None:
-        """A topic without partitions; there may be a partitioned one of the same name, which Pulsar 4.0 allows. Or a
-        partition that was deleted by itself."""
+        """Add a topic without partitions, or a partition that was deleted by itself.
+
+        There may be a partitioned topic of the same name, which Pulsar 4.0 allows.
+        """
         if full in self._deleted:
             self._deleted.remove(full)
         else:
@@ -256,11 +263,14 @@ class Topics:
     # --- for the steps of a Case ------------------------------------------------------------------------------------
 
     def stated(self) -> list[Topic]:
-        """Every topic and partition of the topology that is still there, used or not."""
+        """Return every topic and partition of the topology that still exists, used or not."""
         return [topic for full in self.names.full.values() for topic in self._of_full(full)]
 
     def of_local(self, local: str) -> list[Topic]:
-        """The topic a step names: one, or all partitions. Raises UsageError for a name the topology does not have."""
+        """Return the topic that a step names, or its partitions.
+
+        Raises UsageError for a name that the topology does not have.
+        """
         return self._of_full(self.names.full_of(local))
 
     def _of_full(self, full: str) -> list[Topic]:
@@ -292,7 +302,7 @@ class Topics:
         return [topic for topic in self._topics.values() if self.placement.owner(topic.name.full) == broker]
 
     def find(self, full: str) -> Topic | None:
-        """The topic of this name, where it exists."""
+        """Return the topic of this name, where it exists."""
         return self._topic(parse(full)) if self.exists(full) else None
 
     def _topic(self, name: TopicName) -> Topic:

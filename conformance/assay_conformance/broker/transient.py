@@ -91,7 +91,7 @@ class Passing(Dispatcher):
         consumer.permits += permits
 
     def read(self) -> None:
-        """There is nothing to read, to send again or to acknowledge."""
+        """Do nothing: there is nothing to read, to send again or to acknowledge."""
 
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None: ...
 
@@ -112,10 +112,10 @@ class TransientSubscription(Subscription):
         self.dispatcher.pass_on(entry)
 
     def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
-        """Nothing is waiting for it."""
+        """Do nothing: no entry waits for it."""
 
     def seek(self, index: int, unacked: int | None = None) -> None:
-        """There is nothing to go back to: the consumers stay."""
+        """Do nothing: there is nothing to go back to, and the consumers stay."""
 
     def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
         """Redeliver nothing: what was sent is not kept."""

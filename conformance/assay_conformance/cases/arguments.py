@@ -121,7 +121,7 @@ CONFIG: Final[Mapping[str, Kind]] = {
 
 
 def kind_of(key: str) -> Kind:
-    """What the value of a configuration key has to be."""
+    """Return what the value of a configuration key has to be."""
     return CONFIG.get(key, NUMBER)
 
 

@@ -58,7 +58,7 @@ class Schedule:
     """Collects steps. Every method appends at least one; `last` is the index faults refer to by AfterStep and Until."""
 
     def __init__(self, stored: Sequence[Mapping[str, Any]] = ()) -> None:
-        """`stored`: entries (`cases.stored`) that topic `t` holds before anything else happens."""
+        """Begin with `stored`: entries (`cases.stored`) that topic `t` holds before anything else happens."""
         self.steps: list[Step] = []
         self._saved = 0
         if stored:
@@ -106,7 +106,10 @@ class Schedule:
         consumer: Mapping[str, ConfigValue] | None = None,
         **fields: Any,
     ) -> Case:
-        """The Case of these steps. `client`, `producer` and `consumer` are configuration; `fields` the rest of Case."""
+        """Return the Case of these steps.
+
+        `client`, `producer` and `consumer` are configuration; `fields` the rest of Case.
+        """
         return Case(
             id=id,
             title=title,
@@ -138,7 +141,7 @@ class Schedule:
         wait: bool = True,
         **config: ConfigValue,
     ) -> int:
-        """With a `pattern` (of local names) `topic` says which topics of the Case match it."""
+        """Open a consumer. With a `pattern` (of local names) `topic` says which topics of the Case match it."""
         topics = [topic] if isinstance(topic, str) else list(topic)
         args: dict[str, Any] = {"client": client, "topics": topics, "subscription": subscription}
         more = {"pattern": pattern, "listener": listener, "state_listener": state_listener}
@@ -155,9 +158,9 @@ class Schedule:
         return self.agent("read_table_view", {"handle": view})
 
     def send(self, producer: int, count: int = 1, size: int = DEFAULT_PAYLOAD_BYTES, **message: Any) -> int:
-        """`count` messages in one command, alike in everything but their number; `message`: fields of OutMessage.
+        """Send `count` messages in one command, alike in everything but their number; return the operation.
 
-        The number returned stands for all their operations.
+        `message`: fields of OutMessage. The number returned stands for all their operations.
         """
         return self.agent("send", {"producer": producer, "count": count, "size": size, **message})
 
@@ -174,8 +177,11 @@ class Schedule:
         does: HandlerAct = HandlerAct.RETURN,
         wait: bool = False,
     ) -> int:
-        """`does`: what each call of a handler does, where the consumer has one; `wait`: until the application has got
-        as many messages of this consumer."""
+        """Receive `count` messages.
+
+        `does`: what each call of a handler does, where the consumer has one; `wait`: until the application has got as
+        many messages of this consumer.
+        """
         args = {"consumer": consumer, "count": count, "timeout_ms": timeout_ms}
         op = self.agent("receive", args if does is HandlerAct.RETURN else {**args, "does": does.value})
         if wait:
@@ -211,7 +217,7 @@ class Schedule:
     def nack(
         self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = (), inside: int | None = None
     ) -> int:
-        """Named as in `ack`."""
+        """Negatively acknowledge messages, named as in `ack`."""
         return self.agent("nack", {"consumer": consumer, **_named(messages, numbers), **_inside(inside)})
 
     def seek(
@@ -222,7 +228,7 @@ class Schedule:
         publish_time_ms: int | None = None,
         in_callback: int | None = None,
     ) -> int:
-        """Behind the message of a delivery, or to the first message published at that time or later."""
+        """Seek behind the message of a delivery, or to the first message published at that time or later."""
         target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
         return self.agent("seek", {"consumer": consumer, **target, **_in_callback(in_callback)})
 
@@ -232,12 +238,12 @@ class Schedule:
     def reconsume_later(
         self, consumer: int, delay_ms: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()
     ) -> int:
-        """Named as in `ack`."""
+        """Send messages to the retry letter topic, named as in `ack`."""
         args = {"consumer": consumer, **_named(messages, numbers), "delay_ms": delay_ms}
         return self.agent("reconsume_later", args)
 
     def value(self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()) -> int:
-        """Named as in `ack`."""
+        """Read the values of messages, named as in `ack`."""
         return self.agent("value", {"consumer": consumer, **_named(messages, numbers)})
 
     def pause(self, consumer: int) -> int:
@@ -253,13 +259,13 @@ class Schedule:
         return self.agent("close", {"handle": handle, **_inside(inside), **_in_callback(in_callback)})
 
     def agent(self, verb: str, args: Mapping[str, Any]) -> int:
-        """Any verb of the agent protocol."""
+        """Add a step with any verb of the agent protocol; return its number."""
         self._saved += 1
         self.steps.append(Step(Who.AGENT, verb, dict(args), saves=self._saved))
         return self._saved
 
     def consumer_of(self, entries: Sequence[Mapping[str, Any]], *, receives: int, timeout_ms: int = 10_000) -> int:
-        """A consumer of topic `t`, which holds these entries (`cases.stored`), that was handed so many messages."""
+        """Open a consumer of topic `t` with these entries (`cases.stored`), and let it receive so many messages."""
         self.broker("store_entries", topic="t", entries=entries)
         consumer = self.consumer(self.client())
         self.receive(consumer, receives, timeout_ms)
@@ -269,12 +275,12 @@ class Schedule:
     # --- what the broker and the bench do ---
 
     def broker(self, verb: str, **args: Any) -> None:
-        """A broker verb, one of `broker.steps.STEPS`, with its arguments."""
+        """Add a step with a broker verb, one of `broker.steps.STEPS`, and its arguments."""
         self.steps.append(Step(Who.BROKER, verb, args))
 
     @contextmanager
     def held(self, topic: str = "t") -> Iterator[None]:
-        """While the store of `topic` writes nothing: it is released behind the steps that are appended inside."""
+        """Hold the store of `topic` during the steps that are appended inside; release it behind them."""
         self.broker("hold_store", topic=topic)
         yield
         self.broker("release", topic=topic)
@@ -286,7 +292,7 @@ class Schedule:
     # --- waits ---
 
     def wait_ops(self, *ops: int, **options: Any) -> None:
-        """Until these operations have completed; with none named, all issued so far."""
+        """Wait until these operations have completed; with none named, all issued so far."""
         self._wait("ops", {"ops": list(ops)} if ops else {}, options)
 
     def wait_frame(
@@ -297,7 +303,7 @@ class Schedule:
         where: Mapping[str, FieldValue] | None = None,
         **options: Any,
     ) -> None:
-        """Until `count` such frames have crossed since the Case began."""
+        """Wait until `count` such frames have crossed since the Case began."""
         args: dict[str, Any] = {"command": command, "direction": direction.value, "count": count}
         self._wait("frame", {**args, "where": dict(where)} if where else args, options)
 
@@ -305,23 +311,25 @@ class Schedule:
         self.wait_frame("SEND", Direction.TO_BROKER, count, **options)
 
     def wait_receipts(self, count: int, **options: Any) -> None:
-        """Until the broker has answered, whatever becomes of its answers: sends that crossed may still be on their way
-        to one that is far away."""
+        """Wait until the broker has written so many receipts, whatever becomes of them.
+
+        Sends that crossed may still be on their way to a broker that is far away.
+        """
         self.wait_frame("SEND_RECEIPT", Direction.TO_CLIENT, count, **options)
 
     def wait_received(self, consumer: int, count: int, **options: Any) -> None:
-        """Until the application has got `count` messages from this consumer."""
+        """Wait until the application has got `count` messages from this consumer."""
         self._wait("received", {"consumer": consumer, "count": count}, options)
 
     def wait_fired(self, fault: int, **options: Any) -> None:
         self._wait("fired", {"fault": fault}, options)
 
     def wait_healed(self, fault: int, **options: Any) -> None:
-        """Until it has really ended: a process that was killed is up again."""
+        """Wait until the fault has really ended: a process that was killed is up again."""
         self._wait("healed", {"fault": fault}, options)
 
     def wait_ms(self, ms: int) -> None:
-        """Only where silence itself is the evidence."""
+        """Wait so long; only where silence itself is the evidence."""
         self._wait("ms", {"ms": ms}, {})
 
     # --- inside ---

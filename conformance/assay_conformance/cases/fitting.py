@@ -50,7 +50,10 @@ LEAST: Final = (
 
 
 def fitted(case: Case, facts: ClientFacts) -> Case:
-    """The Case with times that the client takes; as it is where it takes them, or would not in any time to wait for."""
+    """Return the Case with times that the client takes.
+
+    It is unchanged where the client takes its own, or would not in any time to wait for.
+    """
     case = _set_by_the_client(case, facts)
     asked = [least for least in LEAST if _is_asked(case, facts, least)]
     grown = max((_grown(case, facts, least) for least in asked), default=0.0)
@@ -62,8 +65,10 @@ def fitted(case: Case, facts: ClientFacts) -> Case:
 
 
 def _set_by_the_client(case: Case, facts: ClientFacts) -> Case:
-    """The Case with what it sets of producers and consumers set by the client's option that stands behind it, where the
-    Case leaves that to the client."""
+    """Return the Case with its keys of producers and consumers set by the client's option that stands behind them.
+
+    That is so only where the Case leaves the option to the client.
+    """
     parts = {part: dict(getattr(case.config, part)) for part in case.config.__struct_fields__}
     client, moved = parts["client"], dict[str, ConfigValue]()
     for key, behind in facts.same_as.items():
@@ -83,21 +88,23 @@ STATED: Final = {RequirementId("ack-timeout.minimum-enforced"): "ack_timeout_min
 
 
 def unstated(case: Case, facts: ClientFacts) -> tuple[str, ...]:
-    """The constants that all requirements of a Case are about, and that agent.toml does not state."""
+    """Return the constants that all requirements of a Case are about, and that agent.toml does not state."""
     about = [STATED.get(requirement) for requirement in case.requirements]
     lacking = [stated for stated in about if stated is not None and stated not in facts.fixed]
     return tuple(dict.fromkeys(lacking)) if len(lacking) == len(about) else ()
 
 
 def drawable(facts: ClientFacts) -> frozenset[str]:
-    """The capabilities that drawn Cases may need: a short time is raised to what the client takes."""
+    """Return the capabilities that drawn Cases may need: a short time is raised to what the client takes."""
     stated = ((least.unless, _stated(facts, least)) for least in LEAST if least.unless is not None)
     return facts.capabilities.union(unless for unless, least_ms in stated if 0 < least_ms <= MOST_DRAWN_MS)
 
 
 def raised(case: Case, facts: ClientFacts) -> Case:
-    """A drawn Case with no time that is shorter than the client takes. Its other times stay, for none of its steps
-    waits for these."""
+    """Return a drawn Case with no time that is shorter than the client takes.
+
+    Its other times stay, for none of its steps waits for these.
+    """
     stated = {least.key: _stated(facts, least) for least in LEAST if least.unless is not None}
     if not any(0 < value < stated[key] for key in stated for value in _values(case, key)):
         return case
@@ -112,7 +119,7 @@ def raised(case: Case, facts: ClientFacts) -> Case:
 
 
 def _raised(config: Config, stated: Mapping[str, int]) -> Config:
-    """0 is no time at all: it turns something off."""
+    """Raise the times of a configuration to what is stated; 0 is no time: it turns something off."""
     return {
         key: max(value, stated.get(key, 0)) if isinstance(value, int) and value > 0 else value
         for key, value in config.items()
@@ -120,7 +127,7 @@ def _raised(config: Config, stated: Mapping[str, int]) -> Config:
 
 
 def _stated(facts: ClientFacts, least: Least) -> int:
-    """0 where agent.toml states nothing."""
+    """Return what agent.toml states; 0 where it states nothing."""
     stated = facts.fixed.get(least.stated)
     return stated if isinstance(stated, int) else 0
 
@@ -135,7 +142,7 @@ def _is_asked(case: Case, facts: ClientFacts, least: Least) -> bool:
 
 
 def _grown(case: Case, facts: ClientFacts, least: Least) -> float:
-    """How many times as long as they are its times have to be."""
+    """Return how many times as long as they are its times have to be."""
     values = [value for value in _values(case, least.key) if value > 0]
     return least.times * _stated(facts, least) / min(values) if values else 0.0
 

@@ -20,7 +20,7 @@ DEFAULT_BYTES = 64
 
 
 def plain(number: int, size: int = DEFAULT_BYTES) -> dict[str, Any]:
-    """An unbatched message."""
+    """Return an unbatched message."""
     return {"payload": _generated(number, size), "sequence_id": number, "producer_name": NAME}
 
 
@@ -29,23 +29,23 @@ def plains(numbers: Iterable[int]) -> list[dict[str, Any]]:
 
 
 def batch(numbers: Iterable[int], size: int = DEFAULT_BYTES) -> dict[str, Any]:
-    """One entry with these messages, as a C++ or Java producer would have batched them."""
+    """Return one entry with these messages, as a C++ or Java producer would have batched them."""
     members = [{"payload": _generated(number, size), "sequence_id": number} for number in numbers]
     return {"members": members, "sequence_id": members[0]["sequence_id"], "producer_name": NAME}
 
 
 def compressed(codec: str, entry: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """The same entry, its body compressed; `metadata` says otherwise of it than is true."""
+    """Return the same entry, its body compressed; `metadata` replaces what would be true of it."""
     return {**entry, "compression": codec, "metadata": metadata}
 
 
 def garbled(codec: str, number: int, size: int = DEFAULT_BYTES) -> dict[str, Any]:
-    """An unbatched message that says it is compressed, and is not."""
+    """Return an unbatched message whose metadata names a compression that it does not have."""
     return {**plain(number, size), "metadata": {"compression": codec, "uncompressed_size": size}}
 
 
 def bad_batch(number: int) -> dict[str, Any]:
-    """Three members are announced; what is there is none."""
+    """Return an entry that announces three members and holds none."""
     return {
         "data": base64.b64encode(b"\xff" * 40).decode(),
         "sequence_id": number,
@@ -59,13 +59,13 @@ def null_value(number: int) -> dict[str, Any]:
 
 
 def foreign_key(number: int) -> dict[str, Any]:
-    """A message with a key that is no text."""
+    """Return a message with a key that is no text."""
     key = base64.b64encode(b"\xff\xfe\x00").decode()
     return {**plain(number), "key": key, "metadata": {"partition_key_b64_encoded": True}}
 
 
 def empties(number: int) -> dict[str, Any]:
-    """A batch of nothing but empty messages."""
+    """Return a batch of nothing but empty messages."""
     members = [{"sequence_id": number}, {"sequence_id": number + 1, "metadata": {"null_value": True}}]
     return {"members": members, "sequence_id": number, "producer_name": NAME}
 

@@ -10,7 +10,7 @@ FROM_THE_START = AtTime(0)
 
 
 def always(*actions: Action) -> tuple[Fault, ...]:
-    """In place before the client connects, and to the end."""
+    """Return faults with these actions, from before the client connects to the end."""
     return tuple(Fault(trigger=FROM_THE_START, action=action) for action in actions)
 
 
@@ -24,7 +24,7 @@ def there_and_back(
     limits: Limits,
     config: Config = EARLIEST,
 ) -> Case:
-    """So many messages of that size are sent and received; `config` is the consumer's."""
+    """Return a Case in which so many messages of that size are sent and received; `config` is the consumer's."""
     plan = Schedule()
     client = plan.client()
     consumer = plan.consumer(client)

@@ -120,7 +120,7 @@ def _check_arguments(step: Step, where: str) -> None:
 
 
 def _refuse_unread(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
-    """A size under another name would pass for the one that is meant, and be none."""
+    """Raise UsageError for an unknown key: a size under a wrong name would pass for the one that is meant."""
     for key in given:
         if key not in known:
             near = nearest(key, known)
@@ -135,7 +135,7 @@ def _check_config(config: Mapping[str, Any], where: str) -> None:
 
 
 def _check_topics(step: Step, topics: frozenset[str], where: str) -> None:
-    """Those a step names are the topology's; a broker's step may name one of their partitions."""
+    """Check that the topics of a step are the topology's; a broker's step may name one of their partitions."""
     if step.who is Who.BROKER:
         named = [step.args["topic"]] if step.args.get("topic") is not None else []
     elif step.verb in OPENING and step.verb != "open_client":
@@ -160,7 +160,7 @@ def _check_numbers(value: Any, where: str) -> None:
 
 
 def _numbers(value: Any, key: str, *, is_free: bool) -> Iterator[tuple[str, int, bool]]:
-    """The whole numbers in there: the name of each, itself, and whether its name says what it is."""
+    """Yield the whole numbers in a value: the name of each, itself, and whether its name says what it is."""
     if type(value) is int:
         yield key, value, is_free
     elif isinstance(value, dict):
@@ -172,7 +172,7 @@ def _numbers(value: Any, key: str, *, is_free: bool) -> Iterator[tuple[str, int,
 
 
 def _bytes(step: Step) -> int:
-    """How much a step sends, or has a broker store."""
+    """Return how much a step sends, or has a broker store."""
     if step.verb == "store_entries":
         entries = step.args["entries"]
         return sum((entry.get("payload") or {}).get("size", 0) * entry.get("copies", 1) for entry in entries)

@@ -49,11 +49,11 @@ class Catalogue:
         return frozenset(stated.id for stated in self.requirements.values() if stated.side is Side.BROKER)
 
     def members(self, profile: Profile) -> tuple[Requirement, ...]:
-        """The requirements of a profile, in catalogue order."""
+        """Return the requirements of a profile, in catalogue order."""
         return tuple(requirement for requirement in self.requirements.values() if profile.takes(requirement))
 
     def merged(self, other: Catalogue) -> Catalogue:
-        """This catalogue with a plug-in's; UsageError when an id is stated twice."""
+        """Return this catalogue with a plug-in's. Raises UsageError when an id is stated twice."""
         for mine, theirs in (
             (self.requirements, other.requirements),
             (self.capabilities, other.capabilities),
@@ -132,7 +132,7 @@ def _converted(name: str, words: str, fields: Mapping[str, Any], kind: type[Entr
 
 
 def _statements(text: str) -> dict[str, Statement]:
-    """By section and name; one that is only a sentence is covered by some requirement."""
+    """Return the statements by section and name; one that is only a sentence is covered by some requirement."""
     found: dict[str, Statement] = {}
     for section, table in _tables(_STATEMENTS, text).items():
         for name, stated in table.items():

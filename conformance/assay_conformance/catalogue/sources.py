@@ -24,7 +24,10 @@ def homes(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def linked(requirement: Requirement, homes: Mapping[str, str]) -> Requirement:
-    """A source without a link takes the one of the longest beginning of its name, in whole words."""
+    """Return the requirement with links for its sources.
+
+    A source without one takes that of the longest beginning of its name, in whole words.
+    """
     sources = tuple(
         source if source.link else msgspec.structs.replace(source, link=_home(source.name, homes))
         for source in requirement.sources
@@ -38,5 +41,5 @@ def _home(name: str, homes: Mapping[str, str]) -> str:
 
 
 def _goes_on(rest: str) -> bool:
-    """Whether a word was cut."""
+    """Return whether a word was cut."""
     return rest[:1].isalnum() or rest[:1] == "_"

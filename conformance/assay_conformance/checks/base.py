@@ -58,7 +58,7 @@ class View:
     _kept: dict[Callable[[View], Any], Any] = field(default_factory=dict)
 
     def once(self, asks: Callable[[View], T]) -> T:
-        """What a question about Case and client comes to; it is answered once."""
+        """Return what a question about Case and client comes to; it is answered once."""
         if asks not in self._kept:
             self._kept[asks] = asks(self)
         return self._kept[asks]  # type: ignore[no-any-return]
@@ -69,7 +69,7 @@ class View:
         return self.facts.in_force(self.case.config, part, key, own)
 
     def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
-        """The value in force for one producer, whose open_producer step may override the Case's."""
+        """Return the value in force for one producer, whose open_producer step may override the Case's."""
         if key in self.facts.same_as:
             return self.client_setting(handle, self.facts.same_as[key])
         opening = self.tracker.lines.openings.get(handle)
@@ -80,15 +80,14 @@ class View:
         return known[1]
 
     def client_of(self, handle: int | None) -> Invoke | None:
-        """The open_client of one producer or consumer."""
+        """Return the open_client of one producer or consumer."""
         opening = None if handle is None else self.tracker.lines.openings.get(handle)
         if opening is None and (consumer := self.tracker.opened_consumers.get(-1 if handle is None else handle)):
             opening = consumer.invoke
         return None if opening is None else self.tracker.foresight.clients.get(int(opening.args.get("client", -1)))
 
     def client_setting(self, handle: int | None, key: str) -> ConfigValue | None:
-        """The value in force for the client of one producer or consumer, whose open_client step may override the
-        Case's."""
+        """Return the value in force for the client of a handle, whose open_client step may override the Case's."""
         client = self.client_of(handle)
         return self.setting("client", key, None if client is None else client.args.get("config"))
 
@@ -103,9 +102,11 @@ class View:
         )
 
     def is_read_at_once(self) -> bool:
-        """Whether brokers read what is written to them as it comes: a publish rate of any topic, or a small number of
-        sends that may wait to be stored, stops them now and then, and later frames on the same connection, of whatever
-        topic, may only be seen late."""
+        """Return whether brokers read what is written to them as it comes.
+
+        A publish rate of any topic, or a small number of sends that may wait to be stored, stops them now and then, and
+        later frames on the same connection, of whatever topic, may only be seen late.
+        """
         topology = self.case.topology
         settings = topology.settings
         few = settings.max_pending_sends < BrokerSettings().max_pending_sends or settings.max_pending_mb
@@ -116,15 +117,17 @@ class View:
         return not changes and not any(rate is not None and rate.is_set for rate in rates)
 
     def shares_slow_connection(self) -> bool:
-        """Whether brokers may read late what a producer writes, and with it what others write that have its client, and
-        so its connection."""
+        """Return whether brokers may read late what a producer writes.
+
+        With it they read late what others write that have its client, and so its connection.
+        """
         opened = [step for step in self.case.steps if "client" in step.args and step.verb.startswith("open_")]
         having = Counter(step.args["client"] for step in opened)
         producing = {step.args["client"] for step in opened if step.verb == "open_producer"}
         return not self.is_read_at_once() and any(having[client] > 1 for client in producing)
 
     def is_dispatched_at_once(self, topic: str) -> bool:
-        """Whether no rate of dispatch, of any level, keeps back what this topic has for its consumers."""
+        """Return whether no rate of dispatch, of any level, keeps back what this topic has for its consumers."""
         topology = self.case.topology
         held = topology.policies_of(topology.named(base_topic(topic)))
         rates = (held.dispatch_rate, held.subscription_rate, topology.settings.dispatch_rate)
@@ -181,11 +184,11 @@ class Check(Said):
         """Set up state."""
 
     def concerned(self) -> bool:
-        """False where the Case or the client says that there is nothing to judge: then it is shown nothing."""
+        """Return whether Case and client leave something to judge; if not, the check gets no events."""
         return True
 
     def finish(self) -> None:
-        """All events have been seen: say what only the whole history shows."""
+        """Report what only the whole history shows: all events have been seen."""
 
     def exercise(self, event: Event) -> None:
         self.exercised += 1
@@ -193,7 +196,10 @@ class Check(Said):
             self.examples.append(event.seq)
 
     def breach(self, code: str, sentence: str, *events: Event) -> None:
-        """`sentence` is read by a person: who did what, what was expected, what came, with times in ms."""
+        """Add a finding.
+
+        `sentence` is read by a person: who did what, what was expected, what came, with times in ms.
+        """
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(
                 Finding(
@@ -211,13 +217,16 @@ class Check(Said):
 
 
 def grade(events: tuple[Event, ...]) -> Grade:
-    """What the witnesses of these events together are worth."""
+    """Return the evidence grade of these events together."""
     return grade_of({WITNESS_OF[type(event)] for event in events})
 
 
 def grade_of(witnesses: Set[Witness]) -> Grade:
-    """A when the client's word and the wire or broker both speak, B when wire, broker or bench alone, C the client's
-    word alone."""
+    """Return the evidence grade of these witnesses.
+
+    It is A when the client's word and the wire or broker both speak, B when wire, broker or bench alone, C for the
+    client's word alone.
+    """
     if witnesses == {Witness.BENCH}:
         return Grade.B
     if not witnesses & {Witness.WIRE, Witness.BROKER}:
@@ -226,6 +235,9 @@ def grade_of(witnesses: Set[Witness]) -> Grade:
 
 
 def blame(method: Callable[..., None], error: Exception) -> None:
-    """A check that raises is our bug or a pack's: its requirement gets harness-error, every other is judged."""
+    """Note that a check raised, which is our bug or a pack's.
+
+    Its requirement gets harness-error, every other is judged.
+    """
     check: Check = method.__self__  # type: ignore[attr-defined]
     check.crashed = check.crashed or error

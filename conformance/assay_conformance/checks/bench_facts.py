@@ -62,7 +62,7 @@ class BenchFacts:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
 
     def paused_client(self, case: Case) -> bool:
-        """A fault kept the client from running: what it was late with then is no evidence, whichever way."""
+        """Return whether a fault paused the client: what was late in that time is no evidence, either way."""
         actions = (case.faults[index].action for index in self.fired if index < len(case.faults))
         return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
 
@@ -72,7 +72,7 @@ class BenchFacts:
         self.waited_for = next((never_fired(events, case, fault) for fault in self.unfired(case)), "")
 
     def keeps_away(self, requirement: Requirement) -> RequirementId | None:
-        """The requirement whose breach kept the precondition of this one away, as far as that is known."""
+        """Return the requirement whose breach kept the precondition of this one away, as far as that is known."""
         return next((one for one in requirement.presupposes if one in self.broken), self.kept_away_by)
 
     @property

@@ -35,7 +35,7 @@ LEAST_INTERVAL_MS = 40
 
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
-    """A consumer's configuration value: fixed by the client, else its own step's or the Case's, else the default."""
+    """Return a consumer's value in force: fixed by the client, else its step's or the Case's, else the default."""
     known = consumer.settings
     try:
         return known[key]
@@ -49,13 +49,16 @@ def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | Non
 
 
 def buries(view: View, consumer: OpenedConsumer) -> bool:
-    """Whether the client may settle a message by a letter: a dead one, for what was refused often enough, or one to
-    retry. Then it is not asked for, and acknowledged without an ack of the application."""
+    """Return whether the client may settle a message by sending a letter.
+
+    It is a dead letter for what was refused often enough, or one to retry. Then the message is not asked for again, and
+    is acknowledged without an ack of the application.
+    """
     return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
 def is_dead_letter(view: View, consumer: OpenedConsumer, frame: Frame) -> bool:
-    """Whether this MESSAGE was redelivered oftener than it may be, and is to be buried."""
+    """Return whether this MESSAGE was redelivered oftener than it may be, and is to be buried."""
     most = number_in_force(view, consumer, "max_redeliver_count")
     return bool(most and (frame.redelivery_count or 0) > most)
 
@@ -65,9 +68,9 @@ GROUPS = "ack_grouping"
 
 
 def holds_acks(view: View, consumer: OpenedConsumer) -> bool:
-    """Whether acknowledgments wait for others. Clients that send each at once, having no interval or groups of one,
-    remember none, and so no cumulative one either.
+    """Return whether acknowledgments wait for others.
 
+    Clients that send each at once, having no interval or groups of one, remember none, and so no cumulative one either.
     Those that ask for an answer may do so one by one, whatever the interval (Go client: AckGroupingOptions does not
     apply beside AckWithResponse).
     """
@@ -80,7 +83,7 @@ def holds_acks(view: View, consumer: OpenedConsumer) -> bool:
 
 
 def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
-    """The same value for whoever asks about one frame: dozens of checks do."""
+    """Return the entry of an id, the same value for all that ask about one frame: dozens of checks do."""
     before = session.entry_asked
     if before is None or before[0] is not id:
         before = session.entry_asked = (id, Entry(session.topic, id.ledger, id.entry))
@@ -88,12 +91,12 @@ def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
 
 
 def of_batch(id: MessageId) -> bool:
-    """True for one of several messages of an entry; a batch of one is as good as no batch."""
+    """Return whether it is one of several messages of an entry; a batch of one counts as no batch."""
     return id.batch_index >= 0 and id.batch_size != 1
 
 
 def sent_round(tracker: Tracker, call: Invoke) -> Iterator[tuple[Received, Entry]]:
-    """The messages that a reconsume_later names."""
+    """Yield the messages that a reconsume_later names."""
     for ordinal in call.args.get("messages", ()):
         message = tracker.delivery(call.handle or 0, ordinal)
         entry = None if message is None else tracker.entries.get(message.seq)
@@ -102,12 +105,15 @@ def sent_round(tracker: Tracker, call: Invoke) -> Iterator[tuple[Received, Entry
 
 
 def plain_acks(event: Frame) -> bool:
-    """An ACK that settles messages, not one that reports a damaged one."""
+    """Return whether an ACK settles messages; one with a validation error reports a damaged one."""
     return event.fields.get("validation_error") is None
 
 
 def acked_entries(session: ConsumerSession, event: Frame) -> tuple[Entry, ...]:
-    """The entries that an individual ACK settles whole: those without an ack_set. The same values for whoever asks."""
+    """Return the entries that an individual ACK settles whole: those without an ack_set.
+
+    All callers that ask about one frame get the same value.
+    """
     before = session.acked
     if before is None or before[0] is not event:
         sets = event.ack_sets
@@ -121,8 +127,10 @@ def to_client(event: Frame) -> bool:
 
 
 def of_earlier_epoch(message: Frame, request: Frame) -> bool:
-    """Whether a MESSAGE was sent before this request for everything was heard (PIP-84): a client drops it. Where one of
-    them names no epoch, is unknown."""
+    """Return whether a MESSAGE was sent before the broker got this request for everything (PIP-84): a client drops it.
+
+    Where one of them names no epoch, that is unknown: False.
+    """
     came, asked = message.fields.get("consumer_epoch"), request.fields.get("consumer_epoch")
     return came is not None and asked is not None and int(came) < int(asked)
 
@@ -146,17 +154,17 @@ def bit_of(words: Sequence[int], index: int) -> bool:
 
 
 def bits_of(words: Sequence[int]) -> int:
-    """An ack_set as one number; its words are signed."""
+    """Return an ack_set as one number; its words are signed."""
     return sum((word & _WORD) << 64 * place for place, word in enumerate(words))
 
 
 def indexes_of(bits: int) -> list[int]:
-    """Those of the bits that are set."""
+    """Return the indexes of the bits that are set."""
     return [index for index in range(bits.bit_length()) if bits >> index & 1]
 
 
 def is_open(frame: Frame, index: int) -> bool:
-    """Whether this message of a MESSAGE is not acknowledged yet, as its ack_set says."""
+    """Return whether this message of a MESSAGE is not acknowledged yet, as its ack_set says."""
     words = frame.ack_sets[0] if frame.ack_sets else ()
     return not words or index < 0 or bit_of(words, index)
 

@@ -32,7 +32,7 @@ from assay_conformance.model.verdict import (
 def fold(
     judgements: Iterable[Judgement], requirements: Mapping[str, Requirement], selected: Collection[str]
 ) -> tuple[RequirementVerdict, ...]:
-    """One row for each requirement that was judged in one of the `selected` Cases, in catalogue order."""
+    """Return a row for each requirement that was judged in one of the `selected` Cases, in catalogue order."""
     by_requirement: dict[RequirementId, list[Judgement]] = {}
     for judgement in judgements:
         if not judgement.superseded and judgement.case in selected:

@@ -94,7 +94,7 @@ class Foresight:
     _asked: dict[tuple[int, int], _Session] = field(default_factory=dict)
 
     def read(self, events: Iterable[Event]) -> None:
-        """Once, with the whole history."""
+        """Read the whole history, once."""
         for event in events:
             kind = type(event)
             handler = _FRAMES.get(event.command) if kind is Frame else _HANDLERS.get(kind)  # type: ignore[union-attr]
@@ -131,9 +131,9 @@ class Foresight:
         return session.is_unnamed and session.lost is not None and session.lost < self._opened.get(handle, 0)
 
     def may_be_called(self, handle: int, name: str, topic: str) -> bool:
-        """Whether this name can be that producer's on `topic`: it is, or its name there is unknown.
+        """Return whether this name can be that producer's on `topic`: it is, or its name there is unknown.
 
-        A broker gives each partition's producer a name of its own, and a client tells one of them.
+        A broker gives each partition's producer a name of its own, and a client reports one of them.
         """
         given = name if is_partition(topic) else self._given_names.get(handle, name)
         return self._asked_names.get(handle, given) == name

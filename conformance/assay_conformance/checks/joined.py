@@ -24,6 +24,6 @@ class Joined:
             held[:] = [] if meta.chunk_id != len(held) else [*held, entry_on(session, event.ids[0])]
 
     def by_last(self, session: ConsumerSession, among: set[Entry]) -> list[list[Entry]]:
-        """The chunks of each message of a session whose last chunk, so far, is among these."""
+        """Return the chunks of each message of a session whose last chunk, so far, is among these."""
         request = session.request.seq
         return [held for (of, _uuid), held in self._held.items() if of == request and held and held[-1] in among]

@@ -68,8 +68,10 @@ def judge_parts(
     checks: Mapping[str, type[Check]],
     attempt: int = 1,
 ) -> tuple[Judgement, ...]:
-    """Of a history in parts that share no client, connection or topic; in each of them is what concerns everybody. One
-    part is held at a time, if any."""
+    """Judge a history in parts that share no client, connection or topic.
+
+    Each part also has what concerns all of them. At most one part is held at a time.
+    """
     applicable = [
         check for requirement, check in checks.items() if not facts.missing_for(catalogue.requirements[requirement])
     ]
@@ -173,7 +175,7 @@ def _verdict(
 
 
 def _not_asked_for(facts: ClientFacts, case: Case) -> str:
-    """What the Case asks for and the client does not do; empty where it does all."""
+    """Return what the Case asks for and the client does not do; empty where it does all."""
     if keys := facts.unsettable(case):
         return f"the agent declares no {', '.join(keys)}, which the Case sets"
     if apart := facts.kept_apart(case):
@@ -184,8 +186,11 @@ def _not_asked_for(facts: ClientFacts, case: Case) -> str:
 def _kept_away_by(
     attempt_end: BenchFacts, found: Mapping[RequirementId, Said], catalogue: Catalogue
 ) -> RequirementId | None:
-    """The requirement of clients that was broken by the first step that failed, by a call that never ended, or by
-    messages in a format that says nothing to anybody else."""
+    """Return the requirement of clients whose breach kept the precondition away.
+
+    It was broken by the first step that failed, by a call that never ended, or by messages in a format that others
+    cannot read.
+    """
     first = next(iter(attempt_end.failed_steps), None)
     for requirement, said in found.items():
         is_cause = requirement == calls_do_not_hang.requirement or any(
@@ -207,7 +212,7 @@ def _because(what: str, *causes: str) -> str:
 
 
 def _late(case: Case, attempt_end: BenchFacts, unreached: bool) -> str:
-    """What a late machine is to blame for; empty where it was not late, or that matters to nothing here."""
+    """Return what a late machine is responsible for; empty where it was not late, or that does not matter here."""
     if unreached and (held_up := attempt_end.held_up) is not None:
         return f"{MACHINE_WAS_LATE} {held_up}: what did not come about may only be late"
     if not unreached and _needs_its_pauses(case) and attempt_end.off_schedule:
@@ -216,6 +221,6 @@ def _late(case: Case, attempt_end: BenchFacts, unreached: bool) -> str:
 
 
 def _needs_its_pauses(case: Case) -> bool:
-    """Something in it happens at a time, not upon an event."""
+    """Return whether something in the Case happens at a time, not upon an event."""
     waits = any(step.at_ms is not None or (step.who is Who.WAIT and step.verb == "ms") for step in case.steps)
     return waits or any(isinstance(fault.trigger, AtTime) for fault in case.faults)

@@ -20,7 +20,7 @@ C++ one over either, and the Java one over the first, or over many of the second
 
 
 def is_busy(answer: Frame) -> bool:
-    """Whether one of `LOOKUPS` is a reason to end the connection it came over."""
+    """Return whether one of `LOOKUPS` is a reason to end the connection it came over."""
     return answer.fields.get("error") in BUSY
 
 
@@ -29,8 +29,10 @@ DEFAULT_KEEP_ALIVE_MS = 30_000
 
 
 def may_have_heard_nothing(view: View, closed: Closed) -> bool:
-    """Whether the machine kept a client waiting for so long that its keep-alive may have ended this connection: the
-    answer to its PING stood in a queue of the bench, or in one of its own."""
+    """Return whether the client's keep-alive may have ended this connection because the machine held the client up.
+
+    The answer to its PING stood in a queue of the bench, or in one of its own.
+    """
     clients = (opening.args.get("config") for opening in view.tracker.foresight.clients.values())
     set_ms = [view.setting("client", "keep_alive_ms", own) for own in [None, *clients]]
     interval_ms = min((int(one) for one in set_ms if one), default=DEFAULT_KEEP_ALIVE_MS)
@@ -40,7 +42,7 @@ def may_have_heard_nothing(view: View, closed: Closed) -> bool:
 
 
 def is_readable(message: Frame) -> bool:
-    """Whether a MESSAGE holds what it was sent with: of what a client makes of another, checks of its own tell."""
+    """Return whether a MESSAGE holds what it was sent with; checks of their own judge what clients make of another."""
     meta = message.meta
     if meta is None or message.fate is Fate.ALTERED or meta.unpacked_bytes is not None:
         return False
@@ -48,7 +50,7 @@ def is_readable(message: Frame) -> bool:
 
 
 def ends_reading(view: View, event: Fired) -> bool:
-    """Bytes that are no frame were put in: nothing behind them can be read."""
+    """Return whether bytes that are no frame were put in: nothing behind them can be read."""
     faults = view.case.faults
     action = faults[event.fault].action if event.fault < len(faults) else None
     return isinstance(action, Inject) and bool(action.raw) and not is_frame(action.raw)

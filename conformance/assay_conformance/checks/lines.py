@@ -65,11 +65,11 @@ class Unit:
         return bool(self.receipts or self.errors)
 
     def answered_before(self, seq: int) -> bool:
-        """A receipt or an error had come for it by event `seq`."""
+        """Return whether a receipt or an error had come for it before event `seq`."""
         return any(answer.seq < seq for answer in (*self.receipts, *self.errors))
 
     def sent_on(self, session: ProducerSession) -> Frame | None:
-        """Its first SEND on this session."""
+        """Return its first SEND on this session."""
         since = bisect_left(self.sends, session.request.seq, key=lambda send: send[1].seq)
         those = (self.sends[place] for place in range(since, len(self.sends)))
         return next((frame for on, frame in those if on is session), None)
@@ -101,11 +101,11 @@ class Line:
     """In order of their PRODUCERs."""
 
     def closing_before(self, seq: int) -> bool:
-        """What ends it had come by event `seq`."""
+        """Return whether the event that ends the line had come before event `seq`."""
         return self.closing is not None and self.closing.seq < seq
 
     def sent_before(self, seq: int) -> Iterator[Unit]:
-        """Units that had left for the first time by event `seq`."""
+        """Yield the units that had left for the first time before event `seq`."""
         return takewhile(lambda unit: unit.first.seq < seq, self.units)
 
     @property
@@ -194,7 +194,7 @@ class Lines:
     """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
 
     def let_go(self) -> None:
-        """Lines refer to their units and sessions, and these to them."""
+        """Let go of the sessions: lines refer to their units and sessions, and these to them."""
         for line in self.all:
             for session in line.sessions:
                 session.line = None
@@ -217,7 +217,7 @@ class Lines:
             self._part(event)
 
     def killed(self, event: AgentEnded) -> None:
-        """The process of every producer so far is dead."""
+        """Note that the process of every producer so far is dead."""
         self._part(event)
 
     def _part(self, event: Parting) -> None:
@@ -227,7 +227,7 @@ class Lines:
                 line.closing = self.closings[handle]
 
     def failed(self, handle: int, number: int) -> None:
-        """A send completed, and not as a success."""
+        """Note that a send completed, and not as a success."""
         unit = self.by_message.get((handle, number))
         if unit is not None:
             unit.given_up = True
@@ -237,17 +237,17 @@ class Lines:
     # --- wire ---
 
     def registered(self, session: ProducerSession) -> None:
-        """A PRODUCER frame: it continues the line it belongs to, or begins it."""
+        """Take a PRODUCER frame in: it continues the line to which it belongs, or begins one."""
         self._join(session, self._line(session, self.foresight.owners.get(session.request.seq)))
 
     def admitted(self, session: ProducerSession, name: str | None) -> None:
-        """Its PRODUCER_SUCCESS, which may name it, whether it is let in or has to wait."""
+        """Take a PRODUCER_SUCCESS in, which may name the producer, whether it is admitted or has to wait."""
         session.name = name
         if session.line is not None:
             session.line.name = name or session.line.name
 
     def sent(self, session: ProducerSession | None, event: Frame) -> None:
-        """A SEND as the client wrote it. Leaves `unit` None when no PRODUCER announced it."""
+        """Take a SEND in as the client wrote it. `unit` stays None when no PRODUCER announced it."""
         if session is None:
             self.unit = None
             self.unannounced.append(event)
@@ -281,12 +281,12 @@ class Lines:
         self.unit = unit
 
     def first(self, event: Frame) -> Unit | None:
-        """The unit of the SEND just seen where it leaves for the first time, and its producer is known."""
+        """Return the unit of the SEND just seen where it leaves for the first time, and its producer is known."""
         known = self.unit is not None and self.unit.line.handle is not None
         return self.unit if known and event.from_sender and not self.again else None
 
     def answered(self, session: ProducerSession | None, event: Frame) -> None:
-        """A SEND_RECEIPT or SEND_ERROR as it was written to the client."""
+        """Take a SEND_RECEIPT or SEND_ERROR in as it was written to the client."""
         self.unit, self.head, self.stale = None, None, False
         if session is None or session.line is None:
             return
@@ -309,18 +309,20 @@ class Lines:
         queue.take(self.unit)
 
     def forged(self, session: ProducerSession | None, event: Frame) -> None:
-        """A SEND that a fault altered or made up: the client did not write its fields."""
+        """Note a SEND that a fault altered or made up: the client did not write its fields."""
         self.forged_sends.update(member.identity.handle for member in event.members if member.identity)
         if session is not None and session.line is not None and session.line.handle is not None:
             self.forged_sends.add(session.line.handle)
 
     def torn(self, session: ProducerSession, shown_by: Frame) -> None:
-        """A SEND of this session is missing from its stream, or not at its place."""
+        """Note that a SEND of this session is missing from its stream, or not at its place."""
         self._tears(session.line, shown_by)
 
     def receipted_twice(self, receipt: Frame) -> None:
-        """A fault repeated the receipt just seen. That of a chunk looks like the next chunk's, and ends a message early
-        that is not stored yet."""
+        """Note that a fault repeated the receipt just seen.
+
+        That of a chunk looks like the next chunk's, and ends a message early that is not stored yet.
+        """
         if self.unit is not None and _is_chunk(self.unit.first):
             self._tears(self.unit.line, receipt)
 
@@ -330,7 +332,7 @@ class Lines:
             self.torn_since.setdefault(line.handle, shown_by.seq)
 
     def numbers(self, members: tuple[Member, ...], topic: str) -> tuple[int, ...]:
-        """The message numbers inside, when every one is a payload of this Case's."""
+        """Return the message numbers inside, when every one is a payload of this Case's."""
         numbers = []
         for member in members:
             if member.identity is None or self.handle_of(member, topic) is None:
@@ -339,8 +341,10 @@ class Lines:
         return tuple(numbers)
 
     def handle_of(self, member: Member, topic: str) -> int | None:
-        """The producer that wrote this message to `topic`. A consumer's copy of it for a retry or dead letter topic
-        has its identity, too, and has no owner."""
+        """Return the producer that wrote this message to `topic`.
+
+        A consumer's copy of it for a retry or dead letter topic has its identity, too, and has no owner.
+        """
         identity = member.identity
         opening = None if identity is None else self.openings.get(identity.handle)
         if identity is None or opening is None or identity.case != self.case_number:
@@ -349,7 +353,7 @@ class Lines:
         return identity.handle if opening.args.get("topic", base) == base else None
 
     def _line_of(self, session: ProducerSession, handle: int | None) -> Line:
-        """The session's, unless the payload is another producer's, which uses it as well."""
+        """Return the session's line, unless the payload is of another producer, which uses the session as well."""
         line = session.line
         if line is None or handle not in (None, line.handle):
             line = self._line(session, handle)
@@ -396,14 +400,14 @@ class Lines:
         return any(_is_same(sent.first, unit.first) for sent in units)
 
     def _may_have_failed(self, handle: int | None, event: Frame) -> bool:
-        """A send that nothing says the unit of; or any, where its agent reported that after this frame."""
+        """Return whether a send without known unit failed; or any, where its agent reported that after this frame."""
         if handle is None or handle in self._failed:
             return handle is not None
         late = (end for end in self.foresight.failed_sends.get(handle, ()) if end.seq > event.seq)
         return any(end.done_ns is not None and end.done_ns <= event.t_ns for end in late)
 
     def _place(self, line: Line, event: Frame) -> tuple[int, int, int, object]:
-        """What tells a unit from others of its line where its messages are not known."""
+        """Return what distinguishes a unit from others of its line where its messages are not known."""
         chunk = event.meta.chunk_id if event.meta is not None else None
         content = _content(event) if line.handle in self.foresight.explicit else None
         return (id(line), event.sequence_id or 0, -1 if chunk is None else chunk, content)
@@ -429,9 +433,12 @@ class Lines:
             self._small.setdefault((line.topic, event.unit), []).append(line)
 
     def _number(self, line: Line, handle: int, unit: Unit) -> None:
-        """A client's own ids may rise in any order of its batches, as those by key do. Chosen ones have to rise from
+        """Note the sequence ids that a unit uses.
+
+        A client's own ids may rise in any order of its batches, as those by key do. Chosen ones have to rise from
         message to message: a receipt may name any id of a batch's range, and what is out of turn may lie in it. A first
-        chunk tells no message, and its SEND its id."""
+        chunk names no message, and its SEND names its id.
+        """
         if handle not in self.foresight.explicit:
             if unit.sequence_id in line.ids_used:
                 self._reuses(handle, unit)
@@ -466,7 +473,7 @@ class Lines:
         return handles.pop() if len(handles) == 1 else None
 
     def possibly_of(self, handle: int, topic: str) -> frozenset[Content]:
-        """Stored messages of a topic, all its partitions included, that may be this producer's or another one's."""
+        """Return stored messages of a topic, all partitions included, that may be this producer's or another one's."""
         return frozenset(
             content
             for name, entries in self.unclaimed.items()
@@ -494,8 +501,10 @@ def _is_chunk(event: Frame) -> bool:
 
 
 def differs_in_publish_time_alone(first: Frame, again: Frame) -> bool:
-    """Whether two SENDs are the same but for the time at which each left, which some clients write into the metadata:
-    as far as the history shows metadata and messages."""
+    """Return whether two SENDs are the same but for the time at which each left.
+
+    Some clients write that into the metadata. Metadata and messages are compared as far as the history shows them.
+    """
     if first.meta is None or again.meta is None or first.meta.publish_time_ms == again.meta.publish_time_ms:
         return False
     later = replace(first.meta, publish_time_ms=again.meta.publish_time_ms)
@@ -509,17 +518,17 @@ def _is_same(first: Frame, again: Frame) -> bool:
 
 
 def _content(event: Frame) -> object:
-    """What tells the message in a SEND from others under its id, whenever it leaves."""
+    """Return what distinguishes the message in a SEND from others under its id, whenever it leaves."""
     digests, meta = tuple(member.payload for member in event.members), event.meta
     named = None if meta is None else (meta.uuid, meta.key, meta.ordering_key, meta.property_digests)
     return (event.size, digests, named)
 
 
 def is_duplicate(receipt: Frame) -> bool:
-    """The receipt says that the SEND was stored before."""
+    """Return whether the receipt says that the SEND was stored before."""
     return bool(receipt.ids) and receipt.ids[0].is_duplicate_marker
 
 
 def last_id(unit: Unit) -> int:
-    """The sequence id of its last message, as a client that numbers by itself gives them out."""
+    """Return the sequence id of its last message, as a client that numbers by itself gives them out."""
     return unit.sequence_id + max(len(unit.numbers), 1) - 1

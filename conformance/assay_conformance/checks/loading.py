@@ -56,5 +56,5 @@ class Loads:
             self._of[topic] = self._of.get(topic, 0) + 1
 
     def of(self, topic: str) -> int:
-        """Of a local topic name, with or without its partition."""
+        """Return the loads of a local topic name, with or without its partition."""
         return self._of_all + self._of.get(base_topic(topic), 0)

@@ -15,8 +15,10 @@ from assay_conformance.model.event import Event, MessageId, Stored
 
 
 def in_log_order(events: Sequence[Event]) -> Sequence[Event]:
-    """The events, late `Stored` ones moved ahead (with the time of what they were moved before); the same object when
-    there are none."""
+    """Return the events with late `Stored` ones moved ahead; the same object when there are none.
+
+    A moved event gets the time of the one that it was moved before.
+    """
     last: dict[str, MessageId] = {}
     late = set()
     for event in events:
@@ -44,7 +46,7 @@ def _logs(events: Sequence[Event], topics: Set[str]) -> Iterable[list[int]]:
 
 
 def _places(events: Sequence[Event], log: Sequence[int]) -> Mapping[int, int]:
-    """Index of each entry that is late -> index in front of which it belongs."""
+    """Return, by the index of each late entry, the index in front of which it belongs."""
     ordered = sorted(log, key=lambda index: events[index].id.position)  # type: ignore[union-attr]
     places: dict[int, int] = {}
     earliest = len(events)

@@ -23,7 +23,10 @@ Results = Mapping[RequirementId, Said]
 def judge_part(
     events: Iterable[Event], case: Case, facts: ClientFacts, checks: Iterable[type[Check]]
 ) -> tuple[Results, BenchFacts]:
-    """What was said, and what the bench's own events are. Nothing else that was made for this part is left of it."""
+    """Judge a part; return what was said, and what the bench's own events are.
+
+    Nothing else that was made for this part is left of it.
+    """
     view, results = View(case, facts, Tracker()), dict[RequirementId, Said]()
     judging = [check(view) for check in checks]
     attempt_end = run(translated(in_log_order(tuple(events)), case, facts), view, judging)
@@ -36,8 +39,10 @@ def judge_part(
 
 
 def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
-    """One pass over events in log order, after those that read ahead: every check whose Case concerns it sees the
-    events it has handlers for, then its `finish`."""
+    """Pass once over the events in log order, after those that read ahead.
+
+    Every check whose Case concerns it sees the events it has handlers for, then its `finish`.
+    """
     tracker = view.tracker
     tracker.foresight.read(events)
     tracker.history = events

@@ -57,7 +57,7 @@ _known: dict[type, tuple[Route, ...]] = {}
 
 
 def routes(listener: type) -> tuple[Route, ...]:
-    """Where events go: one of every marked handler of a class."""
+    """Return one route for every marked handler of a class."""
     if listener not in _known:
         _known[listener] = tuple(
             Route(kind, word, seen, name)
@@ -82,7 +82,7 @@ class _Words:
             self.named.setdefault(word, []).append(handler)
 
     def close(self) -> tuple[dict[str, list[Handler]], list[Handler]]:
-        """Who asked for every event of the type hears of the named ones behind those who named them."""
+        """Return the handlers by name, and those of every event, which are called after the ones of its name."""
         return {word: handlers + self.others for word, handlers in self.named.items()}, self.others
 
 

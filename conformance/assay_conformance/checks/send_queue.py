@@ -32,7 +32,7 @@ class Turns(Generic[K, V]):
             self._held[key] = deque((held, value))
 
     def take(self, key: K) -> V | None:
-        """The first of the key, which then waits no more; None where none does."""
+        """Return the first value of the key and remove it; None where there is none."""
         held = self._held.get(key)
         if not isinstance(held, deque):
             self._held.pop(key, None)
@@ -65,7 +65,7 @@ class SendQueue:
         return next(iter(self._units.values()), None)
 
     def take(self, unit: Unit) -> None:
-        """The first of it, if it is there."""
+        """Remove the first of a unit, if it is there."""
         if (first := self._numbers.take(unit)) is not None:
             del self._units[first]
 

@@ -15,7 +15,7 @@ class Settled:
         """Consumer and topic -> how far it was acknowledged cumulatively."""
 
     def asked(self, call: Call) -> None:
-        """Of an ack."""
+        """Note the entry of an ack."""
         handle, entry = call.consumer.handle, call.entry
         self._named.add((handle, entry))
         if call.cumulative:

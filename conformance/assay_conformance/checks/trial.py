@@ -24,9 +24,10 @@ ANY_CLIENT = ClientFacts(agent="test", client="test-client", client_version="1",
 
 
 def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts: ClientFacts | None = None) -> C:
-    """The check after it has seen these events: its findings, examples and exercised count; what it raises comes out.
+    """Return the check after it has seen these events, with its findings, examples and exercised count.
 
-    Without facts it is about a client that takes whatever the Case or the history configures, and sends again.
+    What it raises comes out. Without facts it is about a client that takes whatever the Case or the history configures,
+    and sends again.
     """
     events = tuple(events)
     facts = facts or _taking(case, events)

@@ -40,8 +40,10 @@ from assay_conformance.model.topic_names import (
 
 
 def translated(events: Sequence[Event], case: Case, facts: ClientFacts) -> Sequence[Event]:
-    """The events with what the client said of messages in the terms of what is stored; the same object where nothing is
-    said in other words."""
+    """Return the events with what the client said of messages in the terms of what is stored.
+
+    The same object is returned where there is nothing to translate.
+    """
     translation = _Translation.of(case, facts)
     for event in events:
         if type(event) is Stored:
@@ -131,7 +133,7 @@ class _Translation:
         return id if partition == id.partition else msgspec.structs.replace(id, partition=partition)
 
     def _partition(self, id: MessageId, topic: str) -> int:
-        """Of an id of this topic, as `MessageId` has it."""
+        """Return the partition of an id of this topic, as `MessageId` has it."""
         if is_partition(topic):
             return partition_number(topic) if id.partition <= 0 else id.partition
         if id.partition < 0:
@@ -139,12 +141,12 @@ class _Translation:
         return NO_PARTITION if id.partition == 0 and topic in self.plain_topics else id.partition
 
     def _whole(self, id: MessageId) -> MessageId:
-        """Number 0 of 1 is the whole entry: of a seek nothing else says which message is meant."""
+        """Return the id of the whole entry for number 0 of 1: in a seek, nothing else says which message is meant."""
         is_whole = id.batch_index == 0 and (id.batch_size == 1 or self._is_in_none(id))
         return msgspec.structs.replace(id, batch_index=-1, batch_size=0) if is_whole else id
 
     def _is_in_none(self, id: MessageId) -> bool:
-        """Whether its entry is known, and no batch."""
+        """Return whether its entry is known, and no batch."""
         return self.entries.get(id.position, ()) is None
 
     def _in_batch(self, id: MessageId, identity: Identity | None, whose: _Whose) -> MessageId:
@@ -162,7 +164,7 @@ class _Translation:
     def _index(
         self, members: tuple[Member, ...], identity: Identity | None, whose: _Whose, position: Position
     ) -> int | None:
-        """By its identity; of messages without one that are alike, each in its turn."""
+        """Return the index of a message by its identity; equal messages without one are taken in turn."""
         named = [index for index, member in enumerate(members) if member.identity == identity]
         if identity is not None and len(named) == 1:
             return named[0]

@@ -33,11 +33,11 @@ class Events:
         self._completions: dict[str, list[Completion]] | None = None
 
     def of(self, kind: type[E]) -> Sequence[E]:
-        """All events of a type."""
+        """Return all events of a type."""
         return self._by_type.get(kind, ())  # type: ignore[return-value]
 
     def frames(self, *commands: str) -> Sequence[Frame]:
-        """All frames of these commands, in order; of all commands without any."""
+        """Return all frames of these commands, in order; of all commands without any."""
         if len(commands) == 1:
             return self._frames.get(commands[0], ())
         if not commands:
@@ -49,27 +49,31 @@ class Events:
         return found
 
     def frames_on(self, conn: int, *commands: str) -> Sequence[Frame]:
-        """The frames of these commands on a connection, in order: what is asked of each session is looked up by this,
-        for a history has as many connections as it likes."""
+        """Return the frames of these commands on a connection, in order.
+
+        What each session is asked is looked up by this: a history may have any number of connections.
+        """
         found = [self.frames_by(command, "conn").get(conn, ()) for command in commands]
         return found[0] if len(found) == 1 else sorted((frame for one in found for frame in one), key=_seq)
 
     def frames_by(self, command: str, *attributes: str) -> Mapping[Any, Sequence[Frame]]:
-        """The frames of a command by the value of an attribute, or by the values of several: what belongs to each of
-        many connections, producers or requests is looked up by this."""
+        """Return the frames of a command by the value of an attribute, or by the values of several.
+
+        What belongs to each of many connections, producers or requests is looked up by this.
+        """
         found = self._by.get((command, *attributes))
         if found is None:
             found = self._by[command, *attributes] = _by_word(self._frames.get(command, ()), *attributes)
         return found
 
     def invokes(self, verb: str) -> Sequence[Invoke]:
-        """All calls of a verb."""
+        """Return all calls of a verb."""
         if self._invokes is None:
             self._invokes = _by_word(self.of(Invoke), "verb")
         return self._invokes.get(verb, ())
 
     def completions(self, verb: str) -> Sequence[Completion]:
-        """All ends of calls of a verb."""
+        """Return all ends of calls of a verb."""
         if self._completions is None:
             self._completions = _by_word(self.of(Completion), "verb")
         return self._completions.get(verb, ())
@@ -96,13 +100,13 @@ class Stretch(Generic[E]):
 
 
 def between(events: Sequence[E], since: Event, until: Event | None) -> Stretch[E]:
-    """Of a list that is in order, what is behind one event and before another."""
+    """Return the part of an ordered list that is behind one event and before another."""
     end = len(events) if until is None else bisect_left(events, until.seq, key=_seq)
     return Stretch(events, bisect_right(events, since.seq, key=_seq), end)
 
 
 def after(events: Sequence[E], event: Event) -> Iterator[E]:
-    """Of a list that is in order, what is behind an event."""
+    """Return an iterator over the part of an ordered list that is behind an event."""
     return iter(between(events, event, None))
 
 

@@ -38,11 +38,11 @@ class Occupancy:
         """Connections on which anything was answered: one that was never of use was not left for that."""
 
     def opened(self, opened: Opened) -> None:
-        """A connection has been accepted."""
+        """Note that a connection was accepted."""
         self._greeting.add(opened.conn)
 
     def frame(self, frame: Frame) -> None:
-        """A frame has crossed, or was lost on its way."""
+        """Note that a frame crossed, or was lost on its way."""
         if frame.dir is Direction.TO_BROKER:
             if frame.from_sender:
                 self._written(frame)
@@ -50,11 +50,11 @@ class Occupancy:
             self._came(frame)
 
     def carries(self, conn: int) -> bool:
-        """Whether anything is registered on a connection, or waited for."""
+        """Return whether anything is registered on a connection, or waited for."""
         return conn in self._greeting or bool(self._on.get(conn)) or bool(self._asked.get(conn))
 
     def is_left_unused(self, closed: Closed) -> bool:
-        """Whether a client ended this connection when it had been of use, and carried nothing."""
+        """Return whether a client ended this connection when it had been of use, and carried nothing."""
         return closed.by is ClosedBy.CLIENT and closed.conn in self._of_use and not self.carries(closed.conn)
 
     def _written(self, frame: Frame) -> None:
@@ -90,7 +90,7 @@ def _registered(frame: Frame, kinds: dict[str, str]) -> tuple[str, int | None]:
 
 
 def left_unused(events: Iterable[Event]) -> Iterator[Closed]:
-    """Ends of connections that the client chose, and that then carried nothing."""
+    """Yield the ends of connections that the client chose while they carried nothing."""
     occupancy = Occupancy()
     for event in events:
         if isinstance(event, Frame):

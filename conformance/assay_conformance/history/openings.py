@@ -24,8 +24,10 @@ class Openings:
             self._of_client.setdefault(client, []).append(opening.handle)
 
     def ended_by(self, end: Invoke | AgentEnded) -> Sequence[int]:
-        """Handles of those that were open, and that this closes, or closes the client of; all of them, where an agent
-        ended. They are open no more."""
+        """Close what this event closes, directly or with its client; return the handles that were open.
+
+        Where an agent ended, that is all of them.
+        """
         if isinstance(end, AgentEnded):
             handles = [*self._open]
         else:

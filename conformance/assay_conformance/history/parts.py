@@ -53,8 +53,10 @@ class Parts:
         self._seen.append(self._node_of(event))
 
     def bundles(self, most: int) -> Sequence[int]:
-        """For each event the number of its bundle, or `EVERYBODY`: whole parts, in order of their first event, so many
-        together as have no more than `most` events."""
+        """Return for each event the number of its bundle, or `EVERYBODY`.
+
+        A bundle is whole parts, in order of their first event, as many as have no more than `most` events together.
+        """
         sizes: dict[int, int] = {}
         roots = [self._root(node) for node in range(len(self._parents))]
         for node in self._seen:
@@ -84,7 +86,7 @@ class Parts:
         return EVERYBODY
 
     def _opened(self, event: Named) -> int:
-        """A producer or consumer belongs to its client and to its topics."""
+        """Join a producer or consumer to its client and to its topics; return its node."""
         node, args = self._node("handle", event.handle), msgspec.json.decode(event.args)
         if (client := args.get("client")) is not None:
             self._join(node, self._node("handle", client))
@@ -94,7 +96,7 @@ class Parts:
         return node
 
     def _topics_of(self, args: Mapping[str, Any]) -> Iterable[object]:
-        """A pattern may match any."""
+        """Return the topics that arguments name; all of them for a pattern, which may match any."""
         if "pattern" in args:
             return self._local.values()
         return named_topics(args, self._first_topic)

@@ -40,7 +40,7 @@ class Recorder:
             self.settle()
 
     def settle(self) -> None:
-        """`write` has seen every event when this returns."""
+        """Write what is outstanding: `write` has seen every event when this returns."""
         while self._unsettled:
             kind, at_ns, fields = self._unsettled.popleft()
             self._record(kind, at_ns, fields())

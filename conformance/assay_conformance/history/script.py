@@ -89,23 +89,23 @@ class Script:
         return self._now_ns
 
     def at(self, ms: float) -> Script:
-        """The next event happens `ms` after the Case began."""
+        """Let the next event happen `ms` after the Case began."""
         self._now_ns = round(ms * MS)
         return self
 
     def after(self, ms: float) -> Script:
-        """The next event happens `ms` after the last one."""
+        """Let the next event happen `ms` after the last one."""
         return self.at(self.events[-1].t_ns / MS + ms)
 
     def add(self, kind: type[E], **fields: Any) -> E:
-        """Any event at all."""
+        """Add an event of any type."""
         event = kind(seq=len(self.events), t_ns=self._now_ns, **fields)
         self.events.append(event)
         self._now_ns += MS
         return event
 
     def done(self, how: Ending = Ending.DONE) -> list[Event]:
-        """Ends the history and returns it."""
+        """End the history and return it."""
         self.add(Ended, how=how)
         return self.events
 
@@ -127,7 +127,7 @@ class Script:
         )
 
     def send(self, number: int, handle: int = PRODUCER, size: int = MESSAGE_BYTES, **args: Any) -> Invoke:
-        """The application asks for message `number`; `args` such as sequence_id are those of the message."""
+        """Let the application send message `number`; `args` such as sequence_id are those of the message."""
         invoke = self.invoke("send", handle, number=number, size=size, digest=digest_of(number, handle), args=args)
         self._sends[handle, number] = invoke
         return invoke
@@ -165,7 +165,7 @@ class Script:
         return self.add(Opened, conn=conn, broker=broker, url=url)
 
     def connected(self, conn: int = 0) -> Frame:
-        """A connection, its CONNECT and CONNECTED."""
+        """Open a connection, with its CONNECT and CONNECTED."""
         self.opened(conn)
         self.up("CONNECT", conn)
         return self.down("CONNECTED", conn)
@@ -187,7 +187,7 @@ class Script:
         last_sequence_id: int = -1,
         **config: Any,
     ) -> Completion:
-        """The application opens a producer, on a connection of its own unless `conn` is there already."""
+        """Let the application open a producer, on a connection of its own unless `conn` exists already."""
         named = {"topic": base_topic(topic)}
         invoke = self.invoke("open_producer", handle, args={**named, **({"config": config} if config else {})})
         if not any(isinstance(event, Opened) and event.conn == conn for event in self.events):
@@ -196,7 +196,7 @@ class Script:
         return self.complete(invoke, producer_name=name)
 
     def producer_again(self, conn: int = 1, **fields: Any) -> Frame:
-        """The client registers its producer on a new connection; returns the PRODUCER_SUCCESS."""
+        """Register the client's producer on a new connection; return the PRODUCER_SUCCESS."""
         self.connected(conn)
         return self.producer_ready(conn, **fields)
 
@@ -221,7 +221,7 @@ class Script:
         last_sequence_id: int = -1,
         **fields: Any,
     ) -> Frame:
-        """PRODUCER and its PRODUCER_SUCCESS."""
+        """Add a PRODUCER and its PRODUCER_SUCCESS."""
         asked = self.producer_asks(conn, producer_id=producer_id, topic=topic, name=name, **fields)
         answer = {"producer_name": name, "last_sequence_id": last_sequence_id}
         return self.down("PRODUCER_SUCCESS", conn, request_id=asked.request_id, fields=answer)
@@ -237,7 +237,7 @@ class Script:
         kind: str = "Exclusive",
         **config: Any,
     ) -> Completion:
-        """The application opens a consumer; SUBSCRIBE and SUCCESS cross."""
+        """Let the application open a consumer; SUBSCRIBE and SUCCESS cross."""
         args: dict[str, Any] = {"topics": [topic], "subscription": subscription}
         invoke = self.invoke("open_consumer", handle, args={**args, "config": config} if config else args)
         if not any(isinstance(event, Opened) and event.conn == conn for event in self.events):
@@ -268,11 +268,11 @@ class Script:
     # --- frames ---
 
     def up(self, command: str, conn: int = 0, **fields: Any) -> Frame:
-        """A frame from client to broker."""
+        """Add a frame from client to broker."""
         return self._frame(command, conn, Direction.TO_BROKER, fields)
 
     def down(self, command: str, conn: int = 0, **fields: Any) -> Frame:
-        """A frame from broker to client."""
+        """Add a frame from broker to client."""
         return self._frame(command, conn, Direction.TO_CLIENT, fields)
 
     def send_frame(
@@ -305,7 +305,7 @@ class Script:
     def receipt(
         self, sequence_id: int, *, conn: int = 0, producer_id: int = 0, id: MessageId | None = None, **fields: Any
     ) -> Frame:
-        """A SEND_RECEIPT; `id` is DUPLICATE for a deduplicated SEND."""
+        """Add a SEND_RECEIPT; `id` is DUPLICATE for a deduplicated SEND."""
         ids = (entry_id(sequence_id) if id is None else id,)
         return self.down(
             "SEND_RECEIPT", conn, **{"producer_id": producer_id, "sequence_id": sequence_id, "ids": ids, **fields}
@@ -347,7 +347,7 @@ class Script:
         ack_type: str = "Individual",
         **fields: Any,
     ) -> Frame:
-        """An ACK of these entries."""
+        """Add an ACK of these entries."""
         ids = tuple(entry if isinstance(entry, MessageId) else entry_id(entry) for entry in entries)
         return self.up("ACK", conn, **{"consumer_id": consumer_id, "ack_type": ack_type, "ids": ids, **fields})
 
@@ -402,7 +402,7 @@ class Script:
     def load(
         self, window_ms: int, loop_lag_ms: int = 0, agent_wait_ms: int = 0, broker_wait_ms: int = 0, others: int = 0
     ) -> Load:
-        """A load sample over the `window_ms` before now."""
+        """Add a load sample over the `window_ms` before now."""
         return self.add(
             Load,
             window_ns=window_ms * MS,
@@ -415,7 +415,7 @@ class Script:
     # --- inside ---
 
     def full(self, topic: str) -> str:
-        """The full name of a local topic, its partition suffix kept."""
+        """Return the full name of a local topic, its partition suffix kept."""
         return renamed(topic, self._full)
 
     def _request(self) -> int:
@@ -429,17 +429,17 @@ class Script:
 
 
 def entry_id(entry: int, batch_index: int = -1, batch_size: int = 0) -> MessageId:
-    """The id of entry number `entry` in these histories."""
+    """Return the id of entry number `entry` in these histories."""
     return MessageId(LEDGER, entry, -1, batch_index, batch_size)
 
 
 def digest_of(number: int, handle: int = PRODUCER) -> int:
-    """What stands for the digest of message `number`: any function of who and which will do."""
+    """Return what stands for the digest of message `number`: any function of handle and number will do."""
     return zlib.crc32(f"{handle}/{number}".encode())
 
 
 def unit_of(numbers: Sequence[int], handle: int = PRODUCER) -> int:
-    """What stands for the checksum of a frame with these messages."""
+    """Return what stands for the checksum of a frame with these messages."""
     return zlib.crc32(f"{handle}:{','.join(map(str, numbers))}".encode())
 
 

@@ -64,12 +64,12 @@ class Sharing:
 
 @cache
 def _sharable(kind: type) -> tuple[str, ...]:
-    """Its fields that hold text or dicts."""
+    """Return the fields of a type that hold text or dicts."""
     return tuple(field.name for field in msgspec.structs.fields(kind) if _is_sharable(field.type))
 
 
 def _is_sharable(kind: Any) -> bool:
-    """Of `str`, `dict[...]`, and either of them or None."""
+    """Return whether a type is `str`, `dict[...]`, or either of them or None."""
     return any(
         getattr(getattr(one, "__origin__", one), "__name__", "") in _SHARED_TYPES for one in (kind, *_args(kind))
     )

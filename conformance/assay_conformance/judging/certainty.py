@@ -88,7 +88,7 @@ Says = Iterator[Judged]
 
 
 def breach(code: str, sentence: str, *events: Event | None) -> Breach:
-    """A breach that these events prove; those that are None are left out."""
+    """Return a breach that these events prove; those that are None are left out."""
     return Breach(code, sentence, tuple(event for event in events if event is not None))
 
 
@@ -115,12 +115,15 @@ def _proven(said: list[Judged], otherwise: Judged) -> list[Judged]:
 
 
 def either(*conditions: Callable[[], bool]) -> bool:
-    """Whether one of them holds; raises `UnknownError` where none is known to hold and one is not known."""
+    """Return whether one of them holds; raises `UnknownError` where none is known to hold and one is not known."""
     return _settled(conditions, by=True)
 
 
 def every(*conditions: Callable[[], bool]) -> bool:
-    """Whether all of them hold; raises `UnknownError` where none is known not to hold and one is not known."""
+    """Return whether all of them hold.
+
+    Raises `UnknownError` where none is known not to hold and one is not known.
+    """
     return _settled(conditions, by=False)
 
 

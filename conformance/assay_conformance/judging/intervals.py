@@ -31,7 +31,7 @@ class Intervals(Generic[T]):
             self._levels.append([_joined(below[place : place + 2]) for place in range(0, len(below), 2)])
 
     def at(self, seq: int) -> Iterator[T]:
-        """Those that go on at event `seq`, in order; no further than the caller goes."""
+        """Yield those that contain event `seq`, in order."""
         nodes = [(len(self._levels) - 1, 0)] if self._things else []
         while nodes:
             level, place = nodes.pop()
@@ -46,7 +46,7 @@ class Intervals(Generic[T]):
             nodes.append((level - 1, 2 * place))
 
     def any_at(self, seq: int) -> bool:
-        """Whether anything goes on at event `seq`."""
+        """Return whether anything goes on at event `seq`."""
         return any(True for _ in self.at(seq))
 
 

@@ -31,21 +31,21 @@ class Bounds:
     unread: str = ""
 
     def until(self, *ends: Event | int | None) -> int:
-        """The first of these events or times (ns), or the end of the Case; those that are None never came."""
+        """Return the first of these events or times (ns), or the end of the Case; those that are None never came."""
         times_ns = (end if isinstance(end, int) else end.t_ns for end in ends if end is not None)
         return min(self.end_ns, *times_ns, self.end_ns)
 
     def is_past(self, within: str, due_ns: int, seen_ns: int) -> bool:
-        """Whether it was seen, or still missing, beyond what is tolerated; whoever is to blame for that."""
+        """Return whether it was seen, or still missing, beyond what is tolerated; whoever is to blame for that."""
         return seen_ns > due_ns + TOLERANCES[within].slack_ns
 
     def is_overdue(
         self, within: str, since_ns: int, seen_ns: int, *, due_ns: int | None = None, what: str = "an answer"
     ) -> bool:
-        """Whether what was due at `due_ns`, or else at `since_ns`, was seen, or still missing, too late at `seen_ns`.
+        """Return whether what was due at `due_ns`, or else at `since_ns`, was too late at `seen_ns`.
 
-        Raises `TooBusyError` where the machine was too busy from `since_ns` to `seen_ns`, and `UnknownError` where it
-        may only have been read late; `what` is for the sentence.
+        At that time it was seen, or was still missing. Raises `TooBusyError` where the machine was too busy from
+        `since_ns` to `seen_ns`, and `UnknownError` where it may only have been read late; `what` is for the sentence.
         """
         timing = self.load.timing(since_ns, since_ns if due_ns is None else due_ns, seen_ns, TOLERANCES[within])
         if timing is Timing.UNDECIDED:
@@ -55,11 +55,11 @@ class Bounds:
         return timing is Timing.LATE
 
     def is_missing(self, within: str, since_ns: int, seen_ns: int, *, what: str = "an answer") -> bool:
-        """The same of what was due at once, at `since_ns`: what the machine did long after says nothing about it."""
+        """Return `is_overdue` for what was due at once, at `since_ns`; later load of the machine does not matter."""
         return self.is_overdue(within, since_ns, min(seen_ns, since_ns + 2 * TOLERANCES[within].slack_ns), what=what)
 
     def is_before(self, within: str, due_ns: int, seen_ns: int) -> bool:
-        """Whether it was seen before it was due, by more than is tolerated."""
+        """Return whether it was seen before it was due, by more than is tolerated."""
         return seen_ns < due_ns - TOLERANCES[within].slack_ns
 
     def check_fair(self, within: str, since_ns: int, until_ns: int, *, what: str) -> None:
@@ -70,14 +70,13 @@ class Bounds:
             raise TooBusyError(f"the machine was too busy to say {what}")
 
     def check_quiet(self, within: str | Tolerance, since_ns: int, until_ns: int, *, what: str) -> None:
-        """The same where it does not matter whether a fault stood in the way."""
+        """Raise `TooBusyError` where the machine was too busy, whether or not a fault stood in the way."""
         tolerance = within if isinstance(within, Tolerance) else TOLERANCES[within]
         if not self.load.quiet(since_ns, until_ns, tolerance):
             raise TooBusyError(f"the machine was too busy to say {what}")
 
     def own_ns(self, since_ns: int, until_ns: int) -> int:
-        """How much of a wait that was seen to last so long was surely the client's own: the rest the machine may have
-        added."""
+        """Return how much of a wait was surely the client's own: the machine may have added the rest."""
         return max(0, until_ns - since_ns - self.load.held_up(since_ns, until_ns).total_ns)
 
     def check_alone(self, since_ns: int, until_ns: int) -> None:
@@ -86,7 +85,7 @@ class Bounds:
             raise TooBusyError("the broker served other Cases, too, and may have charged this one for their messages")
 
     def is_surely_overdue(self, within: str, since_ns: int, seen_ns: int) -> bool:
-        """The same where something else follows if it was not: False on a machine that was too busy to say."""
+        """Return whether it was surely overdue; False where the machine was too busy to say."""
         return not self.unread and self.load.timing(since_ns, since_ns, seen_ns, TOLERANCES[within]) is Timing.LATE
 
     def check_read(self) -> None:
@@ -97,23 +96,23 @@ class Bounds:
     def response(
         self, within: str, trigger: Event, came: Event, late: Breach, *, what: str = "an answer"
     ) -> Iterator[Judged]:
-        """`came` answers `trigger`: in time it is an exercise, `late` is the breach otherwise."""
+        """Yield an exercise where `came` answers `trigger` in time, and otherwise the breach `late`."""
         yield late if self.is_overdue(within, trigger.t_ns, came.t_ns, what=what) else Exercised(came)
 
     def ended_soon_after(self, event: Event, end: Event | None, within: str = "answer") -> bool:
-        """Whether something came behind an event, or before it, and no later than what the event leads to would."""
+        """Return whether `end` came before the event, or no later than what the event leads to would."""
         return end is not None and end.t_ns - event.t_ns <= TOLERANCES[within].slack_ns
 
 
 def precedence(then: Event, first: Event | None, otherwise: Breach) -> Iterator[Judged]:
-    """`then` comes only behind `first`; `first` is None where that never came."""
+    """Yield an exercise where `then` comes behind `first`, and else the breach; `first` is None where it never came."""
     yield Exercised(then) if first is not None and first.seq < then.seq else otherwise
 
 
 def agreement(
     event: Event, pairs: Iterable[Sequence[str]], otherwise: Callable[[str, str, str], Breach]
 ) -> Iterator[Judged]:
-    """Each of `pairs` is (code, expected, came): the first one that differs is the breach."""
+    """Yield an exercise, and a breach for the first of `pairs` (code, expected, came) that differs."""
     yield Exercised(event)
     for code, expected, came in pairs:
         if expected != came:

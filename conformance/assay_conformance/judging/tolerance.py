@@ -22,7 +22,7 @@ MS = 1_000_000
 
 
 def ms(t_ns: int) -> str:
-    """A time for a sentence: milliseconds with one decimal."""
+    """Return a time for a sentence: milliseconds with one decimal."""
     return f"{t_ns / 1e6:.1f} ms"
 
 
@@ -95,48 +95,57 @@ class LoadRecord:
         self._longest_ns = max(self._longest_ns, sample.window_ns)
 
     def fired(self, fault: int, action: str, now_ns: int) -> None:
-        """Its receipt is of a second look: it stood before, and so excuses what was due before."""
+        """Note the receipt of a fault, written at a second look: it acted before, and excuses what was due then."""
         if action in TAGS:
             self._standing[fault] = now_ns
             self._excused_ns = inf
 
     def healed(self, fault: int, now_ns: int) -> None:
-        """From now on what it held up arrives, and connections come back: within as long again as it stood, for TCP
-        doubles its waits."""
+        """Note that a fault is over: what it held up arrives, and connections come back.
+
+        That may take as long again as the fault lasted, for TCP doubles its waits.
+        """
         since_ns = self._standing.pop(fault, None)
         if since_ns is not None and not self._standing:
             self._excused_ns = now_ns + max(now_ns - since_ns, TOLERANCES["reconnect"].slack_ns)
 
     def quiet(self, start_ns: int, end_ns: int, tolerance: Tolerance, *, brokers: bool = True) -> bool:
-        """True when no sample that overlaps the window shows a quarter of the tolerance or more. Without `brokers`,
-        whether bench and agent kept to their schedule."""
+        """Return whether no sample that overlaps the window shows a quarter of the tolerance or more.
+
+        Without `brokers`, whether bench and agent kept to their schedule.
+        """
         limit_ns = tolerance.slack_ns // 4
         return all(_kept_ns(sample, brokers=brokers) < limit_ns for sample in self._overlapping(start_ns, end_ns))
 
     def held_up(self, start_ns: int, end_ns: int) -> HeldUp:
-        """What the samples that overlap the window add up to. A wait is reported when it is over, however many windows
-        it took, or grows from one to the next: of each sample no more counts towards the sum than its window."""
+        """Return the sum of the samples that overlap the window.
+
+        A wait is reported when it is over, however many windows it took, or grows from one to the next: of each sample
+        no more counts towards the sum than its window.
+        """
         samples = list(self._overlapping(start_ns, end_ns))
         worst_ns = max(map(_kept_ns, samples), default=0)
         return HeldUp(max(worst_ns, _in_all_ns(samples)), worst_ns)
 
     def left_time_for(self, overdue: Overdue) -> bool:
-        """Whether the client had most of an operation's deadline: no wait took a quarter of it."""
+        """Return whether the client had most of an operation's deadline: no wait took a quarter of it."""
         deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
         return self.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline)
 
     def took_much_of(self, overdue: Overdue) -> bool:
-        """Whether waits took a quarter of an operation's deadline in all. A thread that was never idle waited, too: for
-        a client that is busy for ever this says nothing."""
+        """Return whether waits took a quarter of an operation's deadline in all.
+
+        A thread that was never idle waited, too: for a client that is busy for ever this says nothing.
+        """
         deadline_ns = overdue.deadline_ms * MS
         return self.held_up(overdue.t_ns - deadline_ns, overdue.t_ns).total_ns >= deadline_ns // 4
 
     def alone(self, start_ns: int, end_ns: int) -> bool:
-        """True when no sample that overlaps the window shows other attempts on the same broker."""
+        """Return whether no sample that overlaps the window shows other attempts on the same broker."""
         return not any(sample.others for sample in self._overlapping(start_ns, end_ns))
 
     def fair(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
-        """True when the machine was quiet, and what was late at the end had its time without a fault in the way."""
+        """Return whether the machine was quiet, and what was late had its time without a fault in the way."""
         excused = start_ns <= self._excused_ns and end_ns <= self._excused_ns + tolerance.slack_ns
         return not excused and self.quiet(start_ns, end_ns, tolerance)
 
@@ -155,7 +164,7 @@ class LoadRecord:
         return Timing.LATE if _in_all_ns(samples.values()) < late_ns else Timing.UNDECIDED
 
     def _overlapping(self, start_ns: int, end_ns: int) -> Iterator[Load]:
-        """Samples whose windows overlap that one."""
+        """Yield the samples whose windows overlap that one."""
         for place in range(bisect_left(self._samples, start_ns, key=_t_ns), len(self._samples)):
             sample = self._samples[place]
             if sample.t_ns - self._longest_ns > end_ns:
@@ -169,7 +178,7 @@ def _kept_ns(sample: Load, *, brokers: bool = True) -> int:
 
 
 def _in_all_ns(samples: Iterable[Load]) -> int:
-    """The waits of all samples, of each no more than its window."""
+    """Return the waits of all samples, of each no more than its window."""
     return sum(min(_kept_ns(sample), sample.window_ns) for sample in samples)
 
 

@@ -59,7 +59,10 @@ class Contradiction:
 
 
 def contradictions(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> list[Contradiction]:
-    """What in this log no world explains; empty exactly when some world does. `once`: no copies are allowed."""
+    """Return what in this log no world explains; empty exactly when some world does.
+
+    `once`: no copies are allowed.
+    """
     if [sent.content for sent in sends if sent.standing is not _IMPOSSIBLE] == list(log):
         return []  # All that may have happened did, and nothing twice.
     found = counted(sends, log, once=once)
@@ -101,9 +104,9 @@ def counted(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> li
 
 
 def disorder(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> list[Contradiction]:
-    """At most one: the first entry that comes too late to be in send order, and the one it should have preceded.
+    """Return at most one contradiction: the first entry that comes too late to be in send order.
 
-    The log holds nothing but what was sent (see `counted`).
+    With it goes the one that it should have preceded. The log holds nothing but what was sent (see `counted`).
     """
     happened = [(place, sent) for place, sent in enumerate(sends) if sent.standing is not _IMPOSSIBLE]
     places = {sent.content: index for index, (_, sent) in enumerate(happened)}
@@ -115,7 +118,7 @@ def disorder(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> l
 def _increasing(
     happened: Sequence[tuple[int, Sent]], places: dict[Hashable, int], log: Sequence[Hashable]
 ) -> list[Contradiction]:
-    """Every content was sent once: first copies must be at growing places."""
+    """Return the disorder where every content was sent once: first copies must be at growing places."""
     furthest, furthest_entry = -1, -1
     seen: set[Hashable] = set()
     for entry, content in enumerate(log):
@@ -154,7 +157,7 @@ def _walk(happened: Sequence[tuple[int, Sent]], log: Sequence[Hashable], once: b
 
 
 def _skipping(at: int, optional: int) -> int:
-    """Where one can be after skipping optional sends: a carry runs through each stretch of them from its first bit."""
+    """Return where one can be after skipping optional sends: a carry runs through each stretch of them."""
     return at | (((at & optional) + optional) ^ optional)
 
 

@@ -42,10 +42,10 @@ ORDINARY = Certified(1, 1, Again.FIRST, None)
 def of_consumer(
     deliveries: Iterable[Delivery], acks: Iterable[Ack] = (), due: Mapping[Message, int] | None = None
 ) -> Iterator[Certified]:
-    """For each delivery of one consumer, by `pos`. `acks` are the same consumer's; `due`: the messages that were sent
-    with a time to be delivered at, and that time.
+    """Yield the certificates of each delivery of one consumer, by `pos`.
 
-    An acknowledgment counts when its call had ended well before the delivery, a refusal when it was made before.
+    `acks` are the same consumer's; `due`: the messages that were sent with a time to be delivered at, and that time. An
+    acknowledgment counts when its call had ended well before the delivery, a refusal when it was made before.
     """
     greatest: dict[int, int] = {}
     greatest_of_key: dict[tuple[int, int], int] = {}
@@ -68,8 +68,11 @@ def of_consumer(
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
-    """`ord` of each outcome of one stream, as they were heard, first attempts that got an id among themselves:
-    1 where the message lies behind everything heard before, -1 where only its number does, 0 where neither does."""
+    """Yield `ord` of each outcome of one stream, as they were reported.
+
+    Only first attempts that got an id are compared: 1 where the message lies behind everything reported before, -1
+    where only its number does, 0 where neither does.
+    """
     furthest = (NONE, NONE, NONE)
     greatest = -1
     ok = Result.OK
@@ -86,7 +89,7 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
 
 
 def plain(row: Delivery) -> Plain:
-    """What the row says of itself, for whoever reads nothing but this of it."""
+    """Return what the row says by itself, for readers of that column alone."""
     ordinary = row.redeliv == 0 and row.again == Again.FIRST and row.wait is None and row.ok != Integrity.BAD
     if not ordinary or row.gap < 1 or row.kgap < 1:
         return Plain.NO
@@ -103,7 +106,7 @@ class _Said:
         self.acked: set[Message] = set()
 
     def until(self, t: int, message: Message) -> int | None:
-        """When the message was refused for the last time before `t` without having come since; that is forgotten."""
+        """Return when the message was last refused before `t` without having come since; that is forgotten then."""
         waiting = self._waiting
         while waiting and waiting[-1][0] < t:
             at, row = waiting.pop()

@@ -98,7 +98,10 @@ WIDEST_PRECISION_MS = 256
 
 
 def earliest_ms(delay_ms: int, precision_ms: int | None) -> int:
-    """When a nacked message may be asked for again; `precision_ms` is None where the client's is not known."""
+    """Return when a nacked message may be asked for again.
+
+    `precision_ms` is None where the client's is not known.
+    """
     return delay_ms - (WIDEST_PRECISION_MS if precision_ms is None else precision_ms)
 
 
@@ -268,7 +271,7 @@ def scope(
     acks: bool = True,
     restarts: tuple[Restart, ...] = (),
 ) -> Scope:
-    """What holds for the buckets of a subscription on a topic, or, without one, for those of its streams."""
+    """Return what holds for the buckets of a subscription on a topic, or, without one, for those of its streams."""
     by_key = info.order is Order.KEY
     compared = int(info.self_checking or info.checksums)
     if subscription is None:
@@ -299,12 +302,12 @@ def scope(
 
 
 def covers(subscription: Subscription, topic: int) -> bool:
-    """Whether the subscription is of this topic."""
+    """Return whether the subscription is of this topic."""
     return not subscription.topics or topic in _numbers(subscription.topics)
 
 
 def covered(subscription: Subscription, topics: frozenset[int]) -> frozenset[int]:
-    """Those of some topics that a subscription is of."""
+    """Return which of these topics a subscription covers."""
     return topics & _numbers(subscription.topics) if subscription.topics else topics
 
 
@@ -320,7 +323,7 @@ class Covering:
                 self._of.setdefault(topic, []).append(place)
 
     def of(self, topic: int) -> Iterator[Subscription]:
-        """Those of a topic, in the order in which they were given."""
+        """Yield the subscriptions of a topic, in the order in which they were given."""
         places = merge(self._of_every_topic, self._of.get(topic, ()))
         return (self._all[place] for place in places)
 

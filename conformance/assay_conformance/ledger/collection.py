@@ -61,7 +61,7 @@ class Small(NamedTuple):
     epochs: Mapping[int, Epoch] = {}
 
     def scopes(self, info: LedgerInfo, acking: Iterable[int]) -> dict[tuple[int, int], Scope]:
-        """(sub, stream) -> what holds there, for every pair that belongs together, and (-1, stream) for each stream.
+        """Return by (sub, stream) what holds for each pair that belongs together, and for (-1, stream) of each stream.
 
         `acking`: subscriptions of which the ledger has acknowledgments.
         """
@@ -155,8 +155,10 @@ def sums(
     asked: Container[str] = TALLIES,
     drawn: bool = True,
 ) -> Sums:
-    """Of a whole ledger in memory. Only requirements that are `asked` for are counted as `exercised`; `drawn`: with
-    what no rule reads."""
+    """Return the sums of a whole ledger in memory.
+
+    Only requirements that are `asked` for are counted as `exercised`; `drawn`: with what no rule reads.
+    """
     tallies = [tally for tally in TALLIES.values() if tally.requirement in asked]
     names = {name for tally in tallies for name in tally.words}
     buckets = with_streams(fold((row for table in rows for row in table), names), small, info)
@@ -194,8 +196,10 @@ def sums(
 
 
 def flagged(folds: Mapping[Bucket, Words], small: Small, info: LedgerInfo) -> dict[Bucket, tuple[str, ...]]:
-    """The buckets that call for a look, and the names of the clauses that say so; the screen in Python. What `Aside`s
-    flag is not among them."""
+    """Return the buckets that call for a look, with the names of the clauses that say so; the screen in Python.
+
+    What `Aside`s flag is not among them.
+    """
     found = {}
     for bucket, words, holds in with_streams(folds, small, info):
         of_subscription = bucket.sub != NONE
@@ -212,7 +216,7 @@ def flagged(folds: Mapping[Bucket, Words], small: Small, info: LedgerInfo) -> di
 def with_streams(
     folds: Mapping[Bucket, Words], small: Small, info: LedgerInfo
 ) -> Iterable[tuple[Bucket, Words, Scope]]:
-    """Every bucket with what holds there; those of a subscription have the words of their stream in them."""
+    """Yield every bucket with what holds there; those of a subscription have the words of their stream in them."""
     acking = {bucket.sub for bucket, words in folds.items() if words.an}
     scopes = small.scopes(info, acking)
     subs: dict[int, list[int]] = {}
@@ -227,7 +231,10 @@ def with_streams(
 
 
 def windows(rows: Rows, small: Small, drawn: bool = True) -> tuple[Window, ...]:
-    """How the messages of each epoch fared; unless it is `drawn`, how long they took only where one is lost."""
+    """Return what became of the messages of each epoch.
+
+    Unless it is `drawn`, how long they took is there only where one is lost.
+    """
     if not small.epochs:
         return ()
     sent: dict[Message, int] = {}
@@ -247,7 +254,7 @@ def windows(rows: Rows, small: Small, drawn: bool = True) -> tuple[Window, ...]:
 
 
 def _lost(rows: Rows, small: Small) -> Mapping[Message, int]:
-    """Of confirmed messages: how many subscriptions that are owed them never got them."""
+    """Return, of confirmed messages, how many subscriptions that should have got them never did."""
     ok = Result.OK
     confirmed = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
     got = {(row.sub, row.stream, row.seq) for row in rows.deliveries}
@@ -278,7 +285,7 @@ def _window(
 
 
 def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, ...]:
-    """Messages a second (or another unit), of each topic and subscription."""
+    """Return messages a second (or another unit), of each topic and subscription."""
     topic_of = {stream.stream: stream.topic for stream in small.streams.values()}
     ok, nack = Result.OK, AckKind.NACK
     counted: Mapping[Counted, Iterable[tuple[int, int]]] = {

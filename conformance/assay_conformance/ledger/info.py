@@ -135,19 +135,19 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
 
 
 def versions(reported: Mapping[Part, str]) -> dict[str, str]:
-    """For `LedgerInfo.versions`, without unknown ones."""
+    """Return the versions for `LedgerInfo.versions`, without unknown ones."""
     return {part.value: version for part, version in reported.items() if version}
 
 
 def acks(*, individual: bool, cumulative: bool) -> Acks:
-    """By what there is any of."""
+    """Return the mode for the kinds of acknowledgment that occur."""
     if individual and cumulative:
         return Acks.BOTH
     return Acks.INDIVIDUAL if individual else Acks.CUMULATIVE if cumulative else Acks.NONE
 
 
 def throughout(ackings: Iterable[Acking]) -> Acking:
-    """Of several runs together. Of one without acknowledgments nothing is known but that."""
+    """Return how several runs acknowledged together; of runs without acknowledgments only that they had none."""
     found = {one for one in ackings if one.mode is not Acks.NONE}
     if not found:
         return Acking(Acks.NONE)
@@ -164,5 +164,8 @@ def _agreed(values: set[bool | None]) -> bool | None:
 
 
 def read_info(data: bytes, where: str) -> LedgerInfo:
-    """The content of a ledger.json; UsageError that names `where` when it is none, or of another major version."""
+    """Return the content of a ledger.json.
+
+    Raises UsageError, which names `where`, when it is none, or of another major version.
+    """
     return read_document(data, FileKind.LEDGER, LedgerInfo, where)

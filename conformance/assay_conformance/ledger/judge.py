@@ -26,7 +26,7 @@ def judge_rows(
     catalogue: Catalogue,
     beyond: Mapping[str, int] | None = None,
 ) -> tuple[RequirementVerdict, ...]:
-    """A verdict for each requirement that this ledger can be judged by, in catalogue order.
+    """Return a verdict for each requirement that this ledger can be judged by, in catalogue order.
 
     `beyond`: requirement -> flagged buckets whose rows are not among `rows`, because there were too many. What was
     promised and never put to the test is `untestable`; what could not be decided is `inconclusive`. The findings of a
@@ -42,12 +42,12 @@ def judge_rows(
 
 
 def judged(evidence: Evidence) -> tuple[Rule, ...]:
-    """The rules that have something to say, having seen every life."""
+    """Return the rules that have something to say, having seen every life."""
     return tuple(rule for rule in all_rules(evidence) if rule.count or rule.promised())
 
 
 def all_rules(evidence: Evidence, kinds: Iterable[type[Rule]] = RULES) -> tuple[Rule, ...]:
-    """Every rule, having seen every life."""
+    """Return every rule, having seen every life."""
     rules = [kind(evidence) for kind in kinds]
     looking = [rule.look for rule in rules if type(rule).look is not Rule.look]
     for life in evidence.lives.values():

@@ -105,7 +105,7 @@ def _shared_by_key(small: Small) -> Iterator[tuple[Subscription, list[Consumer]]
 
 
 def crews(small: Small, info: LedgerInfo) -> tuple[Crew, ...]:
-    """Of every Key_Shared subscription that keeps order and has had several consumers."""
+    """Return the consumers of every Key_Shared subscription that keeps order and has had several."""
     found: list[Crew] = []
     for subscription, mine in _shared_by_key(small) if info.order is not Order.NONE else ():
         cuts = sorted({t for one in mine for t in (one.t_from, one.t_to) if t is not None})
@@ -115,12 +115,15 @@ def crews(small: Small, info: LedgerInfo) -> tuple[Crew, ...]:
 
 
 def in_turn(row: Delivery) -> bool:
-    """Whether a delivery has its place in the order of its key. What has a time is delivered by that."""
+    """Return whether a delivery has its place in the order of its key. What has a time is delivered by that."""
     return counts(row) and row.wait is None
 
 
 def overtaken(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) -> tuple[Overtaken, ...]:
-    """The first of them. What one consumer got in disorder is not among them: its certificates say so."""
+    """Return the first messages that were overtaken.
+
+    What one consumer got in disorder is not among them: its certificates say so.
+    """
     subs = {one.sub for one in crews(small, info)}
     first: dict[tuple[int, int, int], dict[int, tuple[int, int]]] = {}
     for row in deliveries:
@@ -139,7 +142,7 @@ def overtaken(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) ->
 
 
 def calms(small: Small, info: LedgerInfo) -> tuple[Calm, ...]:
-    """Of every Key_Shared subscription with several consumers."""
+    """Return the calm times of every Key_Shared subscription with several consumers."""
     found: list[Calm] = []
     for subscription, mine in _shared_by_key(small):
         sub = subscription.sub
@@ -160,12 +163,12 @@ def calms(small: Small, info: LedgerInfo) -> tuple[Calm, ...]:
 
 
 def counts(row: Delivery) -> bool:
-    """Whether a delivery says whose its key is. A batch goes where the first key in it belongs."""
+    """Return whether a delivery says whose its key is. A batch goes where the first key in it belongs."""
     return row.key != NONE and row.batch == NONE and not row.redeliv and row.again == Again.FIRST
 
 
 def turns(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) -> tuple[Turn, ...]:
-    """Every turn, sorted."""
+    """Return every turn, sorted."""
     calm: dict[int, list[Calm]] = {}
     for one in calms(small, info):
         calm.setdefault(one.sub, []).append(one)
@@ -187,7 +190,7 @@ def kept(all_turns: Iterable[Turn]) -> int:
 
 
 def crossing(all_turns: Iterable[Turn]) -> list[tuple[Turn, Turn]]:
-    """Of each key the first two turns, one of which began while the other was not over."""
+    """Return of each key the first two turns of which one began while the other was not over."""
     found = []
     for _, same in groupby(all_turns, _key):
         ordered = sorted(same, key=lambda turn: (turn.first_us, turn.consumer))
@@ -198,14 +201,14 @@ def crossing(all_turns: Iterable[Turn]) -> list[tuple[Turn, Turn]]:
 
 
 def moved(pairs: Iterable[tuple[Turn, Turn]], firsts: Mapping[Place, tuple[int, int]]) -> tuple[Moved, ...]:
-    """Each pair with the first message (stream, seq) of its second turn."""
+    """Return each pair with the first message (stream, seq) of its second turn."""
     return tuple(sorted(Moved(*pair, *firsts[first(pair[1])]) for pair in pairs))
 
 
 def firsts(
     deliveries: Iterable[Delivery], small: Small, pairs: Iterable[tuple[Turn, Turn]]
 ) -> dict[Place, tuple[int, int]]:
-    """The least message (stream, seq) with which each second turn began; it is among these deliveries."""
+    """Return the least message (stream, seq) with which each second turn began; it is among these deliveries."""
     wanted = {first(other) for _, other in pairs}
     if not wanted:
         return {}
@@ -221,7 +224,7 @@ def firsts(
 
 
 def first(turn: Turn) -> Place:
-    """Where it began."""
+    """Return where a turn began."""
     return Place(turn.sub, turn.topic, turn.key, turn.consumer, turn.first_us)
 
 

@@ -17,6 +17,6 @@ class Lasted:
         self._latest = [*accumulate((end for _, end in ordered), max)]
 
     def latest_end(self, begun_by: float) -> float:
-        """The last end of those that had begun by then; -inf where there is none."""
+        """Return the last end of those that had begun by then; -inf where there is none."""
         place = bisect_right(self._begins, begun_by)
         return self._latest[place - 1] if place else -inf

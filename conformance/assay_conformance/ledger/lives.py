@@ -86,7 +86,7 @@ class Life:
 
 
 def lives(rows: Rows) -> dict[tuple[int, int], Life]:
-    """(stream, seq) -> what the rows say of that message."""
+    """Return by (stream, seq) what the rows say of that message."""
     found: dict[tuple[int, int], Life] = {}
 
     def of(stream: int, seq: int) -> Life:
@@ -153,20 +153,20 @@ class Evidence:
         return self._epochs.get(sub, [])
 
     def epoch_times(self, sub: int | None) -> Lasted:
-        """When faults acted on this subscription, or without one on anything."""
+        """Return when faults acted on this subscription, or without one on anything."""
         if sub not in self._times:
             epochs = self.small.epochs.values() if sub is None else self.epochs_of(sub)
             self._times[sub] = Lasted((epoch.t_from, inf if epoch.t_to is None else epoch.t_to) for epoch in epochs)
         return self._times[sub]
 
     def topics_of(self, sub: int) -> frozenset[int]:
-        """Topics with a stream that the subscription covers."""
+        """Return the topics with a stream that the subscription covers."""
         if sub not in self._topics:
             self._topics[sub] = covered(self.small.subscriptions[sub], self._with_stream)
         return self._topics[sub]
 
     def counted(self, what: Counted, of: int, from_us: int, until_us: int) -> int:
-        """How many of them there were in the units of time that lie between these."""
+        """Return how many of them there were in the units of time that lie between these."""
         seconds, sums = self._counts.get((what, of), _NEVER_COUNTED)
         unit_us = self.sums.unit_us
         first, behind = bisect_left(seconds, -(-from_us // unit_us)), bisect_left(seconds, until_us // unit_us)
@@ -185,7 +185,7 @@ class Evidence:
     # --- clocks ---
 
     def clock_error(self, *, stream: int | None = None, consumers: tuple[int, ...] = ()) -> int | None:
-        """How far the clocks of these writers may be apart, in µs; None if unknown."""
+        """Return how far the clocks of these writers may be apart, in µs; None if unknown."""
         numbers = {self.small.consumers[number].writer for number in consumers}
         if stream is not None:
             numbers.add(self.small.streams[stream].writer)
@@ -197,16 +197,18 @@ class Evidence:
     # --- a subscription at a time ---
 
     def disturbed(self, sub: int, from_us: int, to_us: int) -> bool:
-        """Whether a fault acted on it in that time or shortly before, or a consumer came or went."""
+        """Return whether a fault acted on it in that time or shortly before, or a consumer came or went."""
         return self.faulted(sub, from_us, to_us) or self.moved(sub, from_us, to_us)
 
     def faulted(self, sub: int | None, from_us: int, to_us: int) -> bool:
-        """Whether a fault acted on this subscription, or without one on anything, then or shortly before."""
+        """Return whether a fault acted on this subscription, or without one on anything, then or shortly before."""
         return self.epoch_times(sub).latest_end(to_us) + self.info.settle_us >= from_us
 
     def moved(self, sub: int, from_us: int, to_us: int) -> bool:
-        """Whether one of its consumers came or went in that time, or shortly before: what a consumer had in its
-        queue is handed over late."""
+        """Return whether one of its consumers came or went in that time, or shortly before.
+
+        What a consumer had in its queue is handed over late.
+        """
         since_us = from_us - self.info.settle_us
         several = len(self.consumers_of(sub)) > 1
         return several and any(
@@ -217,59 +219,65 @@ class Evidence:
         )
 
     def served(self, sub: int, from_us: int) -> bool:
-        """Whether at some time after `from_us` one consumer was there for the grace."""
+        """Return whether at some time after `from_us` one consumer was there for the grace."""
         return any(
             max(from_us, consumer.t_from) + self.info.grace_us <= self._end_of(consumer)
             for consumer in self.consumers_of(sub)
         )
 
     def served_until(self, sub: int, from_us: int, until_us: int) -> bool:
-        """Whether one that was there at the first time stayed until the second."""
+        """Return whether one that was there at the first time stayed until the second."""
         return any(
             consumer.t_from <= from_us and until_us <= self._end_of(consumer) for consumer in self.consumers_of(sub)
         )
 
     def stall_us(self, _epoch: Epoch) -> int:
-        """So long without a message is a stall, when this is over."""
+        """Return how long without a message is a stall after this epoch."""
         return self.info.stall_us
 
     def outages_of(self, sub: int) -> list[Epoch]:
-        """The epochs after which messages have to flow again."""
+        """Return the epochs after which messages have to flow again."""
         return self.epochs_of(sub)
 
     def watched(self, sub: int) -> bool:
-        """Whether its silence means something."""
+        """Return whether its silence means something."""
         return bool(self.small.subscriptions[sub].whole)
 
     def _end_of(self, consumer: Consumer) -> int:
         return self.end_us if consumer.t_to is None else min(consumer.t_to, self.end_us)
 
     def passed_over(self, sub: int, stream: int, seq: int) -> bool:
-        """Whether the subscription got later messages of the stream, or all there was to get: what it did not get then
-        is not just late."""
+        """Return whether the subscription got later messages of the stream, or all there was to get.
+
+        What it did not get then is not just late.
+        """
         drained = self._last_send_us + self.info.grace_us <= self.end_us
         return drained or seq < self.sums.last_given.get((sub, stream), -1)
 
     def refused_before(self, sub: int, t: int) -> bool:
-        """Whether any message of the subscription was refused up to the unit of time that `t` lies in."""
+        """Return whether any message of the subscription was refused up to the unit of time that `t` lies in."""
         first = self._first_refusal.get(sub)
         return first is not None and first <= t
 
     def rows_lost(self, sub: int, since_us: int) -> bool:
-        """Whether a consumer that was there at `since_us` or later, up to the grace, was killed with rows in its hands:
-        it may have got, and acknowledged, what no other consumer saw."""
+        """Return whether a consumer there at `since_us` or later, up to the grace, was killed with unwritten rows.
+
+        It may have got, and acknowledged, what no other consumer saw.
+        """
         return any(self.killed_with_rows(consumer, since_us) for consumer in self.consumers_of(sub))
 
     def has_holes(self, writer: int) -> bool:
-        """Whether rows of any time are missing: of a file with a broken block, of logs with rows of no use."""
+        """Return whether rows of any time are missing: of a file with a broken block, of logs with rows of no use."""
         known = self.small.writers.get(writer)
         return known is not None and (
             known.held >= ANY_HELD or (self.info.origin is Origin.MAPPED and bool(known.dropped))
         )
 
     def unread(self, life: Life | None = None, sub: int = NONE) -> bool:
-        """Whether any row of a message, or of a subscription's consumers, may be in an unreadable part; of
-        neither, any row at all."""
+        """Return whether any row of a message, or of a subscription's consumers, may be in an unreadable part.
+
+        Without either, whether any row at all may be.
+        """
         if not self._unread or NONE in self._unread:
             return bool(self._unread)
         writers = {one.writer for one in self.consumers_of(sub)}

@@ -44,7 +44,7 @@ def unshown(small: Small, info: LedgerInfo) -> frozenset[int]:
 
 
 def in_log(stored: Iterable[Stored], small: Small, info: LedgerInfo) -> InLog:
-    """Of every message its first copy counts."""
+    """Return where messages lie in the log; the first copy of each counts."""
     streams = unshown(small, info)
     if not streams:
         return InLog()

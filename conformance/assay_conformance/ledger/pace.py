@@ -22,8 +22,10 @@ class Excess(NamedTuple):
 
 
 def busiest(times: Sequence[int], counts: Sequence[int], rate: float) -> tuple[float, int, int]:
-    """How many more there were in the fullest stretch than `rate` a unit of time earns from its first to its last, and
-    the places of these two. `times` do not fall; (0.0, 0, 0) of nothing."""
+    """Return by how much the fullest stretch exceeds `rate`, and the places of its first and last.
+
+    `rate` is what a unit of time earns. `times` do not fall; (0.0, 0, 0) of nothing.
+    """
     most, first, last = 0.0, 0, 0
     least, since, total = 0.0, 0, 0.0
     for place, (time, count) in enumerate(zip(times, counts, strict=True)):
@@ -37,8 +39,11 @@ def busiest(times: Sequence[int], counts: Sequence[int], rate: float) -> tuple[f
 
 
 def excess(times: Sequence[int], counts: Sequence[int], rate: int, period: float, ahead: float) -> Excess | None:
-    """What came too fast under a rate of so many in a `period`, which lets through one full bucket more, and `ahead`:
-    the rule of rates, whether rows or a history fed it."""
+    """Return what came too fast under a rate of so many in a `period`; None where nothing did.
+
+    The rate lets through one full bucket more, and `ahead`. This is the rule of rates, whether rows or a history fed
+    it.
+    """
     more, first, last = busiest(times, counts, rate * RATE_ERROR / period)
     allowed = rate * RATE_ERROR + ahead
     return Excess(round(more), round(allowed), first, last) if more > allowed else None

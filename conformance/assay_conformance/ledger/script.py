@@ -51,7 +51,7 @@ class Written(NamedTuple):
 
 
 def some_info(**fields: Any) -> LedgerInfo:
-    """A run of ours, with its fields but for these."""
+    """Return a run of ours, with its fields but for these."""
     values: dict[str, Any] = {
         "schema": str(CURRENT[FileKind.LEDGER]),
         "file": FileKind.LEDGER,
@@ -88,7 +88,7 @@ class Script:
     epochs: list[Epoch] = field(default_factory=list)
 
     def at(self, ms: float) -> Script:
-        """The next row is of this time."""
+        """Give the next row this time."""
         self.now_ms = ms
         return self
 
@@ -96,7 +96,7 @@ class Script:
         self.topics[0] = self.topics[0]._replace(**fields)
 
     def sub(self, name: str = "s", **fields: Any) -> int:
-        """A subscription with one consumer, there from the beginning."""
+        """Add a subscription with one consumer, there from the beginning."""
         sub = len(self.subscriptions)
         self.subscriptions.append(Subscription(sub, name, **fields))
         self.consumer(sub)
@@ -149,7 +149,7 @@ class Script:
         self.acked(*seqs, consumer=consumer, kind=AckKind.NACK)
 
     def done(self, end_ms: float = END_MS) -> Written:
-        """The ledger, with a last message at `end_ms`, which every whole subscription got."""
+        """Return the ledger, with a last message at `end_ms`, which every whole subscription got."""
         self.at(end_ms)
         last = max((row.seq for row in self.attempts), default=-1) + 1
         self.sent(last, entry=1 << 40)
@@ -176,7 +176,7 @@ class Script:
         return Written(rows, small, self.info, sums(rows, small, self.info))
 
     def _now(self) -> int:
-        """The time of a new row; the next one comes 1 ms later."""
+        """Return the time of a new row; the next one comes 1 ms later."""
         now = round(self.now_ms * MS)
         self.now_ms += 1
         return now
@@ -196,5 +196,5 @@ class Script:
 
 
 def crc_of(seq: int) -> int:
-    """The payload's checksum, as far as stories have payloads."""
+    """Return the payload's checksum, as far as stories have payloads."""
     return seq * 7 + 1

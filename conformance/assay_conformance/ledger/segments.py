@@ -225,10 +225,11 @@ def block(kind: BlockKind, body: Data) -> bytes:
 
 
 def scan(data: Data, at: int = 0, ended: bool = False) -> Scan:
-    """The whole blocks of a file's bytes; `at` is the offset of the first byte, 0 or what an earlier scan had used.
+    """Return the whole blocks of a file's bytes; `at` is the offset of the first byte.
 
-    Blocks of a kind this version does not know are handed over as well. A file that grows is scanned again from
-    `at + used`; once it has `ended`, the bytes behind `used` are torn: the beginning of a block, and no more of it.
+    That is 0, or what an earlier scan had used. Blocks of a kind this version does not know are handed over as well. A
+    file that grows is scanned again from `at + used`; once it has `ended`, the bytes behind `used` are torn: the
+    beginning of a block, and no more of it.
     """
     view = memoryview(data)
     blocks: list[Block] = []
@@ -252,12 +253,12 @@ def scan(data: Data, at: int = 0, ended: bool = False) -> Scan:
 
 
 def is_torn(data: Data) -> bool:
-    """Whether this may be the beginning of a block that goes on: what a writer leaves that is killed as it writes."""
+    """Return whether this may be the beginning of a block that goes on: a writer killed in a write leaves that."""
     return _end_of_block(memoryview(data), 0) is None
 
 
 def _kind_told(view: memoryview, here: int, onward: int) -> BlockKind | None:
-    """What the header of a broken block says, when it has the length that it says."""
+    """Return the kind in the header of a broken block, when it has the length that the header says."""
     if onward - here < HEAD_BYTES:
         return None
     mark, kind, length, _ = _HEAD.unpack_from(view, here)
@@ -266,7 +267,7 @@ def _kind_told(view: memoryview, here: int, onward: int) -> BlockKind | None:
 
 
 def _end_of_block(view: memoryview, here: int) -> int | None:
-    """Where the block at `here` ends; `here` itself when there is none; None when it goes on behind the data."""
+    """Return where the block at `here` ends; `here` itself when there is none; None when it goes on behind the data."""
     if not MARK.startswith(bytes(view[here : here + len(MARK)])):
         return here
     if len(view) - here < HEAD_BYTES:
@@ -282,7 +283,7 @@ def _end_of_block(view: memoryview, here: int) -> int | None:
 
 
 def _next_block(view: memoryview, start: int) -> int | None:
-    """The next place from which a whole block can be read."""
+    """Return the next place from which a whole block can be read."""
     data = bytes(view[start:])
     found = data.find(MARK)
     while found >= 0:
@@ -294,15 +295,18 @@ def _next_block(view: memoryview, start: int) -> int | None:
 
 
 def records(one: Block) -> Iterator[tuple[Any, ...]]:
-    """Its records, each with the fields of `RECORDS`. A body of another length ends with the last whole record."""
+    """Return the records of a block, each with the fields of `RECORDS`.
+
+    A body of another length ends with the last whole record.
+    """
     layout = struct.Struct(RECORDS[BlockKind(one.kind)].layout)
     return layout.iter_unpack(one.body[: len(one.body) // layout.size * layout.size])
 
 
 def declared(one: Block) -> Iterator[Declaration]:
-    """The declarations of a block; those that a newer writer knows and we do not are left out.
+    """Yield the declarations of a block; those that only a newer writer knows are left out.
 
-    msgspec.DecodeError where one is none.
+    Raises msgspec.DecodeError where one is none.
     """
     for line in bytes(one.body).splitlines():
         try:

@@ -48,29 +48,29 @@ class Spans(NamedTuple):
 
 
 def width_us(first_us: int, last_us: int) -> int:
-    """A round time, of which about as many as are drawn cover the run."""
+    """Return a round time, of which about as many as are drawn cover the run."""
     least = (last_us - first_us) // MOST_SPANS + 1
     power: int = 10 ** (len(str(least)) - 1)
     return next(power * step for step in _ROUND if power * step >= least)
 
 
 def every(attempts: int) -> int:
-    """One bucket in so many is looked at."""
+    """Return of how many buckets one is looked at."""
     return max(1, math.ceil(attempts / MOST_MESSAGES))
 
 
 def is_taken(stream: Any, seq: Any, every: int) -> Any:
-    """Whether the bucket of a message is looked at; numbers, or arrays of int64."""
+    """Return whether the bucket of a message is looked at; numbers, or arrays of int64."""
     return is_some(stream * _STREAM_FACTOR + (seq >> BUCKET_BITS), every)
 
 
 def is_some(place: Any, every: int) -> Any:
-    """True of one place in `every`, evenly, and in no step with anything."""
+    """Return whether a place is one in `every`, evenly, and in no step with anything."""
     return ((place & _BEFORE) * _FACTOR & _AFTER) < (1 << 32) // max(1, every)
 
 
 def spans(rows: Rows) -> Spans:
-    """Of rows in memory."""
+    """Return the spans of rows in memory."""
     if not rows.attempts:
         return Spans()
     one_in = every(len(rows.attempts))
@@ -97,10 +97,10 @@ def _first(timed: Iterable[tuple[_Key, int]]) -> dict[_Key, int]:
 
 
 def span(number: int, ordered: Sequence[int]) -> Span:
-    """Of latencies that are sorted."""
+    """Return the span of latencies that are sorted."""
     return Span(number, len(ordered), *(quantile(ordered, share) for share in (0.5, 0.99, 1.0)))
 
 
 def quantile(ordered: Sequence[int], share: float) -> int:
-    """The least value that this share of all does not exceed; -1 of nothing."""
+    """Return the least value that this share of all does not exceed; -1 of nothing."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else NONE

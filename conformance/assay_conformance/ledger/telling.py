@@ -16,7 +16,7 @@ _WORDS = {AckKind.ACK: "acknowledged", AckKind.NACK: "refused", AckKind.COVERED:
 
 
 def describe_life(life: Life, evidence: Evidence) -> tuple[str, ...]:
-    """What the rows say of a message, by time; what is stored of it; its neighbours; the faults of that time."""
+    """Return what the rows say of a message, by time; what is stored of it; its neighbours; the faults of that time."""
     lines = [line for _, line in sorted(_events(life, evidence))]
     lines += [
         f"stored as {id_of(row)}" + (f", chunk {row.chunk} of {row.chunks}" if row.chunks > 1 else "")

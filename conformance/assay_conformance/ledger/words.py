@@ -112,12 +112,12 @@ _BITS = (*(1 << place for place in range(63)), -(1 << 63))
 
 
 def bit(seq: int) -> int:
-    """The message's bit in its word, a signed number of 64 bits as in SQL."""
+    """Return the message's bit in its word, a signed number of 64 bits as in SQL."""
     return _BITS[seq & 63]
 
 
 def bits(word: int) -> int:
-    """How many are set."""
+    """Return how many are set."""
     return (word & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
 
 
@@ -199,8 +199,11 @@ Row = Attempt | Outcome | Delivery | Ack | Stored
 
 
 def fold(rows: Iterable[Row], names: Container[str] = Words._fields) -> dict[Bucket, Words]:
-    """The words of these rows that are among `names`; others stay as without rows, and so do buckets that have none of
-    them. Of any split of a ledger the folds merge into that of the whole."""
+    """Return the words of these rows that are among `names`.
+
+    Others stay as without rows, and so do buckets that have none of them. Of any split of a ledger the folds merge into
+    that of the whole.
+    """
     found: dict[tuple[int, int, int], list[int]] = {}
     wanted = {
         kind: [(place, word.of, _MERGES[word.merge]) for place, word in words if word.name in names]

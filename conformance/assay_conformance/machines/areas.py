@@ -52,7 +52,7 @@ periods of a rate has less."""
 
 
 def by_turns(number: int, areas: Sequence[Area] = tuple(Area)) -> Area:
-    """Whose turn it is, where areas are drawn of one after the other."""
+    """Return whose turn it is, where areas are drawn of one after the other."""
     turns = [area for round in range(max(_TURNS.values())) for area in areas if _TURNS.get(area, _USUAL_TURNS) > round]
     return turns[number % len(turns)]
 
@@ -286,7 +286,7 @@ class Share:
     terms: Strategy
 
     def lives(self, able: Collection[str] | None) -> st.SearchStrategy[Case]:
-        """As lists; `life` writes what was drawn otherwise, too."""
+        """Return a strategy of lives as lists; `life` writes what was drawn otherwise, too."""
         more = st.lists(self.scenes, max_size=self.most_more)
         lived = st.builds(lambda one, others: [one, *others], self.first, more)
         wrong = some(self.harms, MOST_HARMS)
@@ -303,7 +303,10 @@ class Share:
 
 
 def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
-    """One for each kind of life that a client that is `able` to do so much (None: everything) can be asked."""
+    """Return one share for each kind of life that a client which is `able` to do so much can be asked.
+
+    None: everything.
+    """
     if area in _KINDS:
         return [share_of(kind, area) for kind in _KINDS[area].values() if kind.of.is_for(able)]
     bent = _AREAS[area]
@@ -319,6 +322,8 @@ def share_of(kind: WorkloadKind, area: Area = Area.CONSUMING) -> Share:
 
 
 def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:
-    """Cases of an area for a client that is `able` to do so much (None: everything). Their ids say nothing: the plan
-    numbers them."""
+    """Return a strategy of Cases of an area for a client that is `able` to do so much (None: everything).
+
+    Their ids say nothing: the plan numbers them.
+    """
     return st.one_of([share.lives(able) for share in shares(area, able)])

@@ -42,12 +42,15 @@ OF_ANY_FRAME: Final = (Cut, Delay, Drop, Duplicate, Hold)
 
 
 def harmed(cases: Sequence[Case]) -> st.SearchStrategy[Case]:
-    """One of `cases` with one harm or more. Ids say which Case it was; the plan numbers them."""
+    """Return a strategy of one of `cases` with one or more drawn faults.
+
+    Ids say which Case it was; the plan numbers them.
+    """
     return st.builds(with_faults, st.sampled_from(cases), some(HARMS, MOST_HARMS))
 
 
 def with_faults(case: Case, harms: Iterable[DrawnFault]) -> Case:
-    """The Case in a world that goes wrong in its own way, too. Nothing says any more that its faults are reached."""
+    """Return the Case with further faults. Nothing says any more that its own faults are reached."""
     met = [_met(case, harm) for harm in list(harms)[:MAX_FAULTS]]
     faults = (*case.faults, *(fault for harm in met for fault in faults_of(harm)))
     return msgspec.structs.replace(
@@ -61,7 +64,7 @@ def with_faults(case: Case, harms: Iterable[DrawnFault]) -> Case:
 
 
 def _met(case: Case, harm: DrawnFault) -> DrawnFault:
-    """The harm at a frame that the Case may come to."""
+    """Return the drawn fault at a frame that the Case may come to."""
     verbs = {step.verb for step in case.steps}
     instead = {} if {"open_producer", "open_consumer"} <= verbs else OF_A_PRODUCER
     if "open_consumer" in verbs and "open_producer" not in verbs:

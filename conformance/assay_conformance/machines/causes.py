@@ -57,7 +57,7 @@ class Cause:
         return len(self.shown_in)
 
     def explains(self, breach: Breach, words: Shape) -> bool:
-        """A Case of these words may break so because of it."""
+        """Return whether a Case of these words may break so because of this cause."""
         return self.reproduced and breach in self.breaches and self.words <= words
 
 
@@ -68,7 +68,7 @@ class Causes:
         self.found: list[Cause] = []
 
     def unexplained(self, case: Case, breaches: Iterable[Breach]) -> list[Breach]:
-        """The breaches of a Case that no cause explains; those that one does are counted."""
+        """Return the breaches of a Case that no cause explains, and count those that one does."""
         words, left = shape(case), list[Breach]()
         for breach in breaches:
             cause = self._of(breach, words)
@@ -81,7 +81,7 @@ class Causes:
         return left
 
     def for_want_of_a_cause(self, breach: Breach) -> Cause | None:
-        """What a breach that does not come again is counted to, whatever the shape of its Case."""
+        """Return the cause to which a breach that does not come again is counted, whatever the shape of its Case."""
         alike = (one for one in self.found if breach == one.breach or (one.reproduced and breach in one.breaches))
         return next(alike, None)
 
@@ -94,8 +94,11 @@ class Causes:
         return displaced
 
     def add(self, cause: Cause) -> Cause:
-        """The cause as it stands from now on: itself, or the one that it turned out to be. A Case that nothing can be
-        taken from stands for one that was not reduced to the end; what never repeated stands for no other."""
+        """Return the cause as it stands from now on: itself, or the known one that it turned out to be.
+
+        A Case that nothing can be taken from stands for one that was not reduced to the end; what never repeated stands
+        for no other.
+        """
         for index, known in enumerate(self.found):
             same = cause.breach in known.breaches or known.breach in cause.breaches
             if known.reproduced and same and (known.words <= cause.words or cause.words <= known.words):

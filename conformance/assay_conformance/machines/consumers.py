@@ -44,7 +44,7 @@ class Consumers:
         self.subscribe(pick(self.script.terms.around.ways(self.script.able), act.number), act.who)
 
     def subscribe(self, way: Way, client: int) -> None:
-        """As far as the subscription takes one more."""
+        """Open a consumer, as far as the subscription takes one more."""
         alike = [one for one in self.open.values() if one.subscription == way.subscription]
         if len(self.open) < MAX_HANDLES and not (alike and self._kind(way) == "exclusive"):
             self.open[self._join(way, client)] = way
@@ -78,8 +78,10 @@ class Consumers:
         self.script.step(Who.AGENT, "ack", consumer=consumer, all=True, on_closed=True)
 
     def _unsubscribe(self, consumer: int, act: Act) -> None:
-        """It is closed behind that, beside it, or with its client. A reader's subscription is its own, and a broker
-        refuses while somebody else is attached."""
+        """Unsubscribe; the consumer is closed behind that, beside it, or with its client.
+
+        A reader's subscription is its own, and a broker refuses while another consumer is attached.
+        """
         if self.open[consumer].is_reader:
             return
         del self.open[consumer]
@@ -108,14 +110,14 @@ class Consumers:
         self.script.awaited("receive", {"consumer": consumer, "count": act.number, "timeout_ms": timeout_ms})
 
     def _has_queue(self, consumer: int) -> bool:
-        """Whether what comes is kept until there is a batch of it."""
+        """Return whether what comes is kept until there is a batch of it."""
         terms = self.script.terms
         size = terms.around.chosen.get("consumer.receiver_queue_size")
         own = self.open[consumer].config.get("receiver_queue_size", terms.receiver_queue_size if size is None else size)
         return own != 0
 
     def listen_out(self) -> None:
-        """Everybody waits for as long as anything that is owed takes to come."""
+        """Let each consumer receive for as long as anything that is owed takes to come."""
         for consumer in self.open:
             self._listen(consumer, Act(Operation.LISTEN, number=EVERYTHING))
 
@@ -123,7 +125,7 @@ class Consumers:
         self.script.step(Who.AGENT, "receive", consumer=consumer, count=act.number, timeout_ms=LISTEN_MS)
 
     def _call_inside(self, consumer: int, act: Act) -> None:
-        """The next handler call waits, and the client is called in it. Where none begins, what follows is skipped."""
+        """Call the client inside the next handler call, which waits. Where none begins, what follows is skipped."""
         if not self._listens:
             return
         asked = {"consumer": consumer, "count": 1, "timeout_ms": RECEIVE_TIMEOUT_MS, "does": HandlerAct.WAIT.value}
@@ -148,7 +150,7 @@ class Consumers:
             self.script.awaited("resume", {"consumer": consumer})
 
     def resume_all(self) -> None:
-        """Nothing is owed to a consumer that is paused."""
+        """Resume all paused consumers: nothing is owed to a consumer that is paused."""
         for consumer in [one for one in self.open if one in self.paused]:
             self._resume(consumer, Act(Operation.RESUME_HANDLER))
 
@@ -186,7 +188,7 @@ class Consumers:
             self.script.step(Who.AGENT, verb, consumer=consumer, **args)
 
     def _named(self, way: Way, act: Act) -> dict[Operation, tuple[str, dict[str, Any]]]:
-        """What each act of settling says; of what cannot be said here there is none."""
+        """Return, by operation, verb and arguments of each act of settling that is possible here."""
         one = {"messages": [act.number]}
         every = list(range(MOST_NAMED))
         named: dict[Operation, tuple[str, dict[str, Any]]] = {

@@ -53,7 +53,7 @@ class Coverage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def coverage(events: Iterable[Event], case: Case) -> Coverage:
-    """One pass over the events of an attempt."""
+    """Return what an attempt covered, in one pass over its events."""
     sight = _Sight(case)
     for event in events:
         sight.see(event)
@@ -70,7 +70,7 @@ def coverage(events: Iterable[Event], case: Case) -> Coverage:
 
 
 def label(fault: Fault) -> str:
-    """`drop SEND_RECEIPT`: the action and the frame it waits for."""
+    """Return a fault's label, as `drop SEND_RECEIPT`: the action and the frame it waits for."""
     action = str(fault.action.__struct_config__.tag)
     how = getattr(fault.action, "how", None)
     where = fault.trigger.command if isinstance(fault.trigger, OnFrame) else ""

@@ -41,8 +41,10 @@ class Difference(NamedTuple):
 
 
 def differences(ours: Sequence[Outcomes], theirs: Sequence[Outcomes]) -> list[Difference]:
-    """What differs between so many runs of one client and of the other. An aspect that a run does not show says
-    nothing."""
+    """Return what differs between so many runs of one client and of the other.
+
+    An aspect that a run does not show says nothing.
+    """
     return list(_differences(ours, theirs))
 
 
@@ -60,7 +62,7 @@ def _is_known(values: Counter[Value]) -> bool:
 
 
 def _usual(values: Counter[Value]) -> Value:
-    """What most runs came to; among equals the first in order."""
+    """Return the value in most runs; among equally frequent ones the first in order."""
     return min(values, key=lambda value: (-values[value], value))
 
 
@@ -76,7 +78,7 @@ def _relation(kind: Kind, ours: Value, theirs: Value) -> str:
 
 
 def _as_numbers(ours: Value, theirs: Value) -> bool | None:
-    """Whether ours is the larger one; None where they are no numbers."""
+    """Return whether ours is the larger one; None where they are no numbers."""
     try:
         (mine,), (other,) = map(int, ours), map(int, theirs)
     except ValueError:

@@ -29,7 +29,10 @@ _NOWHERE: Final[AbstractContextManager[Any]] = nullcontext({})
 def values(
     strategy: st.SearchStrategy[T], count: int, random: Numbers, provider: type[PrimitiveProvider]
 ) -> list[T] | None:
-    """So many values, as the engine draws them with this provider; None where it would have thrown one away."""
+    """Return so many values, as the engine draws them with this provider.
+
+    None where it would have thrown one away.
+    """
     known = _known(strategy)
     try:
         return [_value(_Unwritten(random, provider, known), strategy) for _ in range(count)]
@@ -53,7 +56,7 @@ class _Known(dict[st.SearchStrategy[Any], Any]):
 
 @lru_cache(maxsize=32)
 def _known(_strategy: st.SearchStrategy[Any]) -> _Known:
-    """What draws for the parts of one, for as long as it is asked for again and again."""
+    """Return what draws for the parts of a strategy, kept for as long as it is asked for repeatedly."""
     return _Known()
 
 
@@ -83,7 +86,7 @@ class _Unwritten(ConjectureData):
         return value
 
     def _grow(self, size: int) -> None:
-        """As the engine counts; it throws away what is too long."""
+        """Count the length as the engine does, and throw away what is too long."""
         self.length += size
         if self.length > self.max_length:
             self.mark_overrun()
@@ -109,4 +112,4 @@ class _Forgetful(BuildContext):
 
 
 def _no_operation() -> None:
-    """There is no test."""
+    """Do nothing: there is no test."""

@@ -67,7 +67,7 @@ DIRECTIONS: Mapping[str, Direction] = {
 
 
 def faults_of(harm: DrawnFault) -> Iterator[Fault]:
-    """Optional ones: they may be healed before they are reached."""
+    """Yield optional faults: they may be healed before they are reached."""
     trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k, times=harm.times)
     scope = Scope(topic=harm.topic) if harm.topic else Scope()
     yield Fault(trigger=trigger, action=harm.action, scope=scope, until=Until(after_ms=harm.after_ms), optional=True)
@@ -76,13 +76,15 @@ def faults_of(harm: DrawnFault) -> Iterator[Fault]:
 
 
 def changes_process(faults: Iterable[Fault]) -> bool:
-    """Whether a client may be another one behind them for as long as its process lives: the C++ core keeps the message
-    limit that a broker named last for all brokers of the process."""
+    """Return whether a client process may behave differently after these faults for as long as it lives.
+
+    The C++ core keeps the message limit that a broker named last for all brokers of the process.
+    """
     return any(isinstance(fault.action, Rewrite) and "max_message_size" in fault.action.fields for fault in faults)
 
 
 def ends_process(faults: Iterable[Fault]) -> bool:
-    """Whether a client's process dies of them."""
+    """Return whether a client's process dies of them."""
     return any(isinstance(fault.action, Kill) and fault.action.target.role is Role.CLIENT for fault in faults)
 
 
@@ -103,11 +105,13 @@ def at(
     topic: str = "",
     away_ms: Strategy = NOT_AWAY,
 ) -> Strategy:
-    """One of the actions, at a frame of one of these kinds."""
+    """Return a strategy of one of the actions, at a frame of one of these kinds."""
     return st.builds(DrawnFault, st.sampled_from(commands), actions, k, after_ms, times, st.just(topic), away_ms)
 
 
 def some(strategy: Strategy, most: int) -> Strategy:
-    """One or more: a life in which nothing happens, or nothing goes wrong, takes the place of one that shows something.
-    No `min_size`, which is a length drawn first. The half of `most` in the mean: short lives are many."""
+    """Return a strategy of one or more: a life in which nothing happens, or nothing goes wrong, shows nothing.
+
+    No `min_size`, which is a length drawn first. The half of `most` in the mean: short lives are many.
+    """
     return st.builds(lambda one, more: [one, *more], strategy, st.lists(strategy, max_size=most - 1))

@@ -12,7 +12,7 @@ from assay_conformance.machines.parameters import LONGEST_WAIT_MS, OPERATION_TIM
 
 
 def mostly(plain: Any, *others: Any, times: int = 7) -> Strategy:
-    """The plain one so many times as often as another."""
+    """Return a strategy of the plain value, so many times as often as each of the others."""
     return st.sampled_from((*(plain,) * times, *others))
 
 

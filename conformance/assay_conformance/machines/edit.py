@@ -34,7 +34,7 @@ class Edit:
     values: Mapping[Key, int] = field(default_factory=dict)
 
     def __or__(self, other: Edit) -> Edit:
-        """Both; where they say different things of one place, what this one says."""
+        """Return both edits; where they differ about one place, this one counts."""
         return Edit(
             self.steps | other.steps,
             self.faults | other.faults,
@@ -49,7 +49,7 @@ class Edit:
         )
 
     def of(self, case: Case) -> Case:
-        """What is left of it."""
+        """Return what the edit leaves of a Case."""
         steps = [i for i, step in enumerate(case.steps) if i not in self.steps and _named(step) not in self.faults]
         faults = [i for i in range(len(case.faults)) if i not in self.faults]
         return msgspec.structs.replace(
@@ -94,12 +94,12 @@ class Edit:
 
 
 def _named(step: Step) -> int | None:
-    """The fault that is waited for, or healed."""
+    """Return the fault that is waited for, or healed."""
     return step.args.get("fault")
 
 
 def _naming(step: Step, faults: Sequence[int]) -> Step:
-    """The same fault by its number among those that are left; one that there never was stays one."""
+    """Return the step with its fault's number among those that are left; a fault that never existed stays one."""
     named = _named(step)
     if named not in faults:
         return step
@@ -107,7 +107,7 @@ def _naming(step: Step, faults: Sequence[int]) -> Step:
 
 
 def _behind(fault: Fault, steps: Sequence[int]) -> Fault:
-    """One that happens, or ends, after a step: after the last step that is left up to there, or at once."""
+    """Return a fault that happens, or ends, after the last step that is left up to its own, or at once."""
     if isinstance(fault.trigger, AfterStep):
         before = sum(1 for i in steps if i <= fault.trigger.step)
         trigger = AfterStep(before - 1) if before else AtTime(0)

@@ -60,7 +60,7 @@ class Environment:
     """Whether consumers can have messages come again later, by way of a retry letter topic."""
 
     def is_for(self, able: Collection[str] | None) -> bool:
-        """Whether a client can do what it needs; None is one that can do everything."""
+        """Return whether a client can do what it needs; None is one that can do everything."""
         return able is None or self.needs <= frozenset(able)
 
 
@@ -73,11 +73,11 @@ class Around:
     stock: tuple[str, ...] = ()
 
     def ways(self, able: Collection[str] | None) -> tuple[Way, ...]:
-        """Those that a client can go."""
+        """Return the ways that a client can go."""
         return tuple(way for way in self.of.ways if able is None or not way.needs or way.needs in able)
 
     def laid_over(self, case: Case) -> Case:
-        """The Case in these surroundings."""
+        """Return the Case in these surroundings."""
         config, topology = case.config, case.topology
         parts = {part: {**getattr(config, part), **self._of(part)} for part in config.__struct_fields__}
         own, *others = topology.topics

@@ -34,7 +34,7 @@ def _timed(first: int) -> list[Entry]:
 
 
 def _compacted(first: int) -> list[Entry]:
-    """A batch with its first and last message left, and chunks."""
+    """Return a batch with only its first and last message left, and chunks."""
     entry = batch(range(first, first + 4))
     for member in entry["members"][1:-1]:
         member["metadata"] = {"compacted_out": True}
@@ -47,7 +47,7 @@ def _by_turns(first: int) -> list[Entry]:
 
 
 def _inside_out(first: int) -> list[Entry]:
-    """The first message to begin is the last one to end."""
+    """Return messages in chunks of which the first one to begin is the last one to end."""
     one, two, three = (chunks(first + number, 3) for number in range(3))
     return [one[0], two[0], three[0], *three[1:], *two[1:], *one[1:]]
 
@@ -58,7 +58,7 @@ def _restarted(first: int) -> list[Entry]:
 
 
 def _sent_twice(first: int) -> list[Entry]:
-    """A chunk in the middle is there twice."""
+    """Return a message in chunks of which one in the middle is there twice."""
     message = chunks(first, 3)
     return [*message[:2], *message[1:]]
 
@@ -84,7 +84,7 @@ STOCK: Mapping[str, Lot] = {
 
 
 def entries_of(stock: Iterable[str]) -> list[Entry]:
-    """What is there, one lot behind the other."""
+    """Return the entries of the initial backlog, one lot behind the other."""
     return [entry for name, first in zip(stock, count(0, APART)) for entry in STOCK[name](first)]
 
 

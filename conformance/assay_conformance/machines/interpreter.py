@@ -96,7 +96,7 @@ class _Mixed:
                 self.script.step(Who.AGENT, "send", producer=handle, count=1, size=max(SIZES))
 
     def _restart_client(self, act: Act) -> None:
-        """It is closed as it is, with whatever is under way, and another one goes on with the same names."""
+        """Close a client as it is, with whatever is under way; another one goes on with the same names."""
         script, place = self.script, act.who % len(self.script.clients)
         self.producers.make_way()
         script.release()
@@ -105,8 +105,10 @@ class _Mixed:
         self._come_back(place, *gone)
 
     def _kill_client(self, _: Act) -> None:
-        """The process that all of them live in dies, and what was on its way is stored or not. Once in a life: another
-        one takes as long to start as several lives last."""
+        """Kill the process of all clients; what was on its way is stored or not.
+
+        Once in a life: another one takes as long to start as several lives last.
+        """
         script = self.script
         if script.deaths:
             return
@@ -118,7 +120,7 @@ class _Mixed:
             self._come_back(place, *who)
 
     def _leave(self, place: int) -> tuple[list[Written], list[Way]]:
-        """Whoever is open at a client is so no more."""
+        """Remove and return the producers and consumers that are open at a client."""
         gone = [handle for handle, client in self.script.belongs.items() if client == place]
         producers = [self.producers.open.pop(handle) for handle in gone if handle in self.producers.open]
         return producers, [self.consumers.open.pop(handle) for handle in gone if handle in self.consumers.open]
@@ -135,8 +137,10 @@ class _Mixed:
 def case_of(
     acts: Iterable[Act], harms: Iterable[DrawnFault], terms: Parameters, name: str, able: Collection[str] | None = None
 ) -> Case:
-    """The Case these are, of what the client is `able` to do. One producer and, where it can be one, one consumer are
-    there from the start."""
+    """Return the Case of these acts and faults, of what the client is `able` to do.
+
+    One producer and, where it can be one, one consumer are there from the start.
+    """
     terms = terms.for_client(able)
     script = Script(terms, able, found=len(terms.around.stock))
     life = _Mixed(script)

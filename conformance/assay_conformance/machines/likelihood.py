@@ -36,7 +36,7 @@ class Likelihood:
         return 1 / (1 + math.exp(-max(-_SURE, min(_SURE, evidence))))
 
     def saw(self, traits: Collection[str], shown: bool) -> None:
-        """A Case with these traits was run."""
+        """Note that a Case with these traits was run."""
         error = shown - self.of(traits)
         for trait in (_BIAS, *traits):
             self._errors[trait] = self._errors.get(trait, _CAUTION) + error * error

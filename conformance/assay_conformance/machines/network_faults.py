@@ -43,17 +43,20 @@ HARMS = st.one_of(ANYWHERE, TORN, REFUSED)
 
 
 def cut_at(*commands: str) -> Strategy:
-    """The way ends, or is slow, at one of these frames."""
+    """Return a strategy of a connection that ends, or is slow, at one of these frames."""
     return at(commands, st.one_of(_ends, _cuts))
 
 
 def lost_or_late(*commands: str) -> Strategy:
-    """One of these frames is lost, late, or comes twice; the connection lives on."""
+    """Return a strategy in which one of these frames is lost, late, or comes twice; the connection lives on."""
     return at(commands, st.sampled_from((Drop(), Hold(), Delay(50), Duplicate())))
 
 
 def unanswered(*commands: str) -> Strategy:
-    """One of these requests does not end well: refused now or for good, lost, late, or its connection ends."""
+    """Return a strategy in which one of these requests does not end well.
+
+    It is refused now or for good, lost, late, or its connection ends.
+    """
     return st.one_of(
         at(commands, st.sampled_from(_REQUEST_ERRORS).map(AnswerError), times=st.sampled_from((1, 1, 3))),
         at(commands, st.sampled_from((Drop(), Hold(), Delay(50)))),
@@ -65,7 +68,7 @@ LOST_ACKS = lost_or_late("ACK", "ACK_RESPONSE")
 
 
 def any_of(*harms: Strategy) -> Strategy:
-    """Each alone."""
+    """Return a strategy of each of these alone."""
     return st.tuples(st.one_of(*harms))
 
 

@@ -135,7 +135,7 @@ class Parameters:
         return max(self.send_timeout_ms, self.operation_timeout_ms)
 
     def for_client(self, able: Collection[str] | None) -> Parameters:
-        """Those that can be asked of a client that is `able` to do so much (None: everything)."""
+        """Return the parameters that can be asked of a client that is `able` to do so much (None: everything)."""
         lacking = () if able is None else WITHOUT.keys() - set(able)
         plain = [WITHOUT[capability] for capability in lacking]
         if able is not None and RECEIVING.get(self.receives, "") not in {"", *able}:

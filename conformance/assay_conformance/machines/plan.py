@@ -50,8 +50,10 @@ def _settings(count: int) -> settings:
 
 
 def draw(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]:
-    """Up to `count` different Cases of a strategy, numbered: the simplest first, which draws no number. None of one
-    that has none to give, or throws away all that Hypothesis is ready to try."""
+    """Return up to `count` different Cases of a strategy, numbered, the simplest first, which draws no number.
+
+    There are none if the strategy has none, or throws away all that Hypothesis is ready to try.
+    """
     try:
         return _numbered(_drawn(strategy, count, seed))
     except (Unsatisfiable, FailedHealthCheck):
@@ -75,7 +77,7 @@ def _drawn(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Cas
 
 
 def by_engine(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]:
-    """The Cases that Hypothesis's engine draws; `draw` comes to the same ones sooner."""
+    """Return the Cases that Hypothesis's engine draws; `draw` draws the same ones faster."""
     drawn: list[Case] = []
 
     @hypothesis.seed(seed)
@@ -89,7 +91,7 @@ def by_engine(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[
 
 
 def draw_lives(area: Area, count: int, seed: int) -> list[Case]:
-    """Up to `count` different Cases of the area's rule-based machines, numbered."""
+    """Return up to `count` different Cases of the area's rule-based machines, numbered."""
     drawn: list[Case] = []
     parts = shares(area)
     seeded: Callable[[Life], Life] = hypothesis.seed(seed)

@@ -23,7 +23,7 @@ class Rules(msgspec.Struct, frozen=True):
     broker: BrokerSettings = BrokerSettings()
 
     def __or__(self, other: Rules) -> Rules:
-        """Both; where both set something, what this one says."""
+        """Return both; where both set something, what this one says."""
         said = {name: getattr(self.broker, name) for name in changed(self.broker)}
         return Rules(
             nearest(self.topic, other.topic),

@@ -146,7 +146,7 @@ class Producers:
         self.script.step(Who.AGENT, "end_callback", send=sent)
 
     def _message(self, act: Act) -> dict[str, Any]:
-        """What the messages of a send have in common."""
+        """Return what the messages of a send have in common."""
         key, delay_ms = pick(KEYS, act.key), pick(DELAYS_MS, act.delay)
         return {
             "size": pick(self.script.terms.sizes, act.size),

@@ -70,10 +70,11 @@ class Reducer:
     """How often a machine that was too busy could not say whether it fails."""
 
     def proposals(self) -> list[Edit]:
-        """What may be taken from the Case, each alone, the boldest first; empty when there is nothing left to try.
+        """Return what may be taken from the Case, each alone, the boldest first; empty when nothing is left to try.
 
         In the end each step and each fault is proposed once more, or twice if it was not yet: that a Case passed once
-        without one may be a busy machine's doing."""
+        without one may be a busy machine's doing.
+        """
         while self._stage < len(_STAGES):
             if found := self._of(self._stage):
                 self._asked, self.may_be_last = self._filled(found)
@@ -82,14 +83,14 @@ class Reducer:
         return []
 
     def _of(self, stage: int, beside: Sequence[Edit] = ()) -> list[Edit]:
-        """What is to be tried in this stage, and is not yet among those beside."""
+        """Return what is to be tried in this stage, and is not yet among those beside."""
         found = self._untried((*beside, *_STAGES[stage](self.case)))[len(beside) :]
         if stage == _LAST:
             found += [one for one in _ones(self.case) if _text(one.of(self.case)) not in self._needed]
         return found
 
     def _filled(self, round: list[Edit]) -> tuple[list[Edit], bool]:
-        """With some of what would come next; and whether nothing comes behind that."""
+        """Return the round with some of what would come next, and whether nothing comes behind that."""
         for stage in range(self._stage + 1, len(_STAGES)):
             more, room = self._of(stage, round), max(0, _ROUND - len(round))
             round = [*round, *more[:room]]
@@ -121,15 +122,18 @@ class Reducer:
 
 
 def quicker(case: Case) -> list[Case]:
-    """Cases that are run sooner and may fail as well, the quickest first: with time-outs as short as they are drawn,
-    and without faults behind which a client is dead, or another one, so that each run needs a new process."""
+    """Return Cases that run faster and may fail as well, the quickest first.
+
+    They have time-outs as short as they are drawn, and no faults behind which a client is dead, or another one, so that
+    each run needs a new process.
+    """
     dear = frozenset(i for i, fault in enumerate(case.faults) if changes_process([fault]) or ends_process([fault]))
     sooner = [Edit(values=_long(case), faults=faults).of(case) for faults in (dear, frozenset[int]())]
     return [one for place, one in enumerate(sooner) if one not in (case, *sooner[:place])]
 
 
 def without_unfired(case: Case, fired: Collection[int]) -> Case:
-    """The Case as it really happened: an optional fault that did not act leaves the record."""
+    """Return the Case as it really happened: an optional fault that did not act is left out."""
     idle = (index for index, fault in enumerate(case.faults) if index not in fired and fault.optional)
     return Edit(faults=frozenset(idle)).of(case)
 
@@ -153,7 +157,7 @@ def _bold(case: Case) -> Iterator[Edit]:
 
 
 def _single(case: Case) -> Iterator[Edit]:
-    """One thing, or a few steps in a row."""
+    """Yield the removals of one thing, or of a few steps in a row."""
     yield from _pauses(case)
     yield from _stretches(len(case.steps), _WIDEST)
     yield from _faults(case)
@@ -163,7 +167,7 @@ def _single(case: Case) -> Iterator[Edit]:
 
 
 def _plainer(case: Case) -> Iterator[Edit]:
-    """A cut at the same frame says more to a reader than a lost or late one, when it shows the same."""
+    """Yield faults as cuts at the same frame, which say more to a reader than a lost or late one."""
     for index, fault in enumerate(case.faults):
         if isinstance(fault.trigger, OnFrame) and not isinstance(fault.action, Cut):
             for before in (False, True):
@@ -185,8 +189,10 @@ def _lower(case: Case) -> Iterator[Edit]:
 
 
 def _restated(case: Case) -> Iterator[Edit]:
-    """What is left, in plainer words and smaller numbers; and each single thing again, for what was in the way of one
-    may be gone then."""
+    """Yield what is left in plainer words and smaller numbers, and each single thing again.
+
+    What was in the way of one may be gone then.
+    """
     yield from _single(case)
     yield from _plainer(case)
     yield from _lower(case)
@@ -198,8 +204,11 @@ _LAST: Final = len(_STAGES) - 1
 
 
 def _pauses(case: Case) -> Iterator[Edit]:
-    """All waits of so many milliseconds, and each: first, for where one of these would do, or a wait for something, the
-    other is to stay. It is as long as a machine needs, and the Case fails on a busy one, too."""
+    """Yield the removals of all waits of so many milliseconds, and of each.
+
+    They come first, for where one of these would do, or a wait for something, the other is to stay: it is as long as a
+    machine needs, and the Case fails on a busy one, too.
+    """
     found = [index for index, step in enumerate(case.steps) if (step.who, step.verb) == (Who.WAIT, "ms")]
     if len(found) > 1:
         yield Edit(steps=frozenset(found))
@@ -215,7 +224,7 @@ def _sooner(case: Case) -> Iterator[Edit]:
 
 
 def _long(case: Case) -> dict[Key, int]:
-    """What the time-outs could be that are longer."""
+    """Return what the time-outs could be that are longer."""
     return {
         (part, key): shortest_ms
         for (part, key), shortest_ms in _SHORTEST_MS.items()
@@ -224,7 +233,7 @@ def _long(case: Case) -> dict[Key, int]:
 
 
 def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:
-    """Steps in a row: so many, half as many, and so on."""
+    """Yield removals of steps in a row: so many, half as many, and so on."""
     width = min(width, steps)
     while width >= least:
         yield from (Edit(steps=frozenset(range(start, start + width))) for start in range(0, steps, width))
@@ -232,7 +241,7 @@ def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:
 
 
 def _ones(case: Case) -> Iterator[Edit]:
-    """Each step and each fault."""
+    """Yield the removals of each step and each fault."""
     yield from _stretches(len(case.steps), 1)
     yield from _faults(case)
 
@@ -246,7 +255,7 @@ def _keys(config: ClientConfig) -> list[Key]:
 
 
 def _said_of_topic(topology: Topology) -> tuple[str, ...]:
-    """What is said of the only topic."""
+    """Return what is set for the only topic."""
     if len(topology.topics) != 1:
         return ()
     (topic,) = topology.topics
@@ -254,7 +263,10 @@ def _said_of_topic(topology: Topology) -> tuple[str, ...]:
 
 
 def _lower_values(value: int) -> Iterator[int]:
-    """1, an eighth, the half, and of a small number four, two and one less: each smaller than `value`, at least 1."""
+    """Yield 1, an eighth, the half, and of a small number four, two and one less.
+
+    Each is smaller than `value`, and at least 1.
+    """
     wanted = (1, value // 8, value // 2, *((value - 4, value - 2, value - 1) if value <= _FEW else ()))
     return (lower for lower in sorted(set(wanted)) if 1 <= lower < value)
 

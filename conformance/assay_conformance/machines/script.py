@@ -54,7 +54,7 @@ class Script:
         return f"{TOPIC}-partition-{which % self.terms.partitions}" if self.terms.partitions else TOPIC
 
     def release(self) -> None:
-        """Whoever waits for a close waits for the store: a broker answers when what it was sent before is written."""
+        """Release the store, for which a close waits: a broker answers when what it was sent before is written."""
         if self.held:
             self.held = False
             self.step(Who.BROKER, "release", topic=TOPIC)
@@ -66,7 +66,7 @@ class Script:
         return handle
 
     def awaited(self, verb: str, args: dict[str, Any]) -> int:
-        """A step that the next one waits for, and its number."""
+        """Add a step that the next one waits for; return its number."""
         number = self.begun(verb, args)
         self.wait(ops=[number])
         return number

@@ -52,13 +52,13 @@ def _words(case: Case) -> Iterator[str]:
 
 
 def words_of_setting(part: str, key: str, value: object) -> Iterator[str]:
-    """None of one that decides how long a Case takes, or that is off."""
+    """Yield the words of a setting; none if it decides how long a Case takes, or is off."""
     if key not in _PATIENCE and value is not False and value != "NONE":
         yield f"{part} {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"{part} {key}"
 
 
 def words_of_step(step: Step) -> Iterator[str]:
-    """None of a wait, nor of opening a client, producer or consumer."""
+    """Yield the words of a step; none of a wait, or of opening a client, producer or consumer."""
     if step.who is not Who.WAIT and step.verb not in _PLAIN:
         yield f"{step.who.value} {step.verb}"
         yield from (f"{step.verb} {name}" for name in _TOLD_OF_STEPS if step.args.get(name))
@@ -67,7 +67,7 @@ def words_of_step(step: Step) -> Iterator[str]:
 
 
 def _of_entry(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Of what lies in a topic: whether in chunks, its codec, and what its metadata says otherwise than is true."""
+    """Yield the words of a stored entry: whether in chunks, its codec, and what its metadata says wrongly."""
     if entry.get("chunk_id") is not None:
         yield "stored in chunks"
     said = {"compression": entry.get("compression"), **entry.get("metadata", {})}
@@ -77,7 +77,7 @@ def _of_entry(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def words_of_fault(fault: Fault) -> Iterator[str]:
-    """What a client suffers of it."""
+    """Yield the words for what a fault does to a client."""
     if isinstance(fault.action, AnswerError):
         yield f"refused: {fault.action.error}"
         return

@@ -36,7 +36,7 @@ class Sparing:
         self._kept = [Likelihood() for _ in _KEPT]
 
     def saw(self, traits: Collection[str], covered: Coverage, *, broke: bool) -> None:
-        """A Case with these traits was run; `broke`: what is to be kept away from showed."""
+        """Note that a Case with these traits was run; `broke`: what is to be avoided showed."""
         self._any_broke |= broke
         self._breaks.saw(traits, broke)
         for likelihood, shows in zip(self._kept, _KEPT, strict=True):

@@ -48,7 +48,7 @@ class Steering:
         self._written = {name: [frozenset(_traits(case)) for case in cases] for name, cases in written.items()}
 
     def saw(self, case: Case, exercised: Collection[str], covered: Coverage, *, hides: bool = False) -> None:
-        """A Case was run; `hides`: it showed what is listed, and behind which a new failure would not be noticed."""
+        """Note that a Case was run; `hides`: it showed what is listed, which would hide a new failure."""
         self.clauses.update(name for name in exercised if name in self.clauses)
         self.pairs.update(covered.pairs)
         self._faults.update(fault for _, fault in covered.pairs)
@@ -62,9 +62,11 @@ class Steering:
             self._states.setdefault(trait, Counter()).update(states)
 
     def best(self, cases: Sequence[Case], count: int) -> list[Case]:
-        """The most promising ones, and some that were drawn first whatever they promise, `count` in all, in the order
-        in which they were drawn. A plain Case promises little, and some things show in plain Cases alone. Those that
-        are likely to show what is listed leave their places to others."""
+        """Return the most promising Cases, and some drawn first, `count` in all, in the order in which they were drawn.
+
+        Those drawn first come whatever they promise: a plain Case promises little, and some things show in plain Cases
+        alone. Cases that are likely to show what is listed leave their places to others.
+        """
         rare = _Shares(self._shown, self._runs, [name for name, seen in self.clauses.items() if 0 < seen < RARE])
         states = _Shares(self._states, self._runs, sorted({state for state, _ in self.pairs}))
         worth = [self._promise(case, rare, states) for case in cases]
@@ -83,12 +85,15 @@ class Steering:
         return sum(rare.largest(traits)) + meetings + seldom + new
 
     def _new_clauses(self, traits: frozenset[str]) -> float:
-        """By how much it has of what was written for each: half of the traits are far from half of the way."""
+        """Return what a Case has of the traits written for each clause not yet met.
+
+        Half of the traits are far from half of the way.
+        """
         unseen = (self._written.get(name, ()) for name, seen in self.clauses.items() if not seen)
         return _UNSEEN * sum(max((_part(other, traits) ** 2 for other in others), default=0.0) for others in unseen)
 
     def _new_pairs(self, states: _Shares, traits: Sequence[str], faults: Collection[str]) -> float:
-        """How many pairs that are still sought a Case may come to, by the states that its traits have led to."""
+        """Return how many pairs that are still sought a Case may come to, by the states that its traits have led to."""
         worth = [sum(self._weight((state, fault)) for fault in faults) for state in states.names]
         return sum(chance * sought for chance, sought in zip(states.largest(traits), worth, strict=False))
 
@@ -105,7 +110,7 @@ class _Meetings:
         self._met: dict[str, int] = {}
 
     def saw(self, traits: Sequence[str]) -> None:
-        """These were in one."""
+        """Note that these traits were in one Case."""
         together = self._together(traits)
         for trait in traits:
             self._met[trait] = self._met.get(trait, 0) | together
@@ -134,7 +139,7 @@ class _Shares:
         self._rows: dict[str, list[float]] = {}
 
     def largest(self, traits: Iterable[str]) -> Iterable[float]:
-        """For each name the largest share among these traits; nothing where none of them has been run."""
+        """Return for each name the largest share among these traits; nothing where none of them has been run."""
         return map(max, zip(*(self._row(trait) for trait in traits if trait in self._shown), strict=True))
 
     def _row(self, trait: str) -> list[float]:

@@ -24,7 +24,7 @@ STEPS_OF_A_LIFE = MOST_SCENES + MOST_HARMS - 1
 
 
 def machine(share: Share, hand_over: Callable[[Case], None], able: Collection[str] | None = None) -> Life:
-    """A machine that hands every finished life to `hand_over`."""
+    """Return a machine that hands every finished life to `hand_over`."""
 
     class AreaLife(RuleBasedStateMachine):
         def __init__(self) -> None:

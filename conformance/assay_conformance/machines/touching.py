@@ -58,18 +58,18 @@ class _Seen:
             self.owners[event.conn].update(_owner(event))
 
     def faults_at(self, events: Iterable[int]) -> frozenset[int]:
-        """Those that touched what these events are about."""
+        """Return the faults that touched what these events are about."""
         subject = {owner for seq in events if seq in self.events for owner in _owner(self.events[seq])}
         return frozenset(fired.fault for fired in self.fired if _may_touch(self._reach(fired), subject))
 
     def _reach(self, fired: Fired) -> set[Owner]:
-        """Whom a fault acted on; nobody where that is unknown."""
+        """Return what a fault acted on; nothing where that is unknown."""
         if not fired.frames:
             return set() if fired.conn is None else self.owners[fired.conn]
         return set[Owner]().union(*(self._met(self.frames.get(number), fired.action) for number in fired.frames))
 
     def _met(self, frame: Frame | None, action: str) -> set[Owner]:
-        """Whose frame it is, where no other one is concerned; else everybody on its connection."""
+        """Return whose frame it is, where no other one is concerned; else everybody on its connection."""
         if frame is None:
             return set()
         return (set(_owner(frame)) if action in _ALONE else set()) or self.owners[frame.conn]
@@ -83,7 +83,9 @@ def _owner(frame: Frame) -> Iterable[Owner]:
 
 
 def _may_touch(reach: set[Owner], subject: set[Owner]) -> bool:
-    """Whether one of those it acted on is of the subject, or of a kind of which the subject names none: a message that
-    is lost is some consumer's."""
+    """Return whether a fault acted on the subject, or on a kind of which the subject names none.
+
+    A message that is lost is some consumer's.
+    """
     kinds = {kind for kind, _ in subject}
     return not reach or any(owner in subject or owner[0] not in kinds for owner in reach)

@@ -27,7 +27,7 @@ class World:
     lingered: bool = False
 
     def begin(self) -> None:
-        """What is there before anybody comes; topics of a Case are there, and empty."""
+        """Prepare the world before a client connects; topics of a Case exist, and are empty."""
         terms, script = self.script.terms, self.script
         for topic in script.around.absent:
             script.step(Who.BROKER, "delete", topic=topic)
@@ -39,7 +39,7 @@ class World:
             script.step(Who.BROKER, "store_entries", topic=topic, entries=BACKLOGS[terms.backlog])
 
     def _spread(self) -> None:
-        """Some of the topic goes to the second broker, before anybody uses it."""
+        """Move some of the topic to the second broker, before it is used."""
         terms = self.script.terms
         self.owner = 0 if terms.partitions else 1
         for partition in range(1, terms.partitions, 2) if terms.partitions else (0,):
@@ -60,7 +60,7 @@ class World:
         self.script.step(Who.BROKER, "unload", topic=self.script.partition(act.who))
 
     def restart(self, act: Act) -> None:
-        """It dies, or stops in good order."""
+        """Restart the broker: it dies, or stops in good order."""
         graceful = {"graceful": True} if act.number % 2 else {}
         self.script.step(Who.BROKER, "restart", **graceful)
 
@@ -105,7 +105,7 @@ class World:
             self.script.step(Who.BROKER, "challenge")
 
     def find(self, act: Act) -> None:
-        """Something that can be read stands behind what cannot."""
+        """Store something that cannot be read, and behind it something that can."""
         script = self.script
         find, number = pick(FINDS, act.number), BACKLOG_NUMBERS + script.found * APART
         if script.terms.persistent and not script.timed and script.can(find.needs):

@@ -87,7 +87,7 @@ class Hello(_Command, frozen=True, tag="hello"):
 
 
 def is_spoken(version: str) -> bool:
-    """Whether the suite speaks this version of the protocol; False for what is no version."""
+    """Return whether the suite speaks this version of the protocol; False for what is no version."""
     try:
         return parse_version(OLDEST, "") <= parse_version(version, "") <= parse_version(PROTOCOL, "")
     except UsageError:

@@ -84,11 +84,11 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, fo
     namespace: Policies = Policies()
 
     def named(self, name: str) -> Topic | None:
-        """Its topic of this local name."""
+        """Return the topic of this local name."""
         return next((topic for topic in self.topics if topic.name == name), None)
 
     def policies_of(self, topic: Topic | None) -> Policies:
-        """What holds for it as the Case begins; None: for a topic that is none of these."""
+        """Return the policies of a topic as the Case begins; None: for a topic that is not in the topology."""
         own = Policies() if topic is None else topic.own_policies
         return nearest(own, self.namespace, self.settings.policies)
 
@@ -147,7 +147,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid
     generated: bool = False
 
     def step(self, number: int) -> Step | None:
-        """None for a number that is no step's: a history may be of an older Case."""
+        """Return the step of this number; None where the Case has none: a history may be of an older Case."""
         return self.steps[number] if number < len(self.steps) else None
 
 
@@ -161,12 +161,12 @@ _ID = re.compile(rf"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*({PERMUTED}[a-z0
 
 
 def base_of(case_id: str) -> str:
-    """The Case that a permutation is one of; any other id as it is."""
+    """Return the Case that a permutation is one of; any other id unchanged."""
     return case_id.partition(PERMUTED)[0]
 
 
 def words_of(case_id: str) -> frozenset[str]:
-    """What the circumstances of a permutation are; nothing for a Case as it stands."""
+    """Return the words of a permutation's circumstances; none for a Case as it stands."""
     return frozenset(filter(None, case_id.partition(PERMUTED)[2].split("+")))
 
 

@@ -27,7 +27,7 @@ class Supplied:
 
 
 def supplied(credentials: str) -> tuple[Supplied, ...]:
-    """The answers in order. Raises UsageError for what is none of the words."""
+    """Return the answers in order. Raises UsageError for an unknown word."""
     return tuple(map(_answer, credentials.split(",")))
 
 

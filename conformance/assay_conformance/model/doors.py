@@ -63,7 +63,7 @@ def check_json(text: bytes) -> None:
 
 
 def check_json_lines(text: bytes) -> None:
-    """As `check_json`, for many documents, each on a line of its own."""
+    """Check many documents, each on a line of its own, as `check_json` does one."""
     _check_utf8(text)
     lines = text.split(b"\n")
     suspects = lines if _has_long_number(text) else [line for line in lines if _has_many_brackets(line)]
@@ -73,7 +73,10 @@ def check_json_lines(text: bytes) -> None:
 
 
 def decode_json(text: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """The value of a JSON document of foreign origin; MalformedError where it is none, or not of the decoder's type."""
+    """Return the value of a JSON document of foreign origin.
+
+    Raises MalformedError where it is none, or not of the decoder's type.
+    """
     check_json(text)
     try:
         return decoder.decode(text)
@@ -82,8 +85,10 @@ def decode_json(text: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 
 
 def reason(error: Exception, text: bytes | None = None, shape: Any = None) -> str:
-    """What msgspec says about `text`, which was to be a `shape`, cut to a length that can be read, its place at the end
-    kept."""
+    """Return what msgspec says about `text`, which was to be a `shape`.
+
+    It is cut to a length that can be read; the place at its end is kept.
+    """
     if text is not None and not text.strip():
         return "is empty, expected a JSON value"
     said = str(error)
@@ -103,7 +108,7 @@ _CLEARER: Final = {_CUT_OFF: "ends in the middle of a JSON value"}
 
 
 def convert(value: Any, shape: type[T]) -> T:
-    """As msgspec's; MalformedError instead of its own, with what it quotes cut short."""
+    """Convert a value as msgspec does. Raises MalformedError instead of msgspec's error, with quotations cut short."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
@@ -149,7 +154,7 @@ def _check_digits(digits: str) -> None:
 
 
 def parse_toml(text: bytes) -> dict[str, Any]:
-    """The tables of a TOML file of foreign origin; MalformedError where it is none."""
+    """Return the tables of a TOML file of foreign origin. Raises MalformedError where it is none."""
     _check_utf8(text)
     words = text.decode()
     _scan_toml(words)
@@ -209,14 +214,14 @@ _repr.maxstring = _repr.maxlong = _repr.maxother = MOST_SHOWN
 
 
 def shown(value: object, limit: int = MOST_SHOWN) -> str:
-    """A foreign value for a sentence: as Python writes it, cut short."""
+    """Return a foreign value for a sentence: as Python writes it, cut short."""
     if type(value) is int and value.bit_length() > 128:
         return f"an integer of {value.bit_length()} bits"
     return shortened(_repr.repr(value), limit)
 
 
 def shortened(text: str, limit: int) -> str:
-    """Its beginning and its end where it is longer: the end is where parsers name the place."""
+    """Return the text, or its beginning and end where it is longer: parsers name the place at the end."""
     if len(text) <= limit:
         return text
     tail = limit // 3

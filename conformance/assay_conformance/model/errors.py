@@ -49,7 +49,7 @@ MACHINE_FAILS: Final = frozenset(
 
 
 def cause_of(error: BaseException) -> str:
-    """What the first of a chain of errors says, for libraries wrap the one that tells what happened."""
+    """Return the message of the first error of a chain: libraries wrap the one that says what happened."""
     cause = error
     while cause.__context__ is not None:
         cause = cause.__context__

@@ -152,12 +152,14 @@ class Invoke(_Event, frozen=True, tag="invoke"):
         return (self.size, self.digest)
 
     def closes(self, opening: Invoke) -> bool:
-        """Whether this asks to close what was opened there, or the client of that."""
+        """Return whether this asks to close what was opened there, or the client of that."""
         return self.verb == "close" and self.handle in (opening.handle, opening.args.get("client"))
 
     def is_beside(self, other: Invoke, ended: Mapping[int, _Event]) -> bool:
-        """Whether neither of what both opened was to end before the other was opened; `ended`: by handle, what ends
-        it."""
+        """Return whether what each call opened was still open when the other was made.
+
+        `ended`: by handle, what ends it.
+        """
         for first, then in ((self, other), (other, self)):
             end = None if first.handle is None else ended.get(first.handle)
             if end is not None and end.seq < then.seq:

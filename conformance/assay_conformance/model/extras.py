@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def installing(*extras: str) -> str:
-    """The command, to be run in the checkout."""
+    """Return the command that installs the extras, to be run in the checkout."""
     return f"pip install '.[{','.join(sorted(set(extras)))}]'"
 
 
 def install(*extras: str) -> str:
-    """What a sentence that misses something asks for."""
+    """Return what a sentence about a missing extra asks for."""
     return f"`{installing(*extras)}` in the checkout of assay"

@@ -72,58 +72,58 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     same_as: dict[str, str] = {}
 
     def with_required(self, part: str, config: Mapping[str, ConfigValue], known: Mapping[str, ConfigValue]) -> Config:
-        """What a client must be given beside this configuration: as `known` has it, or its own default."""
+        """Return the keys that a client requires beside this configuration, as `known` has them or by its defaults."""
         values = {**self.defaults, **known}
         wanted = self.required.get(part, {}).items()
         asked = [key for key, beside in wanted if not beside or any(config.get(other) for other in beside)]
         return {key: values[key] for key in asked if key not in config and key in values}
 
     def missing_for(self, requirement: Requirement) -> frozenset[str]:
-        """What the requirement needs and the client has not, in the words of agent.toml."""
+        """Return what the requirement needs and the client lacks, in the words of agent.toml."""
         lacking = set(requirement.capabilities) - self.capabilities
         if requirement.assumes and self.lacks.issuperset(requirement.assumes):
             lacking.update(requirement.assumes)
         return frozenset(lacking)
 
     def missing_assumed(self, case: Case) -> frozenset[str]:
-        """What the Case, or one of its steps, takes for granted and the client lacks."""
+        """Return what the Case, or one of its steps, assumes and the client lacks."""
         return frozenset(self.lacks & {*case.assumes, *_asked_by_flushes(case)} if self.lacks else ())
 
     def kept_apart(self, case: Case) -> tuple[str, ...]:
-        """What the Case calls while another call of the same handle goes on, and this client lets go on alone."""
+        """Return which calls this client makes one after the other that the Case makes while another is under way."""
         asked = {OVERLAPPING[verb] for verb in _overlapping(case)} if self.lacks else set[Lack]()
         return tuple(sorted(self.lacks & asked))
 
     def missing_of_readers(self, case: Case) -> frozenset[str]:
-        """The keys that the Case sets for a reader and that readers of this client do not have."""
+        """Return the keys that the Case sets for a reader and that readers of this client do not have."""
         opened = (step.args.get("config", {}) for step in case.steps if step.verb == "open_consumer")
         configs = [{**case.config.consumer, **own} for own in opened if isinstance(own, dict)]
         return self.not_of_readers & frozenset().union(*filter(_is_reader, configs))
 
     def settable_by(self, part: str, config: Mapping[str, ConfigValue]) -> frozenset[str]:
-        """The keys that the agent passes on to what is opened with this configuration."""
+        """Return the keys that the agent passes on to what is opened with this configuration."""
         return self.settable - self.not_of_readers if part == "consumer" and _is_reader(config) else self.settable
 
     def unsettable(self, case: Case) -> tuple[str, ...]:
-        """The keys that the Case sets, and the client does not let be set: its own value is another one."""
+        """Return the keys that the Case sets and the client does not let be set, its own value being another."""
         own = {**self.defaults, **self.fixed}
         config = (pair for config in _configs(case) for pair in config.items())
         return tuple(sorted({key for key, value in config if key not in self.settable and own.get(key) != value}))
 
     def missing_keys(self, case: Case) -> tuple[str, ...]:
-        """Those of them without which nothing is left of the Case."""
+        """Return those unsettable keys without which nothing is left of the Case."""
         return tuple(key for key in self.unsettable(case) if key in NEEDED)
 
     def has_words(self, config: Config) -> bool:
-        """Whether the client has every word that this configuration sets."""
+        """Return whether the client has every word that this configuration sets."""
         return not any(True for _ in self._unknown(config))
 
     def unknown_words(self, case: Case) -> tuple[str, ...]:
-        """What the Case sets, in its configuration or in that of a step, to a word that the client does not have."""
+        """Return the settings of the Case or its steps to a word that the client does not have, as "key word"."""
         return tuple(sorted({f"{key} {value}" for config in _configs(case) for key, value in self._unknown(config)}))
 
     def with_known_words(self, case: Case) -> Case:
-        """The Case without the settings to words that the client does not have: their keys are left out."""
+        """Return the Case without the settings to words that the client does not have: their keys are left out."""
         if not self.unknown_words(case):
             return case
         steps = tuple(
@@ -145,8 +145,11 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     def in_force(
         self, config: ClientConfig, part: str, key: str, own: Mapping[str, ConfigValue] | None = None
     ) -> ConfigValue | None:
-        """A configuration value as it was in force: fixed by the client, else the step's `own`, else the Case's
-        `config`, else the suite's or the client's default. `part` is `client`, `producer` or `consumer`."""
+        """Return a configuration value as it was in force.
+
+        It is fixed by the client, else the step's `own`, else the Case's `config`, else the suite's or the client's
+        default. `part` is `client`, `producer` or `consumer`.
+        """
         if key in self.same_as:
             return self.in_force(config, "client", self.same_as[key])
         if key in self.fixed:
@@ -175,7 +178,7 @@ def _asked_by_flushes(case: Case) -> Iterator[Lack]:
 
 
 def _overlapping(case: Case) -> Iterator[str]:
-    """The verbs that the Case calls again on a handle before it waits for the call before."""
+    """Yield the verbs that the Case calls again on a handle before it waits for the call before."""
     open_calls: dict[tuple[str, object], int | None] = {}
     for step in case.steps:
         if step.who is Who.WAIT and step.verb == "ops":
@@ -189,7 +192,7 @@ def _overlapping(case: Case) -> Iterator[str]:
 
 
 def _calls_of(step: Step) -> int:
-    """How often a step calls the client."""
+    """Return how often a step calls the client."""
     messages = step.args.get("messages")
     return len(messages) if isinstance(messages, list) else int(step.args.get("count", 1))
 

@@ -16,12 +16,12 @@ ROUTER, BEFORE_SEND, ACKNOWLEDGED, STATE, VALUE = "router", "before-send", "ackn
 
 
 def by_number(number: int, partitions: int) -> int:
-    """The number of the message, as a remainder."""
+    """Return the partition: the number of the message, modulo the partitions."""
     return number % partitions
 
 
 def out_of_range(number: int, partitions: int) -> int:
-    """The same, but for every third message a partition that there is not."""
+    """Return the partition as `by_number` does, but for every third message one that does not exist."""
     return partitions if number % 3 == 2 else by_number(number, partitions)
 
 

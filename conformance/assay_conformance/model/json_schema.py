@@ -9,7 +9,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def with_plain_descriptions(schema: Any) -> Any:
-    """The same schema, its descriptions without the indentation of their docstrings: msgspec keeps that before 0.23."""
+    """Return the schema with its descriptions dedented: msgspec before 0.23 keeps the indentation of docstrings."""
     if isinstance(schema, dict):
         return {
             key: _plain(value) if key == "description" else with_plain_descriptions(value)

@@ -19,8 +19,11 @@ NEVER_WAITED_MS: Final = 10_000
 
 
 def may_last_ms(case: Case) -> int:
-    """All that its steps and faults name, and the longest of its client's settings; what it says itself, where that is
-    longer. A Case that bounds its operations more tightly than others does so for clients that never end one."""
+    """Return how long a Case may last.
+
+    It is all that its steps and faults name, and the longest of its client's settings; or what it says itself, where
+    that is longer. A Case that bounds its operations more tightly than others does so for clients that never end one.
+    """
     steps = sum(sum(_times_ms(step.args)) for step in case.steps)
     faults = sum(sum(_times_ms(msgspec.to_builtins(fault))) for fault in case.faults) + _gaps_ms(case)
     settings = max(_times_ms(msgspec.to_builtins(case.config)), default=0)
@@ -29,7 +32,7 @@ def may_last_ms(case: Case) -> int:
 
 
 def _gaps_ms(case: Case) -> float:
-    """Between the pieces into which faults divide all that is sent."""
+    """Return the pauses between the pieces into which faults divide all that is sent."""
     sent_bytes = sum(_sent_bytes(step.args) for step in case.steps if step.verb == "send")
     dividing = (fault.action for fault in case.faults if isinstance(fault.action, Resegment))
     return sum(sent_bytes / action.piece_bytes * action.gap_ms for action in dividing if action.piece_bytes > 0)

@@ -34,12 +34,12 @@ def needs(case: Case) -> frozenset[Need]:
 
 
 def means(case: Case) -> frozenset[Means]:
-    """By which means its faults go wrong."""
+    """Return the means that the Case's faults use."""
     return frozenset(means_of(fault.action) for fault in case.faults)
 
 
 def behind_proxy(case: Case) -> bool:
-    """Whether its clients reach their brokers through a Pulsar proxy: it says so, or harms the proxy."""
+    """Return whether its clients reach their brokers through a Pulsar proxy: it says so, or harms the proxy."""
     return not _BEHIND_PROXY.isdisjoint(_needs(case))
 
 
@@ -71,7 +71,7 @@ def _dispatches_at_a_rate(topic: Topic) -> bool:
 
 
 def _stores_beside_an_exclusive_producer(case: Case) -> bool:
-    """Whether anything is to be stored on a topic that a producer may have for itself by then."""
+    """Return whether anything is to be stored on a topic that a producer may have for itself by then."""
     alone = False
     for step in case.steps:
         if step.verb == "open_producer":
@@ -83,7 +83,7 @@ def _stores_beside_an_exclusive_producer(case: Case) -> bool:
 
 
 def changed(value: msgspec.Struct, plain: msgspec.Struct | None = None) -> tuple[str, ...]:
-    """The fields that are not as they are by default, or in `plain`."""
+    """Return the fields that differ from their default, or from those of `plain`."""
     plain = plain or type(value)()
     return tuple(name for name in value.__struct_fields__ if getattr(value, name) != getattr(plain, name))
 

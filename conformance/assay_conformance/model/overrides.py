@@ -31,7 +31,7 @@ class Overrides:
         return self._composed[honest]
 
     def and_of(self, others: Overrides) -> Overrides:
-        """These and the others, these outermost."""
+        """Return these overrides and the others, the others outermost."""
         return Overrides((*self._overrides, *others._overrides), self.lateness_ms) if others._overrides else self
 
     def _compose(self, honest: type) -> type:

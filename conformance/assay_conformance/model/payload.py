@@ -24,24 +24,24 @@ _KEPT_BYTES: Final = 1 << 16
 
 
 def generate(identity: Identity, size: int, seed: int) -> bytes:
-    """The payload of `size` bytes for this message."""
+    """Return the payload of `size` bytes for this message."""
     if size < IDENTITY_BYTES:
         return _blocks(seed, size)
     return pack(identity) + _blocks(seed, size - IDENTITY_BYTES)
 
 
 def pack(identity: Identity) -> bytes:
-    """The first 16 bytes of a payload."""
+    """Return the first 16 bytes of a payload."""
     return _IDENTITY.pack(identity.case, identity.handle, identity.number)
 
 
 def is_identified(size: int | None) -> bool:
-    """Whether a payload of so many bytes says whose it is."""
+    """Return whether a payload of so many bytes says whose it is."""
     return (size or 0) >= IDENTITY_BYTES
 
 
 def identify(data: bytes | memoryview) -> Identity | None:
-    """The identity in front of a payload; None when it is too small to hold one."""
+    """Return the identity in front of a payload; None when it is too small to hold one."""
     if len(data) < IDENTITY_BYTES:
         return None
     return Identity(*_IDENTITY.unpack_from(data))

@@ -229,7 +229,7 @@ _SILENT = Policies()
 
 
 def _completed(quota: object, below: BacklogQuota) -> BacklogQuota:
-    """A quota with the part of the next level that it has not itself."""
+    """Return a quota with the parts that it lacks taken from the next level."""
     assert isinstance(quota, BacklogQuota)
     if quota.limit_bytes <= 0 < below.limit_bytes:
         own = msgspec.structs.replace(quota, age_action=quota.of_age)

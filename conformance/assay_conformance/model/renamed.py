@@ -32,7 +32,7 @@ class Renamed:
 
 @cache
 def table() -> Renamed:
-    """The whole table."""
+    """Return the whole table."""
     return Renamed(**tomllib.loads(files(__package__).joinpath("renamed.toml").read_text("utf-8")))
 
 
@@ -47,15 +47,15 @@ def _formers() -> Mapping[str, str]:
 
 
 def current(text: str) -> str:
-    """`text` with every former id of a requirement or a Case in it replaced by its id of today.
+    """Return `text` with every former id of a requirement or a Case replaced by its present one.
 
-    An id alone, a permutation (`resend/producer-epochs@lz4`), a sentence: all of them are text.
+    The text may be an id alone, a permutation (`resend/producer-epochs@lz4`) or a sentence.
     """
     return _ID.sub(lambda match: _ids().get(match[0], match[0]), text)
 
 
 def former_case(case_id: str) -> str | None:
-    """The id that a Case, or the permutation of one, had before it was renamed; None where it was not."""
+    """Return the id that a Case, or the permutation of one, had before it was renamed; None where it was not."""
     base, at, words = case_id.partition("@")
     former = _formers().get(base)
     return None if former is None else f"{former}{at}{words}"
@@ -76,7 +76,7 @@ def _is_meant(former: str, word: str) -> bool:
 
 
 def renamed(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of a file, with today's ids in all of its texts and keys."""
+    """Return a record of a file, with present ids in all of its texts and keys."""
     return {current(key): _value(value) for key, value in record.items()}
 
 

@@ -118,7 +118,7 @@ class Profile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     narrow: bool = False
 
     def takes(self, requirement: Requirement) -> bool:
-        """No client can claim a broker-side requirement, and what is not judged is not claimed."""
+        """Return whether the profile claims a requirement: none of a broker, and none that is not judged."""
         if requirement.disposition is Disposition.NOT_TESTABLE:
             return False
         needs = set(requirement.capabilities)

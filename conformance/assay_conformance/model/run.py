@@ -76,5 +76,5 @@ class RunInfo(Header, frozen=True, kw_only=True):
 
 
 def read_run(data: bytes, where: str) -> RunInfo:
-    """The content of a run.json; UsageError that names `where` when it is none."""
+    """Return the content of a run.json. Raises UsageError, which names `where`, when it is none."""
     return read_document(data, FileKind.RUN, RunInfo, where)

@@ -73,7 +73,10 @@ def header(kind: FileKind) -> Header:
 
 
 def parse_version(text: str, where: str, example: Version = FIRST) -> Version:
-    """`major.minor` from `text`; UsageError that names `where` and what it would be today otherwise."""
+    """Return `major.minor` from `text`.
+
+    Raises UsageError for anything else, which names `where` and an example.
+    """
     match = _VERSION.fullmatch(text)
     if match is None:
         came = f"is {shown(text)}" if text else "is missing"
@@ -93,9 +96,10 @@ _record = msgspec.json.Decoder(dict[str, Any])
 
 
 def read_header(data: bytes, kind: FileKind, where: str) -> Upgrade | None:
-    """How the records of a file whose first record is in `data` become today's; None where they are.
+    """Return how the records of a file become those of today; None where they need not be changed.
 
-    UsageError that names `where` for a file of another kind, or of a version that is not read.
+    `data` has its first record. Raises UsageError, which names `where`, for a file of another kind or of a version that
+    is not read.
     """
     try:
         head = decode_json(data, _found)
@@ -111,7 +115,10 @@ def read_header(data: bytes, kind: FileKind, where: str) -> Upgrade | None:
 
 
 def upgrader(kind: FileKind, version: Version, where: str) -> Upgrade:
-    """The function that brings a record of `version` to the current major; UsageError when there is none."""
+    """Return the function that brings a record of `version` to the current major.
+
+    Raises UsageError when there is none.
+    """
     current = CURRENT[kind]
     if version.major > current.major:
         raise UsageError(
@@ -137,9 +144,9 @@ Document = TypeVar("Document", bound=Header)
 
 
 def read_document(data: bytes, kind: FileKind, document: type[Document], where: str) -> Document:
-    """A whole-file JSON document (run.json, verdicts.json, a replay file) of any readable version.
+    """Return a whole-file JSON document (run.json, verdicts.json, a replay file) of any readable version.
 
-    UsageError that names `where`, the key and what was expected.
+    Raises UsageError, which names `where`, the key and what was expected.
     """
     upgrade = read_header(data, kind, where)
     try:
@@ -151,5 +158,5 @@ def read_document(data: bytes, kind: FileKind, document: type[Document], where: 
 
 
 def write_document(document: Header) -> bytes:
-    """The bytes of a whole-file JSON document: indented, keys in the order of the type, the same for equal values."""
+    """Return the bytes of a whole-file JSON document: indented, keys ordered as in the type, equal for equal values."""
     return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=1) + b"\n"

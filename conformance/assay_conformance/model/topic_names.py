@@ -21,7 +21,7 @@ _REMEMBERED: Final = 4096
 
 @lru_cache(_REMEMBERED)
 def base_topic(name: str) -> str:
-    """The topic this is a partition of; the name itself where it is none."""
+    """Return the topic of which this is a partition; the name itself where it is none."""
     return _PARTITION.sub("", name)
 
 
@@ -37,25 +37,29 @@ def is_partition(name: str) -> bool:
 
 
 def partition_name(topic: str, number: int) -> str:
-    """The topic's own with NO_PARTITION."""
+    """Return the name of a partition; the topic's own with NO_PARTITION."""
     return topic if number == NO_PARTITION else f"{topic}{_MARK}{number}"
 
 
 def part_names(topic: str, partitions: Iterable[int]) -> list[str]:
-    """The topics that hold the messages of one: these partitions, or itself where it has none."""
+    """Return the topics that hold the messages of one: these partitions, or itself where it has none."""
     return [partition_name(topic, number) for number in partitions] or [topic]
 
 
 def named_topics(args: Mapping[str, Any], first: str = "") -> Sequence[str]:
-    """The topics that what opens a producer or a consumer names, which may be an empty list; `first` where it has no
-    word of them."""
+    """Return the topics in the arguments of an opened producer or consumer, which may be none.
+
+    `first` stands for a topic where they name none at all.
+    """
     topics: Sequence[str] | None = args.get("topics")
     return [str(args.get("topic", first))] if topics is None else topics
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:
-    """What a topic is called elsewhere: `names` knows topics, their partitions keep their numbers, and any other name
-    stays."""
+    """Return how a topic is called elsewhere.
+
+    `names` knows topics; their partitions keep their numbers, and any other name is unchanged.
+    """
     if name in names:
         return names[name]
     base = base_topic(name)

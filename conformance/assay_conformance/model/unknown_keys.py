@@ -28,16 +28,18 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The same of a word that is no id, such as a key."""
+    """Return "; did you mean ...?" for a word that is no id, such as a key; empty without a near one."""
     # Its time grows with the square of a word.
     near = difflib.get_close_matches(word, list(known), n=1) if len(word) <= _LONGEST_WORD else ()
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def unknown_key(complaint: str, shape: Any) -> tuple[str, str, str] | None:
-    """Of msgspec's complaint about a value of `shape`: the key that is unknown, the place of its table, such as
-    `topology.topics` ("" for the outermost), and what to write instead: `; did you mean ...` or `; expected ...`. None
-    where it complains of something else."""
+    """Return what msgspec's complaint about a value of `shape` says of an unknown key.
+
+    That is the key, the place of its table, such as `topology.topics` ("" for the outermost), and what to write
+    instead: `; did you mean ...` or `; expected ...`. None where it complains of something else.
+    """
     found = _UNKNOWN.fullmatch(complaint)
     if found is None:
         return None
@@ -54,7 +56,7 @@ def _keys(table: inspect.StructType) -> Iterator[str]:
 
 
 def _tables_at(shape: Any, place: str) -> list[inspect.StructType]:
-    """The tables that can stand there: of a union, all that are in it."""
+    """Return the tables that can stand at a place: of a union, all that are in it."""
     tables = list(_tables(inspect.type_info(shape)))
     for name in filter(None, place.split(".")):
         fields = (field for table in tables for field in table.fields if field.encode_name == name)

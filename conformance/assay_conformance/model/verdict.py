@@ -53,7 +53,7 @@ BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.
 
 
 def broken(requirement: Requirement) -> Verdict:
-    """What a finding against it comes to."""
+    """Return the verdict that a finding against the requirement leads to."""
     return Verdict.INFO if requirement.disposition is Disposition.OBSERVED else BROKEN[requirement.level]
 
 

@@ -75,7 +75,10 @@ def _recommended(formula: Formula, load: Load, settings: Settings) -> Recommenda
 
 
 def _first_limit(load: Load, settings: Settings) -> str:
-    """The limit that comes first. The same number from a limit of all partitions is what the queue's was made of."""
+    """Return the limit that comes first.
+
+    If a limit of all partitions gives the same number, the queue's limit was derived from it.
+    """
     pending = pending_in_force(load)
     if load.memory_mb and pending == max(1, load.memory_mb * MIB // load.partitions // load.message_bytes):
         return f"memory_limit_bytes, {_mib(settings.memory_limit_bytes)}, holds no more on each of all partitions"

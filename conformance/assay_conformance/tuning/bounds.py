@@ -17,7 +17,7 @@ class Bound:
     of: str = "a whole number"
 
     def misfit(self, value: float) -> str:
-        """What is wrong with this value; empty when nothing is. Neither infinity nor what is no number fits."""
+        """Return what is wrong with this value; empty when nothing is. Neither infinity nor NaN fits."""
         if self.least <= value <= self.most:
             return ""
         return f"is {value}, expected {self.of} from {self.least:.15g} to {self.most:.15g}"

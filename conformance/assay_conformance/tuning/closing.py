@@ -61,8 +61,7 @@ CLOSINGS: dict[Closing, Closer] = {
 
 
 def closing(room: Room, message_bytes: int) -> tuple[Closing, float]:
-    """The limit that closes a batch first, and how many messages are in it then. Never fewer than the one that a batch
-    begins with."""
+    """Return the limit that closes a batch first, and how many messages are in it then, at least one."""
     counts = {limit: closer.messages(room, message_bytes) for limit, closer in CLOSINGS.items()}
     first = min(counts, key=counts.__getitem__)
     return first, max(counts[first], 1.0)
@@ -78,7 +77,7 @@ class Regime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def regimes(load: Load, settings: Settings) -> tuple[Regime, ...]:
-    """None where batching is off."""
+    """Return the regimes; none where batching is off."""
     if not settings.batching:
         return ()
     each, share = settings.pending_of_each(load.partitions), settings.memory_limit_bytes / load.partitions

@@ -79,13 +79,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     partition_switch_frequency: int
 
     def pending_of_each(self, partitions: int) -> int:
-        """Messages that one partition may have without a receipt (requirement flow.max-pending-across-partitions)."""
+        """Return how many messages one partition may have without a receipt (requirement
+        flow.max-pending-across-partitions).
+        """
         return min(self.max_pending_messages, self.max_pending_messages_across_partitions // partitions)
 
 
 def max_pending(load: Load) -> int:
-    """A half is what arrives while the other half waits for its receipt. No more than what was chosen beside it lets
-    a partition have: a longer queue would never be full."""
+    """Return the length of the queue: one half is what arrives while the other waits for its receipt.
+
+    It is no more than what the other chosen limits let a partition have: a longer queue would never be full.
+    """
     if load.max_pending:
         return load.max_pending
     least, most = PENDING
@@ -94,8 +98,10 @@ def max_pending(load: Load) -> int:
 
 
 def _chosen_shares(load: Load) -> Iterator[int]:
-    """Messages of each partition under the limits of all together that are set. What divides to nothing, clients
-    take for no limit."""
+    """Yield the messages of each partition under the limits of all together that are set.
+
+    What divides to nothing, clients take for no limit.
+    """
     yield load.max_pending_across // load.partitions or INT_MOST
     if load.memory_mb:
         yield load.memory_mb * MIB // load.partitions // load.message_bytes
@@ -110,7 +116,7 @@ def memory_limit_bytes(load: Load) -> int:
 
 
 def pending_in_force(load: Load) -> int:
-    """Messages that one partition can have without a receipt, whichever of the three limits comes first."""
+    """Return how many messages one partition can have without a receipt, by the first of the three limits."""
     across = max_pending_across(load) // load.partitions or INT_MOST
     return max(1, min(max_pending(load), across, memory_limit_bytes(load) // load.partitions // load.message_bytes))
 
@@ -125,13 +131,13 @@ def batching_max_bytes(load: Load) -> int:
 
 
 def batching(load: Load) -> int:
-    """On where a batch holds two messages."""
+    """Return 1, batching on, where a batch holds two messages, and else 0."""
     most = min(batching_max_messages(load), batching_max_bytes(load) // load.message_bytes)
     return int(most >= LEAST_BATCH)
 
 
 def publish_delay_ms(load: Load) -> int:
-    """As long as a batch takes to fill at this rate."""
+    """Return the time that a batch takes to fill at this rate, in ms."""
     if load.delay_ms:
         return load.delay_ms
     if not load.rate_per_s:
@@ -142,7 +148,7 @@ def publish_delay_ms(load: Load) -> int:
 
 
 def switch_frequency(load: Load) -> int:
-    """One batch, then the next partition."""
+    """Return after how many batches the partition changes: one."""
     del load
     return 1
 

@@ -12,7 +12,7 @@ Row = tuple[Word, ...]
 
 @cache
 def covering(factors: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Rows with one word of each factor; every pair of words of two factors is in one of them.
+    """Return rows with one word of each factor; every pair of words of two factors is in one of them.
 
     The words of all factors differ. The first row has the first word of each.
     """
@@ -33,7 +33,7 @@ def covering(factors: tuple[Row, ...]) -> tuple[Row, ...]:
 
 
 def _row(factors: Sequence[Row], lacking: Word, bit: dict[Word, int], missing: dict[Word, int]) -> Row:
-    """A row with a word that lacks others, and one of these: factor by factor, the word that meets most new ones."""
+    """Return a row with a word that lacks others, and one of these: by factor, the word that meets most new ones."""
     met = bit[lacking]
     chosen = {}
     # First those factors of which it lacks a word: so that at least one pair is new.

@@ -32,7 +32,10 @@ def everything(_case: Case, _value: Value) -> bool:
 
 
 def open_to(case: Case) -> list[tuple[Axis, list[Value]]]:
-    """The values the Case leaves open, but its own. None where other things go wrong than frames: that takes long."""
+    """Return the values that the Case leaves open, but its own.
+
+    There are none where other things go wrong than frames: that takes long.
+    """
     if means(case) - {Means.FRAMES}:
         return []
     verbs = [step.verb for step in case.steps if step.who is Who.AGENT]
@@ -62,23 +65,23 @@ def _concerned(case: Case, word: str) -> bool:
 
 
 def rows(case: Case, allows: Allows = everything) -> tuple[Row, ...]:
-    """The words of each permutation, one of each axis; the first row is the Case as it stands."""
+    """Return the words of each permutation, one of each axis; the first row is the Case as it stands."""
     factors = [(axis.plain, *(value.word for value in values if allows(case, value))) for axis, values in open_to(case)]
     return covering(tuple(words for words in factors if len(words) > 1))
 
 
 def available(case: Case) -> int:
-    """How many permutations there are; of the fast tier alone, for they are of as little use as they are slow."""
+    """Return how many permutations there are; none outside of the fast tier, where they are too slow to be of use."""
     return len(rows(case)) - 1 if case.tier is Tier.FAST else 0
 
 
 def permutations(case: Case, allows: Allows = everything) -> Iterator[Case]:
-    """The Case under all circumstances, but not as it stands."""
+    """Return the Case under all circumstances, but not as it stands."""
     return (permuted(case, row) for row in rows(case, allows)[1:])
 
 
 def permuted(case: Case, words: Sequence[str]) -> Case:
-    """The Case with these values of its axes; words of no value are what it is by itself."""
+    """Return the Case with these values of its axes; words of no value are what it is by itself."""
     values = [VALUES[word] for word in words if word in VALUES]
     names = [value.word for value in values]
     config, topology = case.config, case.topology
@@ -115,7 +118,7 @@ def _step(step: Step, values: Sequence[Value]) -> Step:
 
 
 def _chosen(case: Case) -> Iterator[str]:
-    """The keys that the Case sets itself."""
+    """Yield the keys that the Case sets itself."""
     config, topology = case.config, case.topology
     yield from (*config.client, *config.producer, *config.consumer)
     yield from (*changed(topology), *changed(topology.settings))
@@ -134,6 +137,6 @@ def _chosen(case: Case) -> Iterator[str]:
 
 
 def _counted(case: Case) -> Iterator[str]:
-    """The commands by which the Case goes."""
+    """Yield the commands that the Case counts."""
     yield from (fault.trigger.command for fault in case.faults if isinstance(fault.trigger, OnFrame))
     yield from (step.args["command"] for step in case.steps if step.who is Who.WAIT and step.verb == "frame")

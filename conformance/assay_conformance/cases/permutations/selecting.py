@@ -25,13 +25,13 @@ def spread(cases: Iterable[Case], allows: Allows = everything) -> tuple[Case, ..
 
 
 def _bits(case: Case, row: Row, numbers: dict[frozenset[str], int]) -> int:
-    """The pairs of a row as a set of bits."""
+    """Return the pairs of a row as a set of bits."""
     words = (f"chapter {case.id.partition('/')[0]}", *row)
     return sum(1 << numbers.setdefault(pair, len(numbers)) for pair in pairs_of(words))
 
 
 def _greedy(offered: Sequence[tuple[Case, Row, int]], seen: int) -> list[tuple[Case, Row]]:
-    """Each time the row with most that is new, of the Case that does least; what is new only ever gets less."""
+    """Take each time the row with most that is new, of the Case that does least; what is new only ever gets less."""
     queue = [(-(bits & ~seen).bit_count(), _cost(case), number) for number, (case, _, bits) in enumerate(offered)]
     heapq.heapify(queue)
     taken = []

@@ -32,7 +32,7 @@ class Subscribers:
         self._partitioned: set[str] = set()
 
     def asked_for(self, consumer: OpenedConsumer) -> None:
-        """The application opened one."""
+        """Note that the application opened a consumer."""
         invoke = consumer.invoke
         self.opened[consumer.handle] = self._alive[consumer.handle] = consumer
         client = invoke.args.get("client")
@@ -44,14 +44,14 @@ class Subscribers:
                 self._readers.setdefault(topic, []).append(consumer)
 
     def killed(self, event: AgentEnded) -> None:
-        """The process of every consumer so far is dead."""
+        """Note that the process of every consumer so far is dead."""
         for consumer in self._alive.values():
             consumer.closing = consumer.closing or event
             consumer.closed = consumer.closed or event
         self._alive.clear()
 
     def came(self, session: ConsumerSession) -> None:
-        """A SUBSCRIBE was written."""
+        """Note that a SUBSCRIBE was written."""
         before = self.sessions.get((session.conn, session.consumer_id))
         self.sessions[session.conn, session.consumer_id] = session
         self.all.append(session)
@@ -64,33 +64,34 @@ class Subscribers:
             session.consumer.add(session)
 
     def on(self, conn: int) -> list[ConsumerSession]:
-        """Every session that was asked for on a connection: a client may ask twice under one id."""
+        """Return every session that was asked for on a connection: a client may ask twice under one id."""
         return self._on.get(conn, [])
 
     def ends(self, conn: int, consumer_id: int) -> list[ConsumerSession]:
-        """Those under one id that no frame has ended so far; they are not open any more."""
+        """Remove and return the sessions under one id that no frame has ended so far."""
         return self._open.pop((conn, consumer_id), [])
 
     def let_go(self) -> None:
-        """Consumers refer to their sessions, and these to them."""
+        """Let go of the sessions: consumers refer to their sessions, and these to them."""
         for session in self.all:
             session.consumer = session.known_until = None
 
     def part_of(self, base: str, partition: int) -> str:
-        """The topic that a message id of this one names."""
+        """Return the topic that a message id of this one names."""
         return partition_name(base, partition) if base in self._partitioned else base
 
     def closed_by(self, close: Invoke) -> Iterator[OpenedConsumer]:
-        """The consumers that a close of this handle ends: itself, or all of that client."""
+        """Yield the consumers that a close of this handle ends: itself, or all of that client."""
         if close.handle is not None and (own := self.opened.get(close.handle)) is not None:
             yield own
         yield from self._of_client.get(close.handle, ())
 
     def _subscriber(self, session: ConsumerSession, before: ConsumerSession | None) -> OpenedConsumer | None:
-        """The only open consumer that can have written this SUBSCRIBE; `before` is the session of its ids until now.
+        """Return the only open consumer that can have written this SUBSCRIBE.
 
-        One that has a session there goes on with it, so it asks again only for itself. Where two consumers of one
-        subscription lost their sessions together, which of them comes back first is not known.
+        `before` is the session of its ids until now. A consumer that has a session there goes on with it, so it asks
+        again only for itself. Where two consumers of one subscription lost their sessions together, which of them comes
+        back first is not known.
         """
         candidates = self._candidates(session)
         mine = before.consumer if before is not None and before.topic == session.topic else None
@@ -118,7 +119,7 @@ class Subscribers:
 
 
 def _still_open(consumers: dict[K, list[OpenedConsumer]], place: K) -> list[OpenedConsumer]:
-    """A copy of those there; who is closed is not looked at again."""
+    """Return a copy of the consumers there that are open; closed ones are removed for good."""
     there = [consumer for consumer in consumers.get(place, ()) if consumer.closed is None]
     if there:
         consumers[place] = there
@@ -133,5 +134,5 @@ def _is_reader(consumer: OpenedConsumer) -> bool:
 
 
 def _goes_by(reader: OpenedConsumer, name: str) -> bool:
-    """Whether a reader may have made up this name: it keeps the one that it has."""
+    """Return whether a reader may have made up this name: it keeps the one that it has."""
     return all(one.subscription == name for one in (*reader.sessions[:1], *reader.sessions[-1:]))

@@ -119,7 +119,7 @@ class Tracker:
             handler(self, event)
 
     def producer_of(self, frame: Frame) -> ProducerSession | None:
-        """The producer a frame with a producer_id belongs to, on its connection."""
+        """Return the producer to which a frame with a producer_id belongs, on its connection."""
         if frame is self._frame_seen:
             return self._its_producer
         return None if frame.producer_id is None else self.producers.get((frame.conn, frame.producer_id))
@@ -130,22 +130,22 @@ class Tracker:
         return None if frame.consumer_id is None else self.consumers.get((frame.conn, frame.consumer_id))
 
     def delivery(self, handle: int, ordinal: int) -> Received | None:
-        """The `ordinal`-th message (from 1) that consumer `handle` handed to the application."""
+        """Return the `ordinal`-th message (from 1) that consumer `handle` handed to the application."""
         received = self.received.get(handle, [])
         # What an agent says may have gaps.
         place = bisect_left(received, ordinal, key=lambda message: message.delivery)
         return received[place] if place < len(received) and received[place].delivery == ordinal else None
 
     def local_topic(self, full: str) -> str:
-        """The topology's name of a full topic name, its partition suffix kept; the full name when it is foreign."""
+        """Return the topology's name of a full topic name, with the partition suffix; a foreign name is unchanged."""
         return renamed(full, self._local)
 
     def own(self, identity: Identity | None) -> Identity | None:
-        """None for that of another Case's payload."""
+        """Return the identity; None for that of another Case's payload."""
         return identity if identity is not None and identity.case == self.lines.case_number else None
 
     def send_of(self, handle: int, number: int) -> Operation | None:
-        """The send operation that asked for message `number` of producer `handle`; None for one of a burst."""
+        """Return the send operation of message `number` of producer `handle`; None for one of a burst."""
         sends = self.sends.get(handle, [])
         if number < len(sends) and sends[number].invoke.number == number:
             return sends[number]
@@ -190,7 +190,7 @@ class Tracker:
             consumer.sought.add((ledger, entry))
 
     def _topics(self, args: dict[str, Any]) -> tuple[str, ...]:
-        """The topics an open_consumer names; the topology's first one when it names none."""
+        """Return the topics that an open_consumer names; the topology's first one when it names none."""
         first = next(iter(self._local.values()), "")
         return tuple(self.local_topic(str(name)) for name in named_topics(args, first))
 
@@ -286,7 +286,7 @@ class Tracker:
         self._remember(event, session)
 
     def _arrived(self, event: Frame) -> None:
-        """What the broker gets on a connection shows that everything written before it went by, or was lost."""
+        """Note what the broker got on a connection: everything written before it went by, or was lost."""
         astray = self._astray.get(event.conn)
         if astray:
             astray.pop(event.frame, None)

@@ -127,13 +127,13 @@ class OpenedConsumer:
         self.on_topic.setdefault(session.topic, []).append(session)
 
     def last_on(self, topic: str, before: Event) -> ConsumerSession | None:
-        """The last one there that had been asked for by an event."""
+        """Return the last session there that had been asked for before an event."""
         sessions = self.on_topic.get(topic, [])
         place = bisect_left(sessions, before.seq, key=lambda session: session.request.seq)
         return sessions[place - 1] if place else None
 
     def live_on(self, topic: str) -> ConsumerSession | None:
-        """Its latest session there, when that has not ended."""
+        """Return its latest session there, when that has not ended."""
         sessions = self.on_topic.get(topic)
         return sessions[-1] if sessions and sessions[-1].ended is None else None
 
@@ -160,7 +160,7 @@ class Call(NamedTuple):
     cumulative: bool
 
     def covers(self, entry: Entry) -> bool:
-        """It is about this entry, or a cumulative one about a later entry of its topic."""
+        """Return whether the call is about this entry, or a cumulative one about a later entry of its topic."""
         return entry == self.entry or (self.cumulative and entry.topic == self.entry.topic and entry < self.entry)
 
     @property

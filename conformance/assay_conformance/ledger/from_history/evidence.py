@@ -24,12 +24,15 @@ class HistoryEvidence(Evidence):
         self._away_us = _away_us(self._outages(transcript.small.epochs.values()), self.info.stall_us)
 
     def outages_of(self, sub: int) -> list[Epoch]:
-        """Ends of connections and of brokers. A frame that is lost or changed stops nothing."""
+        """Return the ends of connections and of brokers. A frame that is lost or changed stops nothing."""
         return self._outages(self.epochs_of(sub))
 
     def stall_us(self, epoch: Epoch) -> int:
-        """A client that has tried in vain for some time may let as long go by before it tries again: its pauses double
-        (Backoff of the Java, C++ and Go clients)."""
+        """Return how long without a message is a stall after this epoch.
+
+        A client that has tried in vain for some time may let as long go by before it tries again: its pauses double
+        (Backoff of the Java, C++ and Go clients).
+        """
         return self.info.stall_us + self._away_us.get(epoch.epoch, 0)
 
     def watched(self, sub: int) -> bool:
@@ -72,6 +75,6 @@ class HistoryJudged:
 
 
 def judge_history(transcript: Transcript, asked: Container[str]) -> HistoryJudged:
-    """By the rules of the requirements that are asked for."""
+    """Judge a history by the rules of the requirements that are asked for."""
     rules = all_rules(HistoryEvidence(transcript), [rule for rule in RULES if rule.requirement in asked])
     return HistoryJudged(transcript, {rule.requirement: rule for rule in rules})

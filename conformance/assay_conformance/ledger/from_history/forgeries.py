@@ -35,7 +35,10 @@ class Forgeries:
                     self.named.setdefault(member.identity.handle, set()).add(frame.meta.producer_name)
 
     def concerned(self, invokes: Iterable[Invoke], local: Mapping[str, str], first: str) -> set[int]:
-        """Handles of producers. `local`: full name of a topic -> its name in the Case, `first` that of the first."""
+        """Return handles of the producers concerned.
+
+        `local`: full name of a topic -> its name in the Case, `first` that of the first.
+        """
         names = self._forged_names()
         found = {handle for handle, mine in self.named.items() if not names.isdisjoint(mine)}
         topics = {base_topic(renamed(full, local)) for full in self._forged_topics()}
@@ -48,7 +51,7 @@ class Forgeries:
         return found
 
     def _forged_names(self) -> set[str]:
-        """Of producers that wrote on a connection with a forged frame."""
+        """Return the names of producers that wrote on a connection with a forged frame."""
         altered = (one for one in self._events.frames("SEND") if one.fate is Fate.ALTERED and one.intact is True)
         conns = {frame.conn for frame in (*altered, *_forged(self._events, *_OF_CONNECTION))}
         written = [frame for frame in self._events.frames("SEND", "PRODUCER") if frame.conn in conns] if conns else []

@@ -33,7 +33,7 @@ Chunked = tuple[str, str]
 
 
 def mark(found: Messages, events: Sorted, case: Case, facts: ClientFacts) -> None:
-    """Which messages a consumer may have settled without handing them over, for lack of room or time."""
+    """Mark the messages that a consumer may have settled without handing them over, for lack of room or time."""
     if not found.chunks:
         return
     watch = _Watch(found, events, _terms(events, case, facts))
@@ -69,7 +69,7 @@ def _least(one: int, other: int) -> int:
 
 
 def _terms(events: Sorted, case: Case, facts: ClientFacts) -> dict[str, _Terms]:
-    """By topic without partition."""
+    """Return the terms by topic, without partition."""
     cumulative = {event.handle for event in events.invokes if event.args.get("cumulative")}
     found: dict[str, _Terms] = {}
     for opening in events.calls("open_consumer"):
@@ -179,7 +179,7 @@ class _Watch:
 
 
 def _mixed(found: Messages, events: Sorted) -> set[Chunked]:
-    """Messages between whose chunks others are stored."""
+    """Return the messages between whose chunks others are stored."""
     places: dict[str, list[Position]] = {}
     for entry in events.stored:
         places.setdefault(entry.topic, []).append(entry.id.position)

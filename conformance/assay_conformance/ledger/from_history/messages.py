@@ -36,7 +36,7 @@ Owner = tuple[str, str]
 
 
 def signed(crc: int) -> int:
-    """A CRC-32 as the 32-bit number of the tables."""
+    """Return a CRC-32 as the signed 32-bit number of the tables."""
     return crc - (1 << 32) if crc >= 1 << 31 else crc
 
 
@@ -103,7 +103,7 @@ class Messages:
 
 
 def collect(sorted_events: Sorted, case: Case) -> Messages:
-    """Every message that rows can tell of, in its stream."""
+    """Return every message of which rows can be made, in its stream."""
     found = Messages()
     producers = _producers(sorted_events, case)
     found.choosing = _choosing(sorted_events, case) | _of_shared_names(sorted_events, producers)
@@ -145,7 +145,7 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
 
 
 def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int]:
-    """Those that had one name at one time."""
+    """Return the producers that had one name at one time."""
     by_name: dict[tuple[str, str], list[Invoke]] = {}
     for opening in events.calls("open_producer"):
         if opening.handle is not None and opening.handle in producers:
@@ -155,7 +155,7 @@ def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int
 
 
 def _beside_another(openings: Sequence[Invoke], events: Sorted) -> Iterator[int]:
-    """Handles of those that were there while another one was. `openings`: in order."""
+    """Yield the handles of producers that were open while another one was. `openings`: in order."""
     last_end = -1.0
     for opening, later in zip(openings, [*openings[1:], None], strict=True):
         assert opening.handle is not None
@@ -256,15 +256,18 @@ def _message_of(
 def _is_invented(
     found: Messages, producers: dict[int, _Producer], entry: StoredEvent, member: Member, base: str
 ) -> bool:
-    """On a topic all of whose messages have an identity, under the name of one of its producers, a payload without one
-    that can be read."""
+    """Return whether an entry carries a payload that no producer sent.
+
+    That is a readable one without identity, under the name of a producer, on a topic all of whose messages have an
+    identity.
+    """
     known = base in found.ended and base not in found.incomplete
     unread = member.identity is None or member.identity.handle not in producers
     return known and unread and entry.meta.chunk_id is None
 
 
 def _number(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
-    """Gives every message its stream, and its number there."""
+    """Give every message its stream, and its number there."""
     counts: dict[int, int] = {}
     for entry in events.stored:
         found.topic_number(entry.topic)
@@ -314,7 +317,7 @@ def attempts(found: Messages, unix_ms: int) -> list[Attempt]:
 
 
 def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
-    """As they were heard, stream by stream, with `ord`."""
+    """Return the outcomes as they were reported, stream by stream, with `ord`."""
     order = {completion.op: place for place, completion in enumerate(events.completions)}
     by_stream: dict[int, list[tuple[int, Outcome]]] = {}
     for message in _told_of(found):
@@ -340,8 +343,10 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
 
 
 def _code(message: Message, end: Completion, events: Sorted, found: Messages) -> Result:
-    """An answer that a fault made up says nothing, nor one to what it made up; a failure of what was written twice may
-    be that of its copy."""
+    """Return the result of an answer; one that a fault made up, or one to what it made up, is unknown.
+
+    A failure of what was written twice may be that of its copy.
+    """
     forged = message.invoke is not None and message.invoke.handle in found.forged
     if forged or message.damaged:
         return Result.UNKNOWN
@@ -360,7 +365,7 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
 
 
 def _is_told_by_a_torn_chunk(end: Completion, events: Sorted, found: Messages) -> bool:
-    """Whose last one may never have left, so that no frame says which message it is of."""
+    """Return whose last one may never have left, so that no frame says which message it is of."""
     torn = (entries for (_, uuid), entries in found.chunks.items() if uuid in events.torn_uuids)
     return end.message_id is not None and any(
         entry.id.position == end.message_id.position for entries in torn for entry in entries
@@ -368,7 +373,7 @@ def _is_told_by_a_torn_chunk(end: Completion, events: Sorted, found: Messages) -
 
 
 def _may_be_another_s(message: Message, end: Completion, found: Messages) -> bool:
-    """What an answer says may be meant for another message, of the same sequence id or one that overtook it."""
+    """Return whether an answer may be meant for another message, of the same sequence id or one that overtook it."""
     if end.message_id is not None and end.message_id.is_duplicate_marker:
         return True
     return not message.copies and message.invoke is not None and message.invoke.handle in found.choosing
@@ -379,8 +384,11 @@ def _written(message: Message, events: Sorted) -> int:
 
 
 def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bool:
-    """Reported as stored on a topic that cannot be read back; or, by an application that chooses the ids of its
-    messages itself, taken for what the broker knew, or completed by the receipt of another one with its id."""
+    """Return whether a message that was reported as stored can be found nowhere.
+
+    Its topic cannot be read back; or, with an application that chooses the ids of its messages itself, it was taken for
+    what the broker knew, or completed by the receipt of another one with its id.
+    """
     id = end.message_id
     if message.copies or id is None or message.invoke is None:
         return False

@@ -97,8 +97,9 @@ class Sorted:
         self.torn_chunks = {identity for identity, uuid in uuids.items() if uuid in self.torn_uuids}
 
     def _find_changed(self, events: Events) -> None:
-        """`touched`, `touched_positions`: messages in frames that were made up, or changed beyond recognition.
+        """Find the messages and entries that faults changed or made up.
 
+        `touched`, `touched_positions`: messages in frames that were made up, or changed beyond recognition.
         `damaged_positions`: entries whose frame was lost or damaged on its way to a consumer, which may settle them for
         that; and those held back on it, where a cumulative acknowledgment settled all up to a message.
         """
@@ -120,11 +121,11 @@ class Sorted:
                 self.touched_positions.update(id.position for id in frame.ids)
 
     def calls(self, verb: str) -> Sequence[Invoke]:
-        """All of a verb."""
+        """Return all calls of a verb."""
         return self.events.invokes(verb)
 
     def topic(self, full: str) -> str:
-        """A topic as the Case calls it."""
+        """Return a topic by its name in the Case."""
         return renamed(full, self.local)
 
 
@@ -157,7 +158,7 @@ def _troubles(events: Events, history: list[Event]) -> list[Event]:
 
 
 def _chunked(events: Events) -> tuple[dict[Identity, str], set[str]]:
-    """Messages in chunks, with their uuids, and those uuids that were torn.
+    """Return the messages in chunks, with their uuids, and the uuids that were torn.
 
     A SEND that is held tears its message if a later one arrives before it, which may have been held too: what waits,
     and never arrives since its connection ends, was lost with the connection, as any other.

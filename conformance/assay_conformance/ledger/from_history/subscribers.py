@@ -67,7 +67,7 @@ class Subscribers:
 
 
 def collect(events: Sorted, case: Case, facts: ClientFacts, messages: Messages) -> Subscribers:
-    """Every subscription to a persistent topic, with its consumers, deliveries and acknowledgments."""
+    """Return every subscription to a persistent topic, with its consumers, deliveries and acknowledgments."""
     found = Subscribers()
     _open(found, events, case, facts, messages)
     by_handle: dict[int, list[Opened]] = defaultdict(list)
@@ -115,18 +115,18 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
 
 
 def setting(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> object:
-    """Of a consumer as it was opened."""
+    """Return a setting of a consumer as it was opened."""
     return facts.in_force(case.config, "consumer", key, invoke.args.get("config"))
 
 
 def setting_number(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> int | None:
-    """None where it is not set, or zero."""
+    """Return a setting as a number; None where it is not set, or zero."""
     value = setting(case, facts, invoke, key)
     return int(value) if isinstance(value, int | float) and value else None
 
 
 def _nack_delay(case: Case, facts: ClientFacts, invoke: Invoke) -> int:
-    """In µs, by which a nacked message may come again."""
+    """Return the delay in µs after which a nacked message may come again."""
     delay_ms, precision_ms = setting_number(case, facts, invoke, "nack_delay_ms"), None
     if setting(case, facts, invoke, "nack_precision_ms") is not None:
         precision_ms = setting_number(case, facts, invoke, "nack_precision_ms") or 0
@@ -134,7 +134,7 @@ def _nack_delay(case: Case, facts: ClientFacts, invoke: Invoke) -> int:
 
 
 def micros(ms: int | None) -> int:
-    """As a row has it: NONE where there is none."""
+    """Return milliseconds in the µs of a row; NONE for None."""
     return NONE if ms is None else ms * 1_000
 
 
@@ -143,7 +143,7 @@ def _type(case: Case, facts: ClientFacts, invoke: Invoke) -> str:
 
 
 def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
-    """Names of subscriptions of which one consumer seeks, leaves for good, sends letters, or does not stay."""
+    """Return the subscriptions of which one consumer seeks, leaves for good, sends letters, or does not stay."""
     opened = {event.handle: event for event in events.calls("open_consumer")}
     leaving = {event.handle for verb in _LEAVING_VERBS for event in events.calls(verb)}
     found = set()
@@ -155,7 +155,7 @@ def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
 
 
 def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, opening: Invoke) -> bool:
-    """Whether it has been there for every message of its topic, and in the end was done with all of them."""
+    """Return whether it was there for every message of its topic, and in the end had settled all of them."""
     topic, name = place
     cursors = {where: each for where, each in events.cursors_by_topic.get(topic, ()) if each.subscription == name}
     if not cursors or any(cursor.backlog for cursor in cursors.values()) or _messages_go_away(case, topic):
@@ -171,14 +171,14 @@ def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, open
 
 
 def _messages_go_away(case: Case, topic: str) -> bool:
-    """Messages have a time to live or are let go of, a backlog has a quota, or a step changes what holds."""
+    """Return whether messages expire or are deleted, a backlog has a quota, or a step changes what holds."""
     held = case.topology.policies_of(case.topology.named(topic))
     changed = any(step.who is Who.BROKER and step.verb in _CHANGING_STEPS for step in case.steps)
     return changed or bool(held.message_ttl_s) or held.backlog_quota is not None
 
 
 def _end(found: Subscribers, events: Sorted) -> None:
-    """A consumer ends with its close, its client's, or its agent."""
+    """End each consumer with its close, its client's, or its agent."""
     by_handle, there = grouped(found.opened, lambda one: one.handle), Openings()
     steps: list[tuple[int, Invoke | AgentEnded]] = [(one.t_ns, one) for one in events.calls("close")]
     steps += ((one.t_ns, one) for one in events.events.of(AgentEnded))
@@ -194,7 +194,7 @@ def _end(found: Subscribers, events: Sorted) -> None:
 def _deliver(
     found: Subscribers, events: Sorted, messages: Messages, by_handle: dict[int, list[Opened]]
 ) -> dict[tuple[int, int], tuple[Opened, Received, Message, str]]:
-    """(handle, ordinal) -> the delivery, as acknowledgments name it."""
+    """Return by (handle, ordinal) the delivery that acknowledgments name so."""
     heard = {}
     stored_topics = {entry.topic for entry in events.stored}
 
@@ -274,8 +274,11 @@ def _ack(one: Opened, event: Received, message: Message, word: AckKind, t_ns: in
 
 
 def deliveries(found: Subscribers, messages: Messages, sent: list[Attempt]) -> list[Delivery]:
-    """With their certificates: a message is right when it has the digest of what was sent. Where the client does not
-    show redelivery counts, what a consumer had before has one."""
+    """Return the deliveries with their certificates.
+
+    A message is right when it has the digest of what was sent. Where the client does not show redelivery counts, what a
+    consumer had before has one.
+    """
     due = {(row.stream, row.seq): row.deliver_at for row in sent if row.deliver_at is not None}
     rows = []
     for one in found.opened:
@@ -318,7 +321,10 @@ def limited(found: Subscribers, case: Case) -> frozenset[int]:
 
 
 def attention(found: Subscribers, events: Sorted) -> dict[int, list[tuple[int, int]]]:
-    """Consumer -> when its application was asking for messages, in µs. Who was never let in is not there."""
+    """Return by consumer when its application was asking for messages, in µs.
+
+    A consumer that was never admitted is not in it.
+    """
     ends = (events.ends.get(call.op) for call in events.calls("open_consumer"))
     refused = {end.handle for end in ends if end is not None and end.outcome is not Outcome.OK}
     asked: dict[int | None, list[tuple[int, int]]] = defaultdict(list)

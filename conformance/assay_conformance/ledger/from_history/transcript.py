@@ -62,8 +62,11 @@ def transcribe(
     info: LedgerInfo | None = None,
     asked: Container[str] = TALLIES,
 ) -> Transcript:
-    """The rows of one attempt. `info`: the run's, whose fields are kept but for those that the history decides.
-    `asked`: the requirements whose occasions are counted."""
+    """Return the rows of one attempt.
+
+    `info`: the run's, whose fields are kept but for those that the history decides. `asked`: the requirements whose
+    exercises are counted.
+    """
     known = Sorted(events)
     unix_ms = 0 if known.began is None else known.began.unix_ms
     sent = messages.collect(known, case)
@@ -97,7 +100,7 @@ def transcribe(
 
 
 def _with_refusals(known: Sums, subs: Subscribers) -> Sums:
-    """The sums, with refusals of messages that have no rows."""
+    """Return the sums, with refusals of messages that have no rows."""
     refused = (Second(Counted.REFUSED, sub, t_us // UNIT_US, 1) for sub, t_us in subs.refusals)
     return known._replace(series=tuple(sorted((*known.series, *refused))))
 
@@ -127,7 +130,7 @@ def _info(
 
 
 def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Order:
-    """Of a key only where a batcher sorts by it; none where messages overtake each other on purpose."""
+    """Return the order that holds: by key only where a batcher sorts by it, none where messages overtake on purpose."""
     opened = known.calls("open_producer")
     if known.torn or any(message.copies and message.copies[0][0].meta.deliver_at_ms for message in sent.all):
         return Order.NONE
@@ -136,7 +139,7 @@ def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Ord
 
 
 def _acking(known: Sorted, case: Case, facts: ClientFacts) -> Acking:
-    """Settings are those of the consumers that were opened."""
+    """Return how messages were acknowledged; settings are those of the consumers that were opened."""
     cumulative = {bool(event.args.get("cumulative")) for event in known.calls("ack")}
     own = [event.args.get("config") for event in known.calls("open_consumer")]
 
@@ -177,7 +180,7 @@ def _epochs(known: Sorted, case: Case) -> list[Epoch]:
 
 
 def _named(event: Event, case: Case) -> tuple[str, str, int] | None:
-    """Action, target and `restart` of what was done; None for what brings no message back."""
+    """Return action, target and `restart` of an event; None for what brings no message back."""
     match event:
         case Fired():
             return event.action, f"fault {event.fault}", _restart(case.faults, event.fault)

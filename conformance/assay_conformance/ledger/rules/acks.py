@@ -16,8 +16,10 @@ from assay_conformance.ledger.tables import Again
 
 class _AcknowledgedRule(Rule):
     def outlived(self, life: Life, sub: int) -> Iterator[tuple[Ack, Delivery, int]]:
-        """Each acknowledgment that ended well, a later delivery of the same copy, and how far the clocks may be apart.
-        A refusal behind the acknowledgment is a wish to see it again."""
+        """Yield each acknowledgment that succeeded, a later delivery of the same copy, and how far clocks may differ.
+
+        A refusal behind the acknowledgment asks to see the message again.
+        """
         for ack in life.acks(sub):
             if ack.t_done is None or ack.batch != UNBATCHED:
                 continue

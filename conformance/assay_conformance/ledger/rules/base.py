@@ -56,13 +56,13 @@ class Rule:
         self._breaches: list[Breach] = []
 
     def look(self, life: Life) -> None:
-        """One life, with everything its rows say."""
+        """Look at one life, with everything its rows say."""
 
     def finish(self) -> None:
-        """All lives have been seen."""
+        """Finish: all lives have been seen."""
 
     def promised(self) -> bool:
-        """Whether this ledger is of a run in which the requirement could have been broken."""
+        """Return whether this ledger is of a run in which the requirement could have been broken."""
         return bool(self.exercised())
 
     def exercised(self) -> int:
@@ -88,7 +88,10 @@ class Rule:
         *,
         shown: bool = False,
     ) -> None:
-        """`shown`: by rows that are there, whatever others would say. Else it is none where some cannot be read."""
+        """Add a breach.
+
+        `shown`: by rows that are there, whatever others would say. Else it is none where some cannot be read.
+        """
         if not shown and self.evidence.unread(life, sub):
             self.undecided(f"{self.evidence.unread_reason}, and may explain it: {sentence}")
             return
@@ -102,7 +105,7 @@ class Rule:
         self.doubt = self.doubt or reason
 
     def message(self, life: Life) -> str:
-        """What a sentence calls a message."""
+        """Return how a sentence names a message."""
         stream = self.small.streams[life.stream]
         return f"message {life.seq} of producer {stream.producer} on topic {self.small.topics[stream.topic].name}"
 
@@ -114,7 +117,7 @@ class Rule:
 
 
 def at(t: int) -> str:
-    """A time for a sentence: seconds of the run, to the millisecond."""
+    """Return a time for a sentence: seconds of the run, to the millisecond."""
     return f"{t / US_PER_S:.3f} s"
 
 
@@ -123,5 +126,5 @@ def took(us: int) -> str:
 
 
 def id_of(row: Outcome | Delivery | Ack | Stored) -> str:
-    """A message id for a sentence."""
+    """Return a message id for a sentence."""
     return f"{row.ledger}:{row.entry}" + (f":{row.batch}" if row.batch >= 0 else "")

@@ -69,7 +69,10 @@ class WithinContract(Rule):
         return self.evidence.disturbed(sub, before.t - error_us, copy.t + error_us)
 
     def _stored_again(self, life: Life) -> bool:
-        """A producer sends again what it got no receipt for. With deduplication it is stored once all the same."""
+        """Return whether a copy is within the contract: a producer sends again what it got no receipt for.
+
+        With deduplication it is stored once all the same.
+        """
         if not life.sent_once:
             return True
         if self.small.topics[self.small.streams[life.stream].topic].dedup or not life.attempts:

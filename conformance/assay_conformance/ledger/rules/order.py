@@ -59,7 +59,10 @@ class KeepsSendOrder(Rule):
         )
 
     def _is_out_of_order(self, life: Life, row: Outcome) -> bool:
-        """A message whose id came late is compared with those of its bucket: the receipts may just have been late."""
+        """Return whether a message is out of order.
+
+        One whose id came late is compared with those of its bucket: the receipts may just have been late.
+        """
         if row.ord < 0:
             return True
         first = life.seq >> BUCKET_BITS << BUCKET_BITS
@@ -125,7 +128,7 @@ class KeyKeepsOrder(Rule):
         return not asks_again and not self.evidence.faulted(sub, from_us, to_us)
 
     def _in_turn(self, life: Life, sub: int, copies: list[Delivery], row: Delivery) -> bool:
-        """Whether nothing but the order of its key decides when this copy comes."""
+        """Return whether nothing but the order of its key decides when this copy comes."""
         if row.redeliv == 0:
             return not forgotten(self.evidence, sub, copies, row)
         before = [copy for copy in copies if copy.t < row.t]
@@ -170,7 +173,7 @@ class DeliversWholeOnly(Rule):
 
 
 def forgotten(evidence: Evidence, sub: int, copies: list[Delivery], row: Delivery) -> bool:
-    """Whether it had come before, and a broker that ended since may have lost the position of the subscription."""
+    """Return whether it had come before, and a broker that ended since may have lost the subscription's position."""
     return row is not copies[0] and any(
         epoch.restart and epoch.t_from <= row.t and (epoch.t_to is None or copies[0].t <= epoch.t_to)
         for epoch in evidence.epochs_of(sub)

@@ -55,7 +55,7 @@ class _RateRule(Rule):
         raise NotImplementedError
 
     def ahead(self, number: int) -> int:
-        """Messages that may come at once beyond the rate."""
+        """Return how many messages may come at once beyond the rate."""
         raise NotImplementedError
 
     def exercised(self) -> int:
@@ -178,7 +178,7 @@ class FlowsAfterHeal(Rule):
         ]
 
     def _stored_soon(self, sub: int, epoch: Epoch) -> int:
-        """Messages stored in the first half of the time: later ones may still be on their way at its end."""
+        """Return how many messages were stored in the first half of the time: later ones may still be on their way."""
         from_us = epoch.t_to or 0
         until_us = from_us + self.info.stall_us // 2
         return sum(
@@ -186,7 +186,7 @@ class FlowsAfterHeal(Rule):
         )
 
     def _got(self, sub: int, from_us: int, until_us: int) -> int:
-        """In all units of time that are inside at all."""
+        """Return how many messages came in all units of time that touch the window."""
         unit_us = self.evidence.sums.unit_us
         return sum(
             self.evidence.counted(what, sub, from_us - unit_us, until_us + unit_us)

@@ -82,7 +82,7 @@ def hits(commands: tuple[str, ...], *actions: Action, topic: str = "", latest: i
 
 
 def beside_any(harm: Strategy) -> Strategy:
-    """One of these, or of those that any life has."""
+    """Return a strategy of one of these faults, or of those that any life has."""
     return any_of(harm, HARMS)
 
 

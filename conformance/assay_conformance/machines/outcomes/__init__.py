@@ -22,7 +22,7 @@ _DECIDED: Final = frozenset({Ending.DONE, Ending.AGENT_LOST})
 
 
 def outcomes(events: Iterable[Event]) -> Outcomes | None:
-    """None where the run says nothing of the client."""
+    """Return what the client did in a run; None where the run says nothing of the client."""
     sight = _Sight()
     for event in events:
         sight.see(event)

@@ -28,7 +28,7 @@ class Calls:
                 self._ends[event.op] = event
 
     def outcomes(self, *, lived: bool) -> Iterator[tuple[Aspect, Value]]:
-        """`lived`: the client's process did, so that a call without an end never ended."""
+        """Yield what calls came to. `lived`: the client's process did, so that a call without an end never ended."""
         places: dict[str, int] = defaultdict(int)
         sends: dict[str, set[str]] = defaultdict(set)
         for invoke in self._invoked:
@@ -57,7 +57,7 @@ def _end(end: Completion) -> str:
 
 
 def _shown(end: Completion | None) -> Iterator[tuple[str, Value]]:
-    """What is the same in every run of an honest client; none where the client does not show it."""
+    """Yield what is the same in every run of an honest client, as far as the client shows it."""
     if end is None or end.outcome is not Outcome.OK:
         return
     if end.count is not None:

@@ -30,7 +30,7 @@ class Deliveries:
         self._of: dict[int, _Subscription] = {}
 
     def open(self, event: Invoke) -> None:
-        """A consumer or a reader is opened."""
+        """Note that a consumer or a reader is opened."""
         if event.verb != "open_consumer" or event.handle is None:
             return
         one = self._subscriptions.setdefault(_place(event), _Subscription())
@@ -43,7 +43,7 @@ class Deliveries:
             subscription.received.append(event)
 
     def outcomes(self, names: Names, stored: Mapping[str, Collection[str]]) -> Iterator[tuple[Aspect, Value]]:
-        """`stored`: topic -> what it holds in the end."""
+        """Yield what was delivered. `stored`: topic -> what it holds in the end."""
         for place, one in self._subscriptions.items():
             got = [names.received(event) for event in one.received]
             yield Aspect(Kind.HANDED_OVER, place), tuple(sorted(set(got)))
@@ -67,7 +67,7 @@ def _extent(got: Collection[str], topics: Collection[str], stored: Mapping[str, 
 
 
 def _disorder(one: _Subscription, names: Names) -> Iterator[str]:
-    """Those whose entry lies before that of one that came first; among several consumers each key has an order."""
+    """Yield the messages whose entry lies before one that came earlier; among several consumers, by key."""
     latest: dict[tuple[str | None, int, str | None], Position] = defaultdict(lambda: (-1, -1))
     seen = set[str]()
     for event in one.received:

@@ -20,12 +20,12 @@ class Names:
         self._appended: dict[str, int] = {}
 
     def send(self, event: Invoke) -> None:
-        """The application asked for a message."""
+        """Note that the application sent a message."""
         if event.verb == "send" and event.number is not None:
             self._sent.setdefault(event.payload, f"{event.handle}#{event.number}")
 
     def store(self, event: Stored) -> tuple[str, ...]:
-        """The messages that an entry completes: none for a chunk that others follow."""
+        """Return the messages that an entry completes: none for a chunk that others follow."""
         number = self._appended[event.topic] = self._appended.get(event.topic, -1) + 1
         names = tuple(self._members(event, f"{event.topic} {number}"))
         if event.described is None:
@@ -44,11 +44,11 @@ class Names:
         return known or self._others.setdefault(member.payload, place)
 
     def at(self, topic: str, position: tuple[int, int]) -> tuple[str, ...]:
-        """The messages of a stored entry."""
+        """Return the messages of a stored entry."""
         return self._stored.get((topic, position), ())
 
     def received(self, event: Received) -> str:
-        """A message that the application got; of one that is stored nowhere its size."""
+        """Return the name of a message that the application got; its size where it is stored nowhere."""
         known = _of_identity(event.identity) or self._sent.get(event.payload) or self._others.get(event.payload)
         return known or f"{event.size} bytes"
 

@@ -19,7 +19,7 @@ __all__ = ["all_cases", "cases_of", "modules"]
 
 
 def modules() -> Iterator[ModuleType]:
-    """Every module that has Cases, in the order of names."""
+    """Yield every module that has Cases, in the order of names."""
     for found in walk_packages(__path__, f"{__name__}."):
         module = import_module(found.name)
         if cases_of(module):
@@ -28,7 +28,7 @@ def modules() -> Iterator[ModuleType]:
 
 @cache
 def cases_of(module: ModuleType) -> tuple[Case, ...]:
-    """The Cases of one module, in the order in which they stand there."""
+    """Return the Cases of one module, in the order in which they stand there."""
     listed: tuple[Case, ...] | None = getattr(module, "CASES", None)
     return tuple(make() for make in _makers(module)) if listed is None else listed
 
@@ -41,5 +41,5 @@ def _makers(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def all_cases() -> tuple[Case, ...]:
-    """Every Case of every chapter, in the order of their modules' names."""
+    """Return every Case of every chapter, in the order of their modules' names."""
     return tuple(case for module in modules() for case in cases_of(module))

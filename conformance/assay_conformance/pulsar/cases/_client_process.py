@@ -12,7 +12,7 @@ PAUSE_MS = 3 * KEEP_ALIVE_MS
 
 
 def started_again(plan: Schedule, fault: int) -> int:
-    """A client of the process that takes the place of the one this fault has ended."""
+    """Return a client of the process that takes the place of the one that this fault ended."""
     plan.wait_fired(fault)
     plan.heal(fault)
     plan.wait_healed(fault)

@@ -25,7 +25,7 @@ with_packet_faults = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limit
 def partitioned(
     words: str, title: str, requirements: tuple[str, ...], action: Partition, for_ms: int, *more: Fault, **fields: Any
 ) -> Case:
-    """Sends before a partition, sends into it, and sends when it is over."""
+    """Send before a partition, into it, and when it is over."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     begins = plan.last

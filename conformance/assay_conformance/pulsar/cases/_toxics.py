@@ -27,7 +27,7 @@ ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
 
 
 def interrupted(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, **fields: Any) -> Case:
-    """Sends whose connection ends for a reason below the protocol while they wait for their receipts."""
+    """Send, and end the connection for a reason below the protocol while receipts are awaited."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, SENDS, size=SEND_BYTES)

@@ -57,7 +57,7 @@ LEAST = Pace(
 
 
 def comes_again(plan: Schedule, consumer: int, count: int, deadline_ms: int) -> None:
-    """So many messages are asked for by then, and acknowledged when they came."""
+    """Wait until so many messages are asked for, receive them, and acknowledge them."""
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=deadline_ms)
     plan.receive(consumer, count, timeout_ms=2_000)
     plan.wait_ops()
@@ -78,7 +78,7 @@ def unacked_beyond_timeout(pace: Pace) -> Case:
 
 
 def acked_on_non_persistent_topic(pace: Pace) -> Case:
-    """Its messages have no place to come from again."""
+    """Let the time-out of messages pass that cannot come again: a non-persistent topic does not keep them."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(2):
@@ -96,7 +96,7 @@ def acked_on_non_persistent_topic(pace: Pace) -> Case:
 
 
 def held_by_type(pace: Pace, type: str) -> Case:
-    """The second message is handed over when half of the first one's time is over."""
+    """Hand the second message over when half of the first one's time is over."""
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(pace.timeout_ms // 2)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
@@ -111,7 +111,7 @@ def held_by_type(pace: Pace, type: str) -> Case:
 
 
 def slow_application(pace: Pace) -> Case:
-    """Takes the first message, settles it, and comes back for the others after the time-out."""
+    """Take the first message, settle it, and come back for the others after the time-out."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=1)
     plan.ack(consumer)
     plan.wait_ms(pace.over_ms)
@@ -162,7 +162,7 @@ def unacked_chunked_message(pace: Pace) -> Case:
 
 
 def timeout_not_multiple_of_tick(pace: Pace) -> Case:
-    """The second message comes shortly before a tick, which may be the first that counts for it."""
+    """Receive the second message shortly before a tick, which may be the first that counts for it."""
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(min(pace.tick_ms, pace.timeout_ms) * 5 // 6)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))

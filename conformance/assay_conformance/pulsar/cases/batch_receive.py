@@ -34,7 +34,7 @@ def limit_of_number() -> Case:
 
 
 def limit_of_bytes() -> Case:
-    """A message of a thousand bytes is a batch of its own."""
+    """Receive a message of a thousand bytes, which is a batch of its own."""
     plan = Schedule()
     sizes = (100, 100, 100, 1_000, 100, 100)
     plan.broker("store_entries", topic="t", entries=[plain(number, size) for number, size in enumerate(sizes)])
@@ -52,7 +52,7 @@ def limit_of_bytes() -> Case:
 
 
 def empty_and_partial() -> Case:
-    """The second batch waits when its messages come."""
+    """Ask for a second batch before its messages come."""
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.batch_receive(consumer))
@@ -112,7 +112,7 @@ def partitions() -> Case:
 
 
 def redelivered() -> Case:
-    """What was refused comes again in a batch."""
+    """Nack messages, which come again in a batch."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(4)))
     plan.wait_ops(plan.batch_receive(consumer))
     plan.ack(consumer, messages=(1, 3))
@@ -136,7 +136,7 @@ def redelivered() -> Case:
 
 
 def reconnects_while_waiting() -> Case:
-    """A batch receive waits over the end of its connection."""
+    """Lose the connection while a batch receive waits."""
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     first = plan.batch_receive(consumer)

@@ -41,7 +41,7 @@ def sends(codec: str) -> Case:
 
 
 def empty_bodies(codec: str) -> Case:
-    """A body of no bytes gives a decompressor an empty output buffer, and is a message all the same."""
+    """Send bodies of no bytes, which give a decompressor an empty output buffer and are messages all the same."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, size=0)
@@ -73,7 +73,7 @@ def reads_every_codec() -> Case:
 
 
 def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields: Any) -> Case:
-    """These entries and three readable ones after them are sent to a consumer with a queue of two.
+    """Send these entries and three readable ones after them to a consumer with a queue of two.
 
     Clients have crashed on less, so each Case has a process of its own.
     """
@@ -124,8 +124,10 @@ def decompressed_beyond_limit() -> Case:
 
 
 def absurd_size() -> Case:
-    """The body has 64 bytes. A client that allocates the announced size needs so much memory that it should be
-    alone."""
+    """Announce an absurd size of a body of 64 bytes.
+
+    A client that allocates the announced size needs so much memory that it should be alone.
+    """
     plan = Schedule()
     absurd = compressed("LZ4", plain(0), uncompressed_size=2**31 - 1)
     plan.broker("store_entries", topic="t", entries=[absurd, *plains(range(100, 103))])

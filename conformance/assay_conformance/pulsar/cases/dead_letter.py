@@ -61,7 +61,7 @@ def _nack(plan: Schedule, consumer: int, times: int) -> None:
 
 
 def _read_dead_letter(plan: Schedule, client: int, consumer: int) -> None:
-    """And nothing more comes to who nacked it."""
+    """Receive the dead letter; its first consumer, which nacked the message, gets nothing more."""
     mourner = plan.consumer(client, "t-s-DLQ", max_redeliver_count=0)
     plan.wait_ops(plan.receive(mourner, 1, REDELIVERED_MS))
     plan.wait_ops(plan.receive(consumer, 1, SETTLED_MS))
@@ -84,8 +84,7 @@ def nacked_beyond_max_redeliver_count() -> Case:
 
 
 def _receipt_late(plan: Schedule, letters: Scope) -> Fault:
-    """The first receipt of a letter is kept back, for so long that an acknowledgment which does not wait for it is
-    seen."""
+    """Hold the first receipt of a letter so long that an acknowledgment which does not wait for it is seen."""
     plan.wait_fired(0)
     plan.wait_ms(LATE_MS)
     return Fault(trigger=down("SEND_RECEIPT"), scope=letters, action=Hold(), until=Until(step=plan.last))
@@ -99,9 +98,10 @@ def _nacked_twice(
     late: bool = False,
     **config: ConfigValue,
 ) -> Case:
-    """The last wait is for whatever a letter that could not be sent at first takes: it comes again unseen.
+    """Nack a message twice.
 
-    With `late`, the receipt of the letter is kept back.
+    The last wait is for whatever a letter that could not be sent at first takes: the message comes again without being
+    handed over. With `late`, the receipt of the letter is kept back.
     """
     plan, client = Schedule.with_client(stored=plains([0]))
     consumer = plan.consumer(client)
@@ -146,8 +146,10 @@ def dead_letter_producer_rejected_once() -> Case:
 
 
 def consumer_closed_before_receipt() -> Case:
-    """The redelivered message is never taken by the application. When its consumer closes, the letter that has no
-    receipt yet may be the last that needs its bytes."""
+    """Close a consumer whose letter has no receipt yet.
+
+    The redelivered message is never taken by the application, so the letter may be the last that needs its bytes.
+    """
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, size=LETTER_BYTES, **WHOLE))
@@ -185,7 +187,7 @@ def initial_subscription() -> Case:
 
 
 def two_consumers() -> Case:
-    """Each has the messages of some keys, so both have dead letters to send at the same time."""
+    """Nack messages on two consumers with different keys, so both send dead letters at the same time."""
     plan, producer = Schedule.with_producer()
     consumers = [plan.consumer(plan.client()) for _ in range(2)]
     for number in range(KEYS):
@@ -223,7 +225,7 @@ def chunked_message() -> Case:
 def sent_round(
     words: str, title: str, *faults: Fault, rounds: int = 1, late: bool = False, **config: ConfigValue
 ) -> Case:
-    """With `late`, the receipt of the first letter is kept back."""
+    """Send a message to the retry letter topic. With `late`, the receipt of the first letter is kept back."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, **WHOLE))

@@ -15,7 +15,7 @@ FAR_MS = 4_102_444_800_123
 
 
 def _out_of_order(words: str, title: str, *, strict: bool = False) -> Case:
-    """Messages due in another order than they are sent in, and one that is due at once."""
+    """Send messages due in another order than they are sent in, and one that is due at once."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client)

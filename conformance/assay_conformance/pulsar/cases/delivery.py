@@ -30,7 +30,7 @@ ROOM = 2
 
 
 def no_faults() -> Case:
-    """No faults, and everything is acknowledged: there is no reason for a redelivery."""
+    """Send without faults, and acknowledge everything: there is no reason for a redelivery."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, 6)
@@ -53,7 +53,7 @@ def no_faults() -> Case:
 
 
 def outage_while_sending() -> Case:
-    """Sends go on while there is no connection; pending ones are sent again."""
+    """Send while there is no connection; pending sends are sent again."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, 6)
@@ -80,8 +80,10 @@ def outage_while_sending() -> Case:
 
 
 def sends_after_outage() -> Case:
-    """The application keeps a receive pending; new messages come as soon as its client has reconnected. Producer and
-    consumer may have connections of their own: all end."""
+    """Keep a receive pending; new messages come as soon as its client has reconnected.
+
+    Producer and consumer may have connections of their own: all end.
+    """
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     send = plan.send(producer)
@@ -105,8 +107,10 @@ def sends_after_outage() -> Case:
 
 
 def disconnected_near_operation_timeout() -> Case:
-    """Three consumers were opened one after the other, about one operation time-out ago. A timer that is left from
-    opening them must not end their reconnect; the producer was opened long before."""
+    """End the connection about one operation time-out after three consumers were opened, one after the other.
+
+    A timer that is left from opening them must not end their reconnect; the producer was opened long before.
+    """
     plan, client = Schedule.with_client(operation_timeout_ms=OPENING_MS)
     producer = plan.producer(client)
     plan.wait_ops(plan.send(producer))
@@ -136,7 +140,7 @@ def disconnected_near_operation_timeout() -> Case:
 
 
 def rejected_send_not_stored() -> Case:
-    """With room for two, three of five messages fail before anything of them is sent."""
+    """Send five messages with room for two: three fail before anything of them is sent."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     with plan.held():
@@ -157,7 +161,7 @@ def rejected_send_not_stored() -> Case:
 
 
 def beside_an_unread_consumer() -> Case:
-    """More messages wait for the other one than its queue takes."""
+    """Receive beside a consumer for which more messages wait than its queue takes."""
     plan = Schedule()
     for topic, count in (("unread", 200), ("read", 30)):
         plan.broker("store_entries", topic=f"{topic}-partition-0", entries=plains(range(count)))
@@ -176,7 +180,7 @@ def beside_an_unread_consumer() -> Case:
 
 
 def receive_across_reconnect() -> Case:
-    """No second message helps the first one out of the queue."""
+    """Reconnect while a receive waits; no second message helps the first one out of the queue."""
     plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, 2, WATCHED_MS)
     asked = plan.last

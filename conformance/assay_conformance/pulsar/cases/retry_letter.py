@@ -21,7 +21,7 @@ def retry_letter_receipt_late() -> Case:
 
 
 def retry_letter_send_error() -> Case:
-    """The first call fails, the message comes again, and is sent round after all."""
+    """Fail the first retry letter: the message comes again, and is sent round after all."""
     return sent_round(
         "send-error",
         "The broker does not take a retry letter the first time",

@@ -99,7 +99,7 @@ def batched() -> Case:
 
 
 def two_versions(*, durable: bool, partitions: int = 0) -> Case:
-    """The consumer's own schema is a third."""
+    """Send with two schemas to a consumer whose own is a third."""
     plan, client = Schedule.with_client()
     for schema in (FIRST, SECOND):
         plan.wait_ops(plan.send(plan.producer(client, **schema), 3))
@@ -122,7 +122,7 @@ def two_versions(*, durable: bool, partitions: int = 0) -> Case:
 
 
 def refused(kind: str, words: str, schema: dict[str, Any]) -> Case:
-    """On a topic that has a schema, and messages."""
+    """Refuse a schema on a topic that has a schema, and messages."""
     plan, client = Schedule.with_client()
     first = plan.producer(client, **FIRST)
     plan.wait_ops(plan.send(first))

@@ -24,7 +24,7 @@ def timed(number: int) -> dict[str, Any]:
 
 
 def backward_to_message_id() -> Case:
-    """The receiver queue is full, and acknowledgments are still being grouped."""
+    """Seek back when the receiver queue is full, and acknowledgments are still being grouped."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(20)))
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     plan.ack(consumer, messages=(3, 4, 5))
@@ -40,7 +40,7 @@ def backward_to_message_id() -> Case:
 
 
 def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
-    """The consumer seeks the third message of a batch of five, after it received eight of ten."""
+    """Seek the third message of a batch of five, after eight of ten were received."""
     plan, reading = Schedule.with_consumer(stored=[batch(range(5)), batch(range(5, 10))])
     plan.wait_ops(plan.receive(reading, 8, STARVED_MS))
     plan.wait_ops(plan.seek(reading, delivery=3))
@@ -94,7 +94,7 @@ def to_timestamp() -> Case:
 
 
 def forward() -> Case:
-    """All prefetched messages are before the target."""
+    """Seek forward, behind all prefetched messages."""
     plan, consumer = Schedule.with_consumer(stored=[timed(number) for number in range(20)])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 15 * STEP_MS))
@@ -109,7 +109,10 @@ def forward() -> Case:
 
 
 def forward_on_partitions() -> Case:
-    """The messages of all partitions may have been put into one queue, which is not the one of any of them."""
+    """Seek forward on partitions.
+
+    The messages of all partitions may have been put into one queue, which is not the one of any of them.
+    """
     plan = Schedule()
     for partition in range(PARTITIONS):
         entries = [timed(number) for number in range(20)]
@@ -131,7 +134,7 @@ def forward_on_partitions() -> Case:
 
 
 def _between(words: str, title: str, harm: Callable[[Schedule, int], tuple[Fault, ...]]) -> Case:
-    """`harm` appends what happens between the seek, whose operation it gets, and its end."""
+    """Seek; `harm` appends what happens between the seek, whose operation it gets, and its end."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
     seek = plan.seek(consumer, delivery=2)
@@ -153,7 +156,7 @@ def _answer_until(until: Until) -> Fault:
 
 
 def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
-    """The consumer stays unsubscribed until the seek has ended, or could have ended and did not."""
+    """Keep the consumer unsubscribed until the seek has ended, or could have ended and did not."""
     plan.wait_fired(1)
     plan.wait_ops(seek, deadline_ms=HELD_UP_MS)
     return (
@@ -244,7 +247,7 @@ def _seeks(plan: Schedule, reader: int, **place: int) -> None:
 
 
 def has_message_available() -> Case:
-    """The reader reads to the end from three positions, and calls has_message_available on the way."""
+    """Read to the end from three positions, and call has_message_available on the way."""
     plan = Schedule(stored=[timed(number) for number in range(10)])
     reader = _reader(plan)
     _asks_for_more(plan, reader)
@@ -263,7 +266,7 @@ def has_message_available() -> Case:
 
 
 def has_message_available_from_latest() -> Case:
-    """The reader begins at the end of the topic, and seeks back by time before it reads anything."""
+    """Begin at the end of the topic, and seek back by time before anything is read."""
     plan = Schedule(stored=[timed(number) for number in range(10)])
     reader = _reader(plan, "latest")
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 3 * STEP_MS)
@@ -281,7 +284,7 @@ def has_message_available_from_latest() -> Case:
 
 
 def has_message_available_at_end() -> Case:
-    """The reader is after the last message, by its start or by a seek."""
+    """Place the reader after the last message, by its start or by a seek."""
     plan = Schedule(stored=[timed(number) for number in range(4)])
     at_the_end = _reader(plan, "latest", "behind")
     _asks_for_more(plan, at_the_end)
@@ -312,7 +315,7 @@ def time_after_last_message() -> Case:
 
 
 def time_after_last_message_inclusive() -> Case:
-    """`start_inclusive` applies to messages, and not to times."""
+    """Seek a time with `start_inclusive`, which applies to messages, and not to times."""
     plan = Schedule(stored=[timed(number) for number in range(4)])
     _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
@@ -324,7 +327,7 @@ def time_after_last_message_inclusive() -> Case:
 
 
 def grows_behind_latest() -> Case:
-    """A reader that begins at the end asks before and after each message that comes."""
+    """Begin at the end, and ask before and after each message that comes."""
     plan = Schedule(stored=[timed(number) for number in range(3)])
     reader = _reader(plan, "latest")
     _asks_for_more(plan, reader)
@@ -340,7 +343,7 @@ def grows_behind_latest() -> Case:
 
 
 def grows_behind_time() -> Case:
-    """What comes behind a seek to a time after the last message is more, whatever time it has."""
+    """Seek to a time after the last message: what comes then is more, whatever time it has."""
     plan = Schedule(stored=[timed(number) for number in range(3)])
     reader = _reader(plan)
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)

@@ -48,7 +48,7 @@ def follows_partitions() -> Case:
 
 
 def returns() -> Case:
-    """Behind an unload it goes on where it was."""
+    """Unload the topic of a table view, which goes on where it was."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for key in ("a", "b", "c"):
@@ -74,7 +74,7 @@ def returns() -> Case:
 
 
 def opens_over_a_loss() -> Case:
-    """What was read before need not be read again."""
+    """Lose the connection while a table view opens: what was read before need not be read again."""
     plan = Schedule()
     entries = [_keyed(key, number) for number, key in enumerate(("a", "b", "a", "c", "b"))]
     plan.broker("store_entries", topic="t", entries=[*entries, batch(range(5, 8)), _keyed("d", 8), _keyed("c", 9, 0)])

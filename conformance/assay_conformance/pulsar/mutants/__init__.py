@@ -36,13 +36,13 @@ class Mutant:
 
 @cache
 def mutants() -> Mapping[str, Mutant]:
-    """All mutants by name, chapter by chapter."""
+    """Return all mutants by name, chapter by chapter."""
     found = [_mutant(override) for override in overrides_in(sys.modules[__name__], "breaks")]
     return MappingProxyType({mutant.name: mutant for mutant in found})
 
 
 def overrides_of(names: Iterable[str], lateness_ms: int | None = None) -> Overrides:
-    """The overrides of these mutants, in the order of their names. Raises UsageError for a name that is none."""
+    """Return the overrides of these mutants, in the order of their names. Raises UsageError for an unknown name."""
     wanted = tuple(sorted(set(names)))
     return _composed(wanted, lateness_ms) if wanted else HONEST
 

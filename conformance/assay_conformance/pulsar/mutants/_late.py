@@ -12,6 +12,9 @@ class _Late(Protocol):
 
 
 def late_ns(shared: Shared, override: type[_Late]) -> int:
-    """By how much `override` misses its bound: its own `lateness_ms`, unless all overrides are given another one."""
+    """Return by how much `override` misses its bound.
+
+    It is its own `lateness_ms`, unless all overrides are given another one.
+    """
     given_ms = shared.overrides.lateness_ms
     return (override.lateness_ms if given_ms is None else given_ms) * MS

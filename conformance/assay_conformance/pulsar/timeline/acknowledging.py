@@ -36,7 +36,7 @@ class Acknowledging(Limiting):
         return frozenset(topic.name for topic in self.view.case.topology.topics if not topic.persistent)
 
     def written_acks(self, session: ConsumerSession, *, reports: bool = False) -> WrittenAcks:
-        """The ACKs that the client wrote on a session. `reports`: also those that report a damaged message."""
+        """Return the ACKs that the client wrote on a session. `reports`: also those that report a damaged message."""
         found = self._written_acks.get((id(session), reports))
         if found is None:
             found = WrittenAcks(self.consumer_sessions, session, reports=reports)
@@ -44,41 +44,48 @@ class Acknowledging(Limiting):
         return found
 
     def ack_interval_ns(self, consumer: Consumer) -> int | None:
-        """How long a consumer may collect acknowledgments; None where that is not known."""
+        """Return how long a consumer may collect acknowledgments; None where that is not known."""
         interval_ms = self.setting(consumer, "ack_group_ms")
         return None if interval_ms is None else interval_ms * MS
 
     def is_ack_overdue(self, consumer: Consumer, since_ns: int, seen_ns: int, *, within_ns: int = 0) -> bool:
-        """Whether an ACK that was due a group interval, and `within_ns`, behind `since_ns` came, or was still missing,
-        too late at `seen_ns`; not where the interval is not known. Raises as `Bounds.is_overdue` does."""
+        """Return whether an ACK came, or was still missing, too late at `seen_ns`.
+
+        It was due a group interval, and `within_ns`, behind `since_ns`; where the interval is not known, it is not
+        overdue. Raises as `Bounds.is_overdue` does.
+        """
         interval_ns = self.ack_interval_ns(consumer)
         due_ns = since_ns + within_ns + (interval_ns or 0)
         is_known = interval_ns is not None
         return is_known and self.bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an ACK")
 
     def is_ack_missing(self, consumer: Consumer, since_ns: int, end: Event, *, within_ns: int = 0) -> bool:
-        """The same of one that had not come when something ended that was no loss; what the machine did long after it
-        was due says nothing about it."""
+        """Return whether an ACK is overdue that had not come when something ended that was no loss.
+
+        What the machine did long after it was due says nothing about it.
+        """
         due_ns = since_ns + within_ns + (self.ack_interval_ns(consumer) or 0)
         seen_ns = min(end.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
         goes_on = not isinstance(end, Closed | AgentEnded)
         return goes_on and self.is_ack_overdue(consumer, since_ns, seen_ns, within_ns=within_ns)
 
     def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
-        """What was over first behind an event: the session, or, by the application, its consumer."""
+        """Return what was over first behind an event: the session, or, by the application, its consumer."""
         ends: list[Event] = [end for end in self.consumer_sessions.ends(session) if end.seq > event.seq]
         closing = consumer.closing
         closes = [closing] if isinstance(closing, Invoke) and closing.seq > event.seq else []
         return min([*closes, *ends], key=lambda end: end.seq)
 
     def agreed_version(self, conn: int, at: Event) -> int | None:
-        """The lower one of the protocol versions that both sides of a connection had named by an event; None before
-        the broker had."""
+        """Return the lower of the protocol versions that both sides of a connection had named by an event.
+
+        None before the broker had named its own.
+        """
         found = self.handshakes.on(conn)
         return found.version if found is not None and found.is_before(at) else None
 
     def ack_response(self, ack: Frame) -> Frame | None:
-        """The first ACK_RESPONSE to an ACK that was written to its client."""
+        """Return the first ACK_RESPONSE to an ACK that was written to its client."""
         return self._ack_responses.to(ack)
 
     @cached_property
@@ -86,7 +93,7 @@ class Acknowledging(Limiting):
         return Answers(self.events.frames("ACK_RESPONSE"))
 
     def calls_together(self, verb: str) -> Iterator[Sequence[Call]]:
-        """The messages that each ack or nack names, where it names one of its own consumer."""
+        """Yield the messages that each ack or nack names, where it names one of its own consumer."""
         return (calls for calls in self._tracker.calls.values() if calls and calls[0].invoke.verb == verb)
 
     def overdue(self, verb: str) -> Iterator[tuple[Sequence[Call], Overdue]]:

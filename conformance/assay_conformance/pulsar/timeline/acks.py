@@ -47,7 +47,10 @@ class AckCall:
 
 
 def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
-    """All of the attempt, in order. A call of several messages that failed may have been taken for some of them."""
+    """Yield all acks of the attempt, in order.
+
+    A call of several messages that failed may have been taken for some of them.
+    """
     for together in calls:
         named = [call for call in together if call.invoke.verb == "ack"]
         end = named[0].operation.completion if named else None
@@ -59,7 +62,7 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
 
 
 def session_for(call: Call, at: Event) -> ConsumerSession | None:
-    """The session on which the message of a call came and could still be settled at an event."""
+    """Return the session on which the message of a call came and could still be settled at an event."""
     session = call.consumer.last_on(call.entry.topic, at)
     if session is None or session.admitted is None or session.admitted.seq > at.seq:
         return None
@@ -94,22 +97,22 @@ class WrittenAcks:
         return self._whole.get(entry, ())
 
     def individual(self, entry: Entry, before: Event) -> Frame | None:
-        """The last one ahead of an event that names an entry."""
+        """Return the last ACK ahead of an event that names an entry."""
         return next((one for one in reversed(self.of_entry(entry)) if one.seq < before.seq), None)
 
     def covering(self, entry: Entry) -> list[Frame]:
-        """Those that name an entry, whole or in part, or it or a later one cumulatively, in order."""
+        """Return the ACKs that name an entry, whole or in part, or it or a later one cumulatively, in order."""
         reaching = (frame for _, reached, frame in self._cumulative if reached >= entry)
         return sorted([*self._named.get(entry, ()), *reaching], key=lambda frame: frame.seq)
 
     def is_settled(self, entry: Entry, before: Event) -> bool:
-        """Whether one ahead of an event named an entry, or a later one cumulatively."""
+        """Return whether one ahead of an event named an entry, or a later one cumulatively."""
         place = bisect_left(self._cumulative, before.seq, key=lambda one: one[0])
         is_reached = place > 0 and self._furthest[place - 1] >= entry
         return is_reached or self.individual(entry, before) is not None
 
     def first(self, entry: Entry, after: Event) -> Frame | None:
-        """The first one behind an event that names an entry, or a later one cumulatively."""
+        """Return the first ACK behind an event that names an entry, or a later one cumulatively."""
         named = next((one for one in self._whole.get(entry, ()) if one.seq > after.seq), None)
         place = bisect_right(self._cumulative, after.seq, key=lambda one: one[0])
         reaching = next((one[2] for one in self._cumulative[place:] if one[1] >= entry), None)

@@ -66,7 +66,7 @@ class Answer(NamedTuple):
 
 
 def answers(view: View) -> list[Answer]:
-    """All of the attempt, in order."""
+    """Return all answers of the attempt, in order."""
     return [
         Answer(
             frame=odd.frame,
@@ -90,6 +90,6 @@ def _place(view: View, frame: Frame, unit: Unit | None, oldest: Unit | None, wai
 
 
 def _had_ended(view: View, unit: Unit, seq: int) -> bool:
-    """A send inside had ended before event `seq`."""
+    """Return whether a send inside had ended before event `seq`."""
     sends = (view.tracker.send_of(unit.line.handle or 0, number) for number in unit.numbers)
     return any(send is not None and send.completion is not None and send.completion.seq < seq for send in sends)

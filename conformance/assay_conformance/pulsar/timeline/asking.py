@@ -34,7 +34,7 @@ class TimelineCheck(Check):
         return self._is_for_such_cases()
 
     def _is_for_such_cases(self) -> bool:
-        """Whether it judges Cases and clients like these."""
+        """Return whether it judges Cases and clients like these."""
         judges = type(self).judges
         return judges is None or judges(self.view)
 
@@ -54,7 +54,7 @@ class TimelineCheck(Check):
                 self._say(judged)
 
     def _is_unreached(self) -> bool:
-        """Whether the Case was made for this requirement, and nothing was to be judged."""
+        """Return whether the Case was made for this requirement, and nothing was to be judged."""
         said = self.exercised or self.findings or self.not_judged or self.undecided_because
         return not said and self.requirement in self.view.case.requirements
 

@@ -28,12 +28,14 @@ class Series:
         self._timeline, self._events = timeline, events
 
     def between(self, since: Event, until: Event | None) -> Stretch[Event]:
-        """Those behind one event and before another, in order."""
+        """Return the events behind one event and before another, in order."""
         return between(self._events, since, until)
 
     def rest_after(self, since: Event) -> Event | None:
-        """The last thing that was over, the event itself where nothing was tried; None where something is under way, or
-        a look-up got an error that may be final."""
+        """Return the last thing that was over, the event itself where nothing was tried.
+
+        None where something is under way, or a look-up got an error that may be final.
+        """
         place = bisect_right(self._events, since.seq, key=seq)
         return self._rests[place] if place < len(self._events) else since
 
@@ -70,13 +72,13 @@ class Attempts:
         self._own: dict[int, dict[str, list[Frame]]] = {}
 
     def of(self, owner: Producer | Consumer, topic: str) -> Tried:
-        """What may have been tried for it."""
+        """Return what may have been tried for it."""
         base = base_topic(topic)
         requests = self._requests.get(base) or Series(self._timeline, ())
         return Tried(self._connections, requests, self._registrations(owner).get(base, ()))
 
     def _registrations(self, owner: Producer | Consumer) -> dict[str, list[Frame]]:
-        """By topic, in order."""
+        """Return the registrations by topic, in order."""
         if id(owner) not in self._own:
             requests = (session.request for session in owner.sessions if session.request.from_sender)
             self._own[id(owner)] = grouped(sorted(requests, key=seq), self._topic)
@@ -87,7 +89,7 @@ class Attempts:
 
 
 def seq(event: Event) -> int:
-    """The place of an event in its history."""
+    """Return the place of an event in its history."""
     return event.seq
 
 
@@ -97,7 +99,7 @@ def _is_final(attempt: Event, end: Event) -> bool:
 
 
 def _end_of(timeline: Timeline, attempt: Event) -> Event | None:
-    """The answer, or the end of the connection that it was waited for on."""
+    """Return the answer, or the end of the connection on which it was awaited."""
     if isinstance(attempt, Opened):
         handshake, lost = timeline.handshakes.on(attempt.conn), timeline.closed(attempt.conn)
         return lost if handshake is None else handshake.connected

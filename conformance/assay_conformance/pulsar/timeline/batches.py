@@ -37,7 +37,10 @@ class Batch(NamedTuple):
 
 
 def batches(timeline: Timeline) -> Iterator[Batch]:
-    """In order. Their messages stand right before their ends, with no others of the consumer between."""
+    """Yield the batches in order.
+
+    Their messages stand right before their ends, with no others of the consumer between.
+    """
     for end in timeline.events.completions(BATCH_RECEIVE):
         consumer = timeline.consumer(end.handle)
         if consumer is not None and end.outcome is Outcome.OK:
@@ -47,7 +50,7 @@ def batches(timeline: Timeline) -> Iterator[Batch]:
 
 
 def limits(timeline: Timeline, consumer: Consumer) -> Limits:
-    """Those in force for a consumer."""
+    """Return the limits in force for a consumer."""
     queue = timeline.setting(consumer, "receiver_queue_size") or 0
     messages = timeline.setting(consumer, "batch_receive_max_messages") or 0
     return Limits(

@@ -24,7 +24,7 @@ class Callback:
     let: Invoke | None
 
     def runs_at(self, call: Invoke) -> bool:
-        """Whether it had begun, and was not asked to return, when something was called."""
+        """Return whether it had begun, and was not asked to return, when something was called."""
         return self.began.seq < call.seq and (self.let is None or call.seq < self.let.seq)
 
     def __str__(self) -> str:
@@ -40,14 +40,14 @@ class CalledIn(NamedTuple):
 
 
 def callbacks(events: Events, ends: Mapping[int, Completion]) -> list[Callback]:
-    """Those that waited, in the order in which they began; `ends` are of sends, by operation."""
+    """Return the callbacks that waited, in the order in which they began; `ends` are of sends, by operation."""
     let = {call.args.get("send"): call for call in events.invokes("end_callback")}
     waiting = (call for call in events.invokes("send") if call.args.get("callback") == "wait" and call.op in ends)
     return sorted((Callback(call, ends[call.op], let.get(call.op)) for call in waiting), key=lambda one: one.began.seq)
 
 
 def calls_in(events: Events, found: list[Callback]) -> Iterator[CalledIn]:
-    """What was called in callbacks, and what beside them on the same client."""
+    """Yield what was called in callbacks, and what beside them on the same client."""
     by_send = {one.send.op: one for one in found}
     clients = _clients(events) if found else {}
     for verb in BESIDE if found else ():
@@ -61,13 +61,13 @@ def calls_in(events: Events, found: list[Callback]) -> Iterator[CalledIn]:
 
 
 def _clients(events: Events) -> Mapping[int | None, int]:
-    """Producers and consumers -> their clients."""
+    """Return the client of each producer and consumer, by handle."""
     opened = (call for verb in ("open_producer", "open_consumer") for call in events.invokes(verb))
     return {call.handle: int(call.args["client"]) for call in opened if "client" in call.args}
 
 
 def waits_for_answer(call: Invoke, *, acks_are_answered: bool) -> bool:
-    """Whether the call, as an application makes it in a callback, returns only when its broker has answered."""
+    """Return whether the call, as an application makes it in a callback, returns only when its broker has answered."""
     if call.verb == "ack":
         return acks_are_answered
     return call.verb in _WAIT_FOR_ANSWERS or call.args.get("mode") == "sync"

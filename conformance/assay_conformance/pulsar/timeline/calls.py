@@ -20,12 +20,12 @@ class CallsAbout:
         self._furthest: dict[str, tuple[list[int], list[Entry]]] = {}
 
     def of(self, entry: Entry) -> list[Call]:
-        """Those that name a message of an entry, and cumulative ones of a later entry, in order."""
+        """Return the calls that name a message of an entry, and cumulative ones of a later entry, in order."""
         later = (call for call in self._cumulative.get(entry.topic, ()) if entry < call.entry)
         return sorted((*self._naming.get(entry, ()), *later), key=_seq)
 
     def acknowledge(self, entry: Entry, before: Event) -> bool:
-        """Whether some of them are acks, and were called before an event."""
+        """Return whether some of them are acks, and were called before an event."""
         naming = (call for call in self._naming.get(entry, ()) if call.invoke.verb == "ack")
         if any(call.invoke.seq < before.seq for call in naming):
             return True
@@ -34,7 +34,7 @@ class CallsAbout:
         return place > 0 and entry < furthest[place - 1]
 
     def _acked_up_to(self, topic: str) -> tuple[list[int], list[Entry]]:
-        """When each cumulative ack was called, and the furthest entry that one had named by then."""
+        """Return when each cumulative ack was called, and the furthest entry that one had named by then."""
         if topic not in self._furthest:
             acks = [call for call in self._cumulative.get(topic, ()) if call.invoke.verb == "ack"]
             self._furthest[topic] = ([_seq(call) for call in acks], [*accumulate((call.entry for call in acks), max)])

@@ -21,7 +21,7 @@ class Connecting(Consuming):
         return Handshakes(self.events)
 
     def announced_limit(self, frame: Frame) -> int | None:
-        """How large a message may be, as the CONNECTED of a frame's connection said."""
+        """Return how large a message may be, as the CONNECTED of a frame's connection said."""
         handshake = self.handshakes.of(frame)
         return None if handshake is None else handshake.max_message_bytes
 
@@ -52,7 +52,7 @@ class Connecting(Consuming):
         return [frame for frame in self.events.frames() if frame.fate is Fate.DROPPED]
 
     def written(self, frame: Frame) -> Frame:
-        """The frame as its sender wrote it: of one that a fault let go, the moment at which it was held."""
+        """Return the frame as its sender wrote it; of one that a fault held and released, the held one."""
         if frame.fate is not Fate.RELEASED:
             return frame
         return self._held.get((frame.conn, frame.frame), frame)
@@ -63,9 +63,9 @@ class Connecting(Consuming):
         return {(one.conn, one.frame): one for one in reversed(self.moved) if one.fate is Fate.HELD}
 
     def stored_at(self, entry: Entry) -> Stored | None:
-        """What is stored there."""
+        """Return what is stored at an entry's place."""
         return self._tracker.stored_at.get(entry)
 
     def own(self, identity: Identity | None) -> Identity | None:
-        """It, where it is of a message of this Case's producers."""
+        """Return the identity, where it is of a message of this Case's producers."""
         return self._tracker.own(identity)

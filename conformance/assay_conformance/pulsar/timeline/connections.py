@@ -102,16 +102,18 @@ class Connection:
         return [reason for reason in self.reasons if reason.why not in passed_over]
 
     def has_seen(self, before: Event, *kinds: Why) -> bool:
-        """Whether something of these kinds came there before an event."""
+        """Return whether something of these kinds came there before an event."""
         return any(reason.why in kinds for reason in self.before(before))
 
     def before(self, event: Event) -> Iterator[Reason]:
-        """What came there before an event."""
+        """Yield the reasons that came there before an event."""
         return (reason for reason in self.reasons if reason.event.seq < event.seq)
 
     def may_be_left_before(self, event: Event) -> bool:
-        """Whether the client may have ended it over something ahead of an event, which it then did not read. Over a
-        stale receipt none does that keeps to its clause."""
+        """Return whether the client may have ended it over something ahead of an event, which it then did not read.
+
+        Over a stale receipt no client does that keeps to its clause.
+        """
         return any(reason.why not in (Why.REQUEST_REFUSED, Why.RECEIPT_STALE) for reason in self.before(event))
 
 
@@ -120,7 +122,7 @@ _REFUSALS: Final = ("ERROR", *LOOKUPS)
 
 
 def connections(view: View, events: Events, answers: Iterable[Answer], bounds: Bounds) -> dict[int, Connection]:
-    """All connections of the attempt, by number."""
+    """Return all connections of the attempt, by number."""
     found: dict[int, Connection] = {}
     for opened in events.of(Opened):
         found[opened.conn] = Connection(opened.conn, opened)
@@ -140,7 +142,10 @@ def connections(view: View, events: Events, answers: Iterable[Answer], bounds: B
 
 
 def _ends_with(connection: Connection, end: Event, bounds: Bounds) -> bool:
-    """The end of a process comes from another witness than that of its connections: it may stand behind them."""
+    """Return whether a connection ended with a process.
+
+    The end of a process comes from another witness than that of its connections: it may stand behind them.
+    """
     if connection.closed is None or (connection.opened is not None and connection.opened.seq > end.seq):
         return False
     return connection.closed.seq > end.seq or not bounds.is_past("answer", connection.closed.t_ns, end.t_ns)

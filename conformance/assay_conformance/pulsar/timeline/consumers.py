@@ -30,21 +30,23 @@ class ConsumerSessions:
             self._by_ids.setdefault((session.conn, session.consumer_id), []).append(session)
 
     def of(self, frame: Frame) -> ConsumerSession | None:
-        """The consumer on its connection that a frame is about."""
+        """Return the consumer on its connection that a frame is about."""
         found = self._by_ids.get((frame.conn, -1 if frame.consumer_id is None else frame.consumer_id), ())
         place = bisect_right(found, frame.seq, key=_since)
         return found[place - 1] if place else None
 
     def frames(self, session: ConsumerSession, *commands: str) -> list[Frame]:
-        """All frames of these commands that are about a session, in order."""
+        """Return all frames of these commands that are about a session, in order."""
         if len(commands) == 1:
             return self._by_session(commands[0]).get(id(session), [])
         found = [frame for command in commands for frame in self._by_session(command).get(id(session), ())]
         return sorted(found, key=lambda frame: frame.seq)
 
     def let_in(self, session: ConsumerSession) -> Frame | None:
-        """The first SUCCESS that its broker wrote: it takes what the consumer says from then on, although a fault may
-        keep the answer from the client."""
+        """Return the first SUCCESS that its broker wrote.
+
+        From then on the broker takes what the consumer sends, although a fault may keep the answer from the client.
+        """
         request, successes = session.request, self._events.frames_by("SUCCESS", "conn", "request_id")
         answers = successes.get((session.conn, request.request_id), ())
         return next((one for one in after(answers, request) if one.from_sender), None)
@@ -75,13 +77,13 @@ def _since(session: ConsumerSession) -> int:
 
 
 def known_owner(session: ConsumerSession, event: Event) -> Consumer | None:
-    """Whose a session was at this event, None where that is not known."""
+    """Return whose a session was at this event, None where that is not known."""
     until = session.known_until
     return session.consumer or (until[0] if until is not None and event.seq < until[1].seq else None)
 
 
 def known_consumer(session: ConsumerSession, event: Event) -> Consumer:
-    """Whose a session was at this event; unknown where any of several may have written its SUBSCRIBE."""
+    """Return whose a session was at this event; unknown where any of several may have written its SUBSCRIBE."""
     consumer = known_owner(session, event)
     if consumer is None:
         raise UnknownError("two consumers may have written the same SUBSCRIBE: whose it was is not known")

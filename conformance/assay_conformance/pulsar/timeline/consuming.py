@@ -69,21 +69,21 @@ class Consuming:
         return self._tracker.opened_consumers.values()
 
     def consumer(self, handle: int | None) -> Consumer | None:
-        """The one that the application knows by a handle."""
+        """Return the consumer that the application knows by a handle."""
         return self._tracker.opened_consumers.get(-1 if handle is None else handle)
 
     def session_at(self, consumer: Consumer, topic: str, event: Event) -> ConsumerSession | None:
-        """Its latest session on a topic at an event, where that had not ended."""
+        """Return its latest session on a topic at an event, where that had not ended."""
         last = consumer.last_on(topic, event)
         return last if last is not None and (last.ended is None or last.ended.seq > event.seq) else None
 
     def is_unsure(self, consumer: Consumer, topic: str, at: Event) -> bool:
-        """Whether a session of a consumer on a topic may have been another's, since an event before."""
+        """Return whether a session of a consumer on a topic may have been another's, since an event before."""
         sessions = consumer.on_topic.get(topic, ()) if topic in consumer.unsure else ()
         return any(known_owner(one, at) is None for one in sessions if one.request.seq < at.seq)
 
     def has_sought(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
-        """Whether the application had asked a consumer to seek behind an entry."""
+        """Return whether the application had asked a consumer to seek behind an entry."""
         calls = (call for call in self.events.invokes("seek") if call.handle == consumer.handle)
         named = (tuple(call.args.get("message_id", ())[:2]) for call in calls if call.seq < before.seq)
         return (entry.ledger, entry.entry) in named
@@ -101,8 +101,10 @@ class Consuming:
         return found
 
     def is_occupied(self, end: Completion) -> bool:
-        """Whether other handlers of the client may have had its threads while a receive waited for calls of this one.
-        Agents report a handler call when a receive asks for it: one that runs unasked is not in the history."""
+        """Return whether other handlers of the client may have had its threads while a receive waited.
+
+        Agents report a handler call when a receive asks for it: one that runs unasked is not in the history.
+        """
         consumer = self.consumer(end.handle)
         if consumer is None or not listens(consumer):
             return False
@@ -122,7 +124,7 @@ class Consuming:
         return list(pauses(self.events))
 
     def asks_since(self, consumer: Consumer, event: Event) -> int | None:
-        """Since when a consumer was not paused, at an event; None where it may have been."""
+        """Return since when a consumer was not paused, at an event; None where it may have been."""
         return asks_since(self.pauses, consumer, event)
 
     @cached_property
@@ -131,20 +133,22 @@ class Consuming:
         return list(table_views(self.events, self.view.case.topology.topics[0].name))
 
     def received(self, consumer: Consumer) -> list[Received]:
-        """What the application got of a consumer, in order."""
+        """Return what the application got of a consumer, in order."""
         return self._tracker.received.get(consumer.handle, [])
 
     def delivered(self, handle: int, ordinal: int) -> Received | None:
-        """The message that was the n-th (from 1) of a consumer, as commands name it."""
+        """Return the message that was the n-th (from 1) of a consumer, as commands name it."""
         return self._tracker.delivery(handle, ordinal)
 
     def entry_of(self, message: Received) -> Entry | None:
-        """The entry that a message of the application came from, where that is known."""
+        """Return the entry that a message of the application came from, where that is known."""
         return self._tracker.entries.get(message.seq)
 
     def redeliveries(self, message: Received) -> int | None:
-        """How often the broker had sent a message again, as the client shows it, or else as the MESSAGE says that
-        brought it; None where that is not known either."""
+        """Return how often the broker had sent a message again.
+
+        It is as the client shows it, or else as the MESSAGE says that brought it; None where that is not known either.
+        """
         if message.redelivery_count is not None:
             return message.redelivery_count
         delivery = self._deliveries.of_received.get(message.seq)
@@ -168,7 +172,7 @@ class Consuming:
         return [broker_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
 
     def broker_account(self, session: ConsumerSession) -> PermitAccount:
-        """Of a session, as its broker keeps it."""
+        """Return the account of a session, as its broker keeps it."""
         return self._broker_accounts[id(session)]
 
     @cached_property
@@ -176,7 +180,7 @@ class Consuming:
         return {id(account.session): account for account in self.broker_accounts}
 
     def account(self, session: ConsumerSession | None) -> PermitAccount | None:
-        """Of a session; None where there is none in `accounts`."""
+        """Return the account of a session; None where there is none in `accounts`."""
         return self._accounts.get(id(session))
 
     @cached_property
@@ -194,7 +198,7 @@ class Consuming:
         return self._deliveries.all
 
     def copies(self, consumer: Consumer, entry: Entry) -> list[Delivery]:
-        """Every time that an entry was sent to a consumer, in order."""
+        """Return every time that an entry was sent to a consumer, in order."""
         _ = self.subscriptions
         return self._deliveries.copies(consumer, entry)
 
@@ -204,7 +208,7 @@ class Consuming:
         return subscriptions(self.view, self.events, self.consumer_sessions, self._deliveries)
 
     def stored_on(self, topic: str) -> Sequence[Stored]:
-        """What a topic or partition stored, in order."""
+        """Return what a topic or partition stored, in order."""
         return self._tracker.stored.get(topic, ())
 
     @cached_property
@@ -218,7 +222,7 @@ class Consuming:
         return [one for one in self.subscriptions if base_topic(one.topic) not in self.shrinking]
 
     def reloads(self, topic: str) -> list[Stepped | Fired]:
-        """What made a broker load a topic again, in order."""
+        """Return what made a broker load a topic again, in order."""
         name = base_topic(topic)
         if name not in self._reloads:
             self._reloads[name] = reloads(self.view.case, self.events, name)
@@ -233,16 +237,18 @@ class Consuming:
         return found
 
     def calls(self, consumer: Consumer) -> list[Call]:
-        """Every message of every ack and nack that the application asked of a consumer, in order."""
+        """Return every message of every ack and nack that the application asked of a consumer, in order."""
         return self._calls.get(consumer.handle, [])
 
     def calls_about(self, consumer: Consumer, entry: Entry) -> list[Call]:
-        """Those that name a message of an entry, and cumulative ones of a later entry."""
+        """Return the calls that name a message of an entry, and cumulative ones of a later entry."""
         return self._calls_about(consumer).of(entry)
 
     def is_ack_asked(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
-        """Whether the application had asked to acknowledge a message of an entry, or all up to a later one: a client
-        may drop the entry if it comes afterwards."""
+        """Return whether the application had asked to acknowledge a message of an entry, or all up to a later one.
+
+        A client may drop the entry if it comes afterwards.
+        """
         return self._calls_about(consumer).acknowledge(entry, before)
 
     def _calls_about(self, consumer: Consumer) -> CallsAbout:
@@ -252,7 +258,7 @@ class Consuming:
         return found
 
     def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
-        """What happened to the messages of a consumer, in order; all of it, or after an event."""
+        """Return what happened to the messages of a consumer, in order; all of it, or after an event."""
         found = self._courses.get(consumer.handle)
         if found is None:
             found = self._courses[consumer.handle] = course(
@@ -276,7 +282,7 @@ class Consuming:
         return grouped(self.events.invokes("reconsume_later"), lambda call: call.handle)
 
     def setting(self, consumer: Consumer, key: str) -> int | None:
-        """A setting that is in force for a consumer."""
+        """Return a setting that is in force for a consumer."""
         return number_in_force(self.view, consumer, key)
 
     @cached_property
@@ -286,19 +292,19 @@ class Consuming:
         return [one for one in opened if any(call.invoke.verb == "nack" for call in self.calls(one))]
 
     def closing_before(self, consumer: Consumer, event: Event) -> bool:
-        """Whether what ends a consumer had come by an event."""
+        """Return whether what ends a consumer had come by an event."""
         return consumer.closing is not None and consumer.closing.seq < event.seq
 
     def calls_of(self, one: Invoke | Completion) -> Sequence[Call]:
-        """The messages of its own consumer that an ack or nack names."""
+        """Return the messages of its own consumer that an ack or nack names."""
         return self._tracker.calls.get(one.op, ())
 
     def end_of(self, op: int) -> Completion | None:
-        """How an operation ended."""
+        """Return how an operation ended."""
         operation = self._tracker.operations.get(op)
         return None if operation is None else operation.completion
 
     def call_of(self, op: int) -> Invoke | None:
-        """What asked for an operation."""
+        """Return the call of an operation."""
         operation = self._tracker.operations.get(op)
         return None if operation is None else operation.invoke

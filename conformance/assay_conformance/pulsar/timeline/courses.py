@@ -107,7 +107,7 @@ class Redelivery(NamedTuple):
     named: frozenset[Entry]
 
     def ends(self, entry: Entry) -> bool:
-        """Whether it asks for this entry."""
+        """Return whether it asks for this entry."""
         return entry.topic == self.session.topic and (not self.named or entry in self.named)
 
 
@@ -147,7 +147,7 @@ class Over(NamedTuple):
     session: ConsumerSession
 
     def ends(self, entry: Entry) -> bool:
-        """Whether this entry was held there."""
+        """Return whether this entry was held there."""
         return entry.topic == self.session.topic
 
 
@@ -157,7 +157,7 @@ class Closing(NamedTuple):
     event: Invoke
 
     def ends(self, entry: Entry) -> bool:
-        """Every entry."""
+        """Return whether this ends an entry: a closing ends every one."""
         return bool(entry)
 
 
@@ -179,7 +179,10 @@ def course(
     receives: Iterable[Receive],
     sent_rounds: Iterable[Invoke],
 ) -> list[Moment]:
-    """All moments of one consumer, in order of their events. `sent_rounds`: its calls to consume messages later."""
+    """Return all moments of one consumer, in order of their events.
+
+    `sent_rounds`: its calls to consume messages later.
+    """
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
         for moment in _session(sessions, session):
@@ -213,7 +216,7 @@ def _session(sessions: ConsumerSessions, session: ConsumerSession) -> Iterator[M
 
 
 def named_by(frame: Frame, session: ConsumerSession) -> frozenset[Entry]:
-    """The entries whose ids are in a frame of a session."""
+    """Return the entries whose ids are in a frame of a session."""
     return frozenset(Entry(session.topic, id.ledger, id.entry) for id in frame.ids)
 
 
@@ -231,7 +234,7 @@ def _calls(tracker: Tracker, calls: list[Call]) -> Iterator[Moment]:
 
 
 def known_ns(call: Call, at: Event) -> int | None:
-    """When the client certainly knew of a call that had completed well by then."""
+    """Return when the client certainly knew of a call that had completed well by then."""
     completion = call.operation.completion
     known = completion is not None and completion.outcome is Outcome.OK and completion.seq < at.seq
     return call.called_ns if known else None

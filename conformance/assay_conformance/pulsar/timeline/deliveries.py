@@ -70,8 +70,10 @@ class Delivery:
         return known_consumer(self.session, self.frame)
 
     def is_out(self, seq: int) -> bool:
-        """Whether it had been sent, and neither acknowledged nor asked for again, as far as the broker knew, when event
-        `seq` came."""
+        """Return whether it was out when event `seq` came: sent, and neither acknowledged nor asked for again.
+
+        What counts is what the broker knew.
+        """
         ends = (self.settled, self.given_back)
         return self.frame.seq < seq and not any(end is not None and end.seq < seq for end in ends)
 
@@ -108,7 +110,7 @@ class Deliveries:
         self._handed_over(tracker)
 
     def copies(self, consumer: Consumer, entry: Entry) -> list[Delivery]:
-        """Every time that an entry was sent to a consumer, in order."""
+        """Return every time that an entry was sent to a consumer, in order."""
         return self._copies.get((consumer.handle, entry), [])
 
     @staticmethod
@@ -134,7 +136,10 @@ class Deliveries:
             self._open.setdefault((owner, session.topic), Ascending()).put(entry, delivery)
 
     def _asked(self, session: ConsumerSession, owner: Owner, frame: Frame) -> None:
-        """One without ids names all of the consumer's topic; what was asked for is not asked for by the next one."""
+        """Note a request for messages. One without ids names all of the consumer's topic.
+
+        What was asked for once is not asked for by the next request.
+        """
         there = self._open.get((owner, session.topic), Ascending())
         named = {Entry(session.topic, id.ledger, id.entry) for id in frame.ids} or set(there)
         for entry in named:
@@ -168,7 +173,7 @@ class Deliveries:
 
 
 def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
-    """The last copy that had come; `copies` are in order."""
+    """Return the last copy that had come; `copies` are in order."""
     place = bisect_left(copies, message.seq, key=lambda copy: copy.frame.seq)
     return copies[place - 1] if place else None
 

@@ -19,7 +19,10 @@ class SupplyLeft(NamedTuple):
 
 
 def supply_left(timeline: Timeline, member: Member) -> SupplyLeft:
-    """What a consumer has at its end. A FLOW that crosses the broker's CLOSE_CONSUMER comes to nobody."""
+    """Return the permits that a consumer has left at its end.
+
+    A FLOW that crosses the broker's CLOSE_CONSUMER reaches no consumer.
+    """
     permits, since_ns, ended = 0, 0, member.session.ended
     for frame in timeline.consumer_sessions.frames(member.session, "FLOW", "MESSAGE"):
         if not frame.at_broker or frame.seq < member.joined.seq:
@@ -33,8 +36,11 @@ def supply_left(timeline: Timeline, member: Member) -> SupplyLeft:
 
 
 def orphan(timeline: Timeline, subscription: Subscription) -> Position | None:
-    """The first chunk that lacks its acknowledgment when the first one of its message has it, or is not stored ahead of
-    it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
+    """Return the first chunk that a Shared subscription sends to no consumer, and behind which it reads nothing.
+
+    It lacks its acknowledgment when the first one of its message has it, or is not stored ahead of it
+    (SharedConsumerAssignor).
+    """
     stored_first, begun = set[str | None](), set[str | None]()
     for stored in timeline.stored_on(subscription.topic):
         position, meta = stored.id.position, stored.described

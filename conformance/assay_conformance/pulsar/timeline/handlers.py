@@ -37,11 +37,11 @@ class HandlerCall:
         return self.end is not None and self.end.raised
 
     def runs_at(self, time_ns: int) -> bool:
-        """Whether it had begun and not ended at a time of the agent's clock."""
+        """Return whether it had begun and not ended at a time of the agent's clock."""
         return self.began_ns <= time_ns and (self.ended_ns is None or time_ns < self.ended_ns)
 
     def is_over_before(self, event: Event) -> bool:
-        """Whether its end was reported before an event."""
+        """Return whether its end was reported before an event."""
         return self.end is not None and self.end.seq < event.seq
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class HandlerCall:
 
 
 def handler_calls(events: Events, consumers: Iterable[Consumer]) -> list[HandlerCall]:
-    """All of them, in the order in which the client made them."""
+    """Return all handler calls, in the order in which the client made them."""
     known = {consumer.handle: consumer for consumer in consumers}
     ends = {(end.handle, end.delivery): end for end in events.of(Handled)}
     found = [
@@ -61,13 +61,15 @@ def handler_calls(events: Events, consumers: Iterable[Consumer]) -> list[Handler
 
 
 def listens(consumer: Consumer) -> bool:
-    """Whether it was opened with a message handler."""
+    """Return whether it was opened with a message handler."""
     return bool(consumer.invoke.args.get("listener"))
 
 
 def is_let_wait(events: Events, inside: Invoke) -> bool:
-    """Whether the handler call in which this is called is one of those that receives before asked for, or have
-    returned; true without any receive."""
+    """Return whether the handler call in which this is called is one that earlier receives asked for, or have returned.
+
+    True without any receive.
+    """
     asked = [one for one in events.invokes("receive") if one.handle == inside.handle]
     ends = {one.op: one for one in events.completions("receive")}
     let_wait = 0
@@ -81,24 +83,26 @@ def is_let_wait(events: Events, inside: Invoke) -> bool:
 
 
 def client_of(consumer: Consumer) -> int | None:
-    """The handle of the client that it was opened on."""
+    """Return the handle of the client on which it was opened."""
     client = consumer.invoke.args.get("client")
     return int(client) if client is not None else None
 
 
 def called_ns(end: Completion) -> int:
-    """When the client was called for an operation; where that is not known, when it ended."""
+    """Return when the client was called for an operation; where that is not known, when it ended."""
     return end.t_ns if end.called_ns is None else end.called_ns
 
 
 def done_ns(end: Completion) -> int:
-    """When the client said how an operation ended."""
+    """Return when the client reported how an operation ended."""
     return end.t_ns if end.done_ns is None else end.done_ns
 
 
 def occupied(calls: Iterable[HandlerCall], consumer: Consumer, since_ns: int, until_ns: int) -> bool:
-    """Whether a handler call of the client, which may have one thread for all, went on for longer than no time at all
-    between two times of the agent's clock."""
+    """Return whether a handler call of the client went on for some time between two times of the agent's clock.
+
+    The client may have one thread for all its handlers.
+    """
     client, least_ns = client_of(consumer), TOLERANCES["at-once"].slack_ns
     for call in calls:
         end_ns = until_ns if call.ended_ns is None else min(call.ended_ns, until_ns)
@@ -108,6 +112,6 @@ def occupied(calls: Iterable[HandlerCall], consumer: Consumer, since_ns: int, un
 
 
 def beside(calls: Iterable[HandlerCall], consumer: Consumer) -> Iterator[HandlerCall]:
-    """Those of other consumers of the same client."""
+    """Yield the calls of other consumers of the same client."""
     client = client_of(consumer)
     return (one for one in calls if one.consumer is not consumer and client_of(one.consumer) == client)

@@ -28,7 +28,7 @@ class Handshake(NamedTuple):
         return int(limit) if limit else None
 
     def is_before(self, event: Event) -> bool:
-        """Whether it was over by an event."""
+        """Return whether it was over by an event."""
         return self.connected.seq <= event.seq
 
 
@@ -41,16 +41,16 @@ class Handshakes:
         self._found = {one.conn: Handshake(connects.get(one.conn), one) for one in answers}
 
     def on(self, conn: int) -> Handshake | None:
-        """The one of a connection, whenever it was."""
+        """Return the handshake of a connection, whenever it was."""
         return self._found.get(conn)
 
     def of(self, frame: Frame) -> Handshake | None:
-        """The one that was over on the connection of a frame when it was written."""
+        """Return the handshake that was over on the connection of a frame when it was written."""
         found = self._found.get(frame.conn)
         return found if found is not None and found.is_before(frame) else None
 
     def below(self, events: Events, version: int, *commands: str) -> Iterator[tuple[Frame, Handshake]]:
-        """What clients wrote of these commands where the version that was agreed upon is a lower one than this."""
+        """Yield what clients wrote of these commands where the version agreed upon is lower than this one."""
         older = {conn for conn, one in self._found.items() if one.version < version}
         for frame in events.frames(*commands) if older else ():
             handshake = self.of(frame) if frame.conn in older and frame.from_sender else None

@@ -68,7 +68,10 @@ class Holding(NamedTuple):
     read_back: ReadBack | None
 
     def contradictions(self, standing: Callable[[Send], Standing], *, once: bool) -> Iterator[Contradicted]:
-        """What no world explains. `standing`: in how many worlds a send happened; `once`: no copies are allowed."""
+        """Yield what no world explains.
+
+        `standing`: in how many worlds a send happened; `once`: no copies are allowed.
+        """
         sends = [Sent(_content(send), standing(send)) for send in self.sends]
         for log, found in self._against(sends, once=once):
             for one in found:
@@ -77,7 +80,10 @@ class Holding(NamedTuple):
                     yield Contradicted(one.kind, send, [log[place][1] for place in one.entries])
 
     def _against(self, sends: list[Sent], *, once: bool) -> Iterator[tuple[Log, list[Contradiction]]]:
-        """Which partition a message went to is the client's choice: order is judged in each, the rest over all."""
+        """Yield contradictions by log: order is judged in each partition, the rest over all.
+
+        Which partition a message went to is the client's choice.
+        """
         whole = [entry for log in self.logs.values() for entry in log]
         if not self.topic.partitions:
             yield whole, contradictions(sends, _contents(whole), once=once)
@@ -108,7 +114,7 @@ def _contents(log: Log) -> list[Content]:
 
 
 def holdings(timeline: Timeline) -> list[Holding]:
-    """Of every producer, in the order in which they were opened."""
+    """Return the holdings of every producer, in the order in which they were opened."""
     lines = timeline.view.tracker.lines
     read_back = {base_topic(one.topic): one for one in timeline.events.of(ReadBack)}
     entries = timeline.events.of(Stored)
@@ -135,8 +141,10 @@ def holdings(timeline: Timeline) -> list[Holding]:
 
 
 def ordered_holdings(timeline: Timeline) -> Iterator[Holding]:
-    """Those in which order between messages is promised: no batcher that sorts by key, no message that may leave before
-    a batch."""
+    """Yield the holdings in which order between messages is promised.
+
+    There is no batcher that sorts by key, and no message that may leave before a batch.
+    """
     for holding in timeline.once(holdings):
         by_key = timeline.view.producer_setting(holding.handle, "batching_type") == "key_based"
         if not by_key and not any(_is_for_later(send) for send in holding.sends):

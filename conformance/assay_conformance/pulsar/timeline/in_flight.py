@@ -28,7 +28,7 @@ class InFlight:
         self._units: dict[int, dict[int, list[tuple[Send, str]]]] = {}
 
     def sends(self, handle: int, topic: str | None = None) -> Iterator[Send]:
-        """Of a producer, to one topic or all, oldest first."""
+        """Yield the sends in flight of a producer, to one topic or all, oldest first."""
         for sends in self._units.get(handle, {}).values():
             yield from (send for send, there in sends if topic in (None, there))
 
@@ -60,7 +60,7 @@ class Leaving(NamedTuple):
 
 
 def leaving(tracker: Tracker, answers: Iterable[Answer], handles: Iterable[int]) -> Iterator[Leaving]:
-    """Every unit of these producers, in order of their first SEND."""
+    """Yield every unit of these producers, in order of their first SEND."""
     handles, odd = set(handles), dict[int, int]()
     for answer in answers:
         if answer.unit is not None:
@@ -82,7 +82,7 @@ def leaving(tracker: Tracker, answers: Iterable[Answer], handles: Iterable[int])
 
 
 def _succeeding(tracker: Tracker, handle: int, unit: Unit) -> list[tuple[Send, str]]:
-    """The sends in it that succeed in the end, and where each left to first."""
+    """Return the sends in a unit that succeed in the end, and where each left to first."""
     found = []
     for number in unit.numbers:
         send, first = tracker.send_of(handle, number), tracker.lines.by_message.get((handle, number))

@@ -125,7 +125,7 @@ class Letters:
     """All letters of an attempt, in order, and which message an entry is a copy of."""
 
     def __init__(self, view: View, events: Events, answers: Iterable[Answer], requests: Iterable[Request]) -> None:
-        """`answers`: to SENDs; `requests`: lookups and PRODUCERs."""
+        """Collect the letters. `answers`: to SENDs; `requests`: lookups and PRODUCERs."""
         self._view, self._tracker, self._events = view, view.tracker, events
         self._addresses: dict[str, list[Address]] = {}
         for consumer in self._tracker.opened_consumers.values():
@@ -152,12 +152,12 @@ class Letters:
                 yield retry, Address(Kind.RETRY, consumer, topic, full)
 
     def address(self, frame: Frame) -> Address | None:
-        """The letter topic that a frame names: that of the consumer which was opened last."""
+        """Return the letter topic that a frame names: that of the consumer which was opened last."""
         known = self._addresses.get(str(frame.fields.get("topic", "")), ())
         return next((one for one in reversed(known) if one.consumer.invoke.seq < frame.seq), None)
 
     def of(self, kind: Kind) -> list[Letter]:
-        """Those of a kind."""
+        """Return the letters of a kind."""
         return [letter for letter in self.all if letter.kind is kind]
 
     # --- letters ---
@@ -171,8 +171,11 @@ class Letters:
         return [letter for unit in units for letter in self._letters_in(unit, written)]
 
     def _letters_in(self, unit: Unit, written: set[object]) -> Iterator[Letter]:
-        """`written`: topic, producer name, sequence id and bytes of letters. No call opened their producer, so that one
-        which comes again on another connection is known by these alone."""
+        """Yield the letters in a unit.
+
+        `written`: topic, producer name, sequence id and bytes of letters. No call opened their producer, so that one
+        which comes again on another connection is known by these alone.
+        """
         frame, session = unit.first, unit.sends[0][0]
         address, meta = self.address(session.request), frame.meta
         # What a fault doubled the client wrote once.
@@ -221,8 +224,10 @@ class Letters:
         return None if resent else refusal
 
     def had_failed(self, subscription: str, event: Event) -> bool:
-        """Whether a letter of a subscription may have failed before an event: a broker had refused any letter, or a
-        request for its topic. The client acts on that when it has read it."""
+        """Return whether a letter of a subscription may have failed before an event.
+
+        A broker had refused any letter, or a request for its topic. The client acts on that when it has read it.
+        """
         failures = [one.failure for one in self.requests if one.address.consumer.subscription == subscription]
         failures += [refusal for refusals in self.refusals.values() for refusal, _ in refusals]
         return any(failure is not None and failure.seq < event.seq for failure in failures)
@@ -230,12 +235,12 @@ class Letters:
     # --- originals ---
 
     def stored(self, entry: Entry) -> Stored | None:
-        """An entry whose metadata can be read."""
+        """Return an entry whose metadata can be read."""
         stored = self._tracker.stored_at.get(entry)
         return stored if stored is not None and stored.described is not None else None
 
     def message_of(self, entry: Entry) -> Stored | None:
-        """The stored entry with the content of the message that `entry` names: of a chunked one its last chunk."""
+        """Return the stored entry with the content of a message: of a chunked one, its last chunk."""
         stored = self.stored(entry)
         if stored is None or stored.members or stored.meta.chunk_id is None:
             return stored
@@ -250,7 +255,7 @@ class Letters:
         return found
 
     def origin_of(self, entry: Entry) -> Entry:
-        """The first message that an entry is a copy of; itself where it is none."""
+        """Return the first message that an entry is a copy of; itself where it is none."""
         says = self._says(entry)
         if not says:
             return entry
@@ -259,15 +264,17 @@ class Letters:
         return next((origin for origin in named if origin is not None), entry)
 
     def _says(self, entry: Entry) -> dict[str, str]:
-        """What makes a stored message a letter. A batch of several is no copy of one message."""
+        """Return the properties that make a stored message a letter. A batch of several is no copy of one message."""
         stored = self.stored(entry)
         if stored is None or stored.meta.batch is None:
             return {} if stored is None else stored.meta.letter
         return stored.members[0].letter if len(stored.members) == 1 else {}
 
     def _named(self, topic: str, says: dict[str, str]) -> Entry | None:
-        """Clients write ids each in their own way; all of them name ledger and entry, in this order. The partition is
-        the real topic's."""
+        """Return the entry that a letter's properties name, on a partition of the real topic.
+
+        Clients write ids each in their own way; all of them name ledger and entry, in this order.
+        """
         real = self._tracker.local_topic(says.get(REAL_TOPIC, ""))
         topic = real if base_topic(real) == topic else topic
         text = next((says[name] for name in ORIGINS if name in says), "")
@@ -277,7 +284,10 @@ class Letters:
         return None if found is None else self._whole_of(found)
 
     def _whole_of(self, entry: Entry) -> Entry:
-        """A chunked message has the place of its last chunk. Java clients name the first before the last."""
+        """Return the place of the whole message of an entry: of a chunked one, that of its last chunk.
+
+        Java clients name the first before the last.
+        """
         message = self.message_of(entry)
         return entry if message is None else Entry(entry.topic, message.id.ledger, message.id.entry)
 
@@ -293,12 +303,12 @@ class Letters:
 
 
 def _whole(unit: Unit) -> str | int:
-    """Of a letter that is sent whole, what it has in common with no other."""
+    """Return what the chunks of a letter have in common; of a letter sent whole, something that no other has."""
     meta = unit.first.meta
     return id(unit) if meta is None or meta.uuid is None else meta.uuid
 
 
 def times_of(says: dict[str, str]) -> int:
-    """How often a message went by way of the retry letter topic."""
+    """Return how often a message went by way of the retry letter topic."""
     text = says.get(RECONSUME_TIMES, "")
     return int(text) if text.isdecimal() else 0

@@ -94,7 +94,7 @@ class Limiter:
 
 
 def limiters(view: View, events: Events, sessions: ConsumerSessions) -> list[Limiter]:
-    """Those of all loads of topics: after a load the bucket has all tokens of a period again."""
+    """Return the limiters of all loads of topics: after a load the bucket has all tokens of a period again."""
     levels = {topic.name: of_topic for topic in unchanged_topics(view) if (of_topic := levels_of(view, topic))}
     return _Limiters(view, levels).through(events, sessions) if levels else []
 
@@ -110,7 +110,7 @@ class _Limiters:
         self._smallest: dict[str, int] = {}
 
     def through(self, events: Events, sessions: ConsumerSessions) -> list[Limiter]:
-        """What the limiters have let through at the end."""
+        """Return what the limiters have let through at the end."""
         seen: list[Stepped | Fired | Stored | Frame] = [*events.of(Stepped), *events.of(Fired), *events.of(Stored)]
         seen += [frame for frame in events.frames("MESSAGE") if frame.from_sender]
         for event in sorted(seen, key=lambda event: event.seq):
@@ -142,7 +142,7 @@ class _Limiters:
 
 
 def counted(view: View, messages: int) -> int:
-    """What a rate counts of an entry with this many messages."""
+    """Return what a rate counts of an entry with this many messages."""
     return 1 if view.case.topology.settings.rate_counts_entries else messages
 
 

@@ -9,7 +9,7 @@ from assay_conformance.model.event import Fired, Stepped
 
 
 def reloads(case: Case, events: Events, topic: str) -> list[Stepped | Fired]:
-    """Steps and faults of a Case that load a topic again, as they happened, in order."""
+    """Return the steps and faults of a Case that load a topic again, as they happened, in order."""
     loads, found = Loads(case), list[Stepped | Fired]()
     happened: list[Stepped | Fired] = [*events.of(Fired), *(step for step in events.of(Stepped) if not step.skipped)]
     for event in sorted(happened, key=lambda one: one.seq):
@@ -21,7 +21,7 @@ def reloads(case: Case, events: Events, topic: str) -> list[Stepped | Fired]:
 
 
 def ends_of_brokers(case: Case, events: Events) -> list[Stepped | Fired]:
-    """Steps and faults of a Case that ended a broker, as they happened, in order."""
+    """Return the steps and faults of a Case that ended a broker, as they happened, in order."""
     ends = BrokerEnds(case)
     happened: list[Stepped | Fired] = [*events.of(Fired), *events.of(Stepped)]
     return [event for event in sorted(happened, key=lambda one: one.seq) if ends.see(event)] if ends.possible else []

@@ -26,7 +26,7 @@ class Migration(NamedTuple):
 def migrations(
     events: Events, producers: Sequence[ProducerSession], consumers: Sequence[ConsumerSession]
 ) -> list[Migration]:
-    """All of the attempt, as both sides of a connection saw them, in order."""
+    """Return all migrations of the attempt, as both sides of a connection saw them, in order."""
     found, sessions = [], dict[tuple[bool, int, int], list[Session]]()
     migrated = events.frames("TOPIC_MIGRATED")
     everyone: list[Session] = [*producers, *consumers] if migrated else []
@@ -43,7 +43,7 @@ def migrations(
 
 
 def _ids(session: Session) -> tuple[bool, int, int]:
-    """Whether it is a producer's, its connection, and its id there."""
+    """Return whether the session is a producer's, its connection, and its id there."""
     if isinstance(session, ProducerSession):
         return True, session.conn, session.producer_id
     return False, session.conn, session.consumer_id

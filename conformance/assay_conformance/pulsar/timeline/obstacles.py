@@ -68,7 +68,7 @@ class About(NamedTuple):
     topic: str | None = None
 
     def concerns(self, handle: int, topics: frozenset[str]) -> bool:
-        """Whether it may have to do with this handle, which is about these topics."""
+        """Return whether it may have to do with this handle, which is about these topics."""
         if self.handle is not None:
             return self.handle == handle
         return self.topic is None or self.topic in topics
@@ -101,7 +101,7 @@ class Obstacles:
         self._ends_behind = [Obstacle(one, About()) for one in ends if not timeline.has_begun_to_end(one.seq)]
 
     def about(self, frame: Frame) -> About:
-        """Whose a frame is, whichever side wrote it."""
+        """Return whose a frame is, whichever side wrote it."""
         timeline = self._timeline
         if frame.consumer_id is not None:
             session = timeline.consumer_sessions.of(frame)
@@ -119,7 +119,7 @@ class Obstacles:
         return About() if request is None or request is frame else self.about(request)
 
     def between(self, since_ns: int, until: Event, handle: int, topics: Iterable[str]) -> Iterator[Obstacle]:
-        """Those of a handle from a time on, ahead of an event, and what lasted then."""
+        """Yield the obstacles of a handle from a time on, ahead of an event, and what lasted then."""
         named = frozenset(map(base_topic, topics))
         first, behind = bisect_left(self._latest_ns, since_ns), bisect_left(self._found, until.seq, key=_seq)
         for place in range(first, behind):
@@ -152,7 +152,7 @@ class Obstacles:
                 yield Obstacle(fired, About())
 
     def _unreadable(self, since_ns: int, until: Event) -> Iterator[Obstacle]:
-        """Bytes that are no frame: no answer behind them can be read, for as long as their connection lasts."""
+        """Yield bytes that are no frame: no answer behind them can be read, for as long as their connection lasts."""
         for connection in self._timeline.connections.values():
             is_over = connection.closed is not None and connection.closed.t_ns < since_ns
             for reason in connection.before(until):
@@ -160,7 +160,7 @@ class Obstacles:
                     yield Obstacle(reason.event, About())
 
     def _unanswered(self, since_ns: int, until: Event, handle: int, topics: frozenset[str]) -> Iterator[Obstacle]:
-        """Requests and handshakes that went on when the call ended, or ended just before."""
+        """Yield requests and handshakes that went on when the call ended, or ended just before."""
         timeline, read_by_ns = self._timeline, _read_by_ns(until)
         for request in timeline.events.frames(*REQUESTS):
             closed = timeline.closed(request.conn)
@@ -190,11 +190,11 @@ def _is_soon(event: Event, behind: Event) -> bool:
 
 
 def _read_by_ns(end: Event) -> int:
-    """By when an answer must have been written for its call to end with that: a time-out may just have passed it."""
+    """Return by when an answer must have been written for its call to end with that: a time-out may just precede it."""
     is_time_out = isinstance(end, Completion) and end.error is ErrorClass.TIMEOUT
     return end.t_ns - (IN_FLIGHT_NS if is_time_out else 0)
 
 
 def _turns_away(frame: Frame) -> bool:
-    """Whether a frame towards the client takes something from it."""
+    """Return whether a frame towards the client takes something from it."""
     return frame.command in ("ERROR", "SEND_ERROR", *_ORDERS) or bool(frame.fields.get("error"))

@@ -60,14 +60,16 @@ class Offer:
 
 
 def offers(timeline: Timeline, frames: Iterable[Frame]) -> list[Offer]:
-    """The messages of these MESSAGEs, which came whole: unbatched, a batch, or the last chunk. In order."""
+    """Return the messages of these MESSAGEs which came whole, in order: unbatched, a batch, or the last chunk."""
     chosen = {frame.seq: frame for frame in frames}
     return _Handover(timeline).through(chosen) if chosen else []
 
 
 def not_delivered(timeline: Timeline, offer: Offer, what: str, *causes: Event) -> Iterator[Breach]:
-    """A breach for each receive that misses it; `what` a message of its kind is, in a few words, and what had happened
-    to it by `causes`."""
+    """Yield a breach for each receive that misses it.
+
+    `what` a message of its kind is, in a few words, and what had happened to it by `causes`.
+    """
     for end in offer.missed:
         if timeline.bounds.is_missing("answer", offer.frame.t_ns, end.t_ns, what="a message"):
             yield breach(
@@ -134,7 +136,10 @@ class _Handover:
         return limit is not None and _size_of(frame) > limit
 
     def _became_letter(self, consumer: Consumer, frame: Frame, entry: Entry) -> bool:
-        """Whether it came with the maximum and left for the dead letter topic: Go and Rust clients do so unseen."""
+        """Return whether it came with the maximum and left for the dead letter topic.
+
+        Go and Rust clients move such a message without handing it over.
+        """
         count = frame.redelivery_count
         if not count or count != number_in_force(self._view, consumer, "max_redeliver_count"):
             return False
@@ -143,8 +148,10 @@ class _Handover:
         return any(one.origin == origin and one.frame.seq > frame.seq for one in letters.of(Kind.DEAD))
 
     def _was_asked_again(self, session: ConsumerSession, frame: Frame) -> bool:
-        """Whether the broker had written it before everything was asked for again: it comes once more, and by its epoch
-        (PIP-84) or by its place a client may know this copy for the older one."""
+        """Return whether the broker had written it before everything was asked for again.
+
+        It comes once more, and by its epoch (PIP-84) or by its place a client may know this copy for the older one.
+        """
         asked = self._asked.get(session)
         return asked is not None and self._timeline.written(frame).seq < asked.seq
 
@@ -188,7 +195,7 @@ class _Handover:
         return not any(call.invoke.verb == "ack" and call.invoke.seq < end.seq for call in calls)
 
     def _parts(self, offer: Offer) -> Iterator[Entry]:
-        """Its entry, and those of its earlier chunks."""
+        """Yield its entry, and those of its earlier chunks."""
         yield offer.entry
         meta = offer.frame.meta
         if meta is not None and meta.chunk_id:
@@ -211,8 +218,10 @@ def _owed(frame: Frame) -> Iterator[int]:
 
 
 def _size_of(frame: Frame) -> int:
-    """What counts against a broker's limit: the body; that of a batch holds the headers of its messages, too. What
-    chunks join to may be of any size."""
+    """Return what counts against a broker's limit: the body.
+
+    That of a batch holds the headers of its messages, too. What chunks join to may be of any size.
+    """
     if frame.meta is not None and frame.meta.chunk_id is not None:
         return 0
     is_batch = frame.meta is not None and frame.meta.batch

@@ -22,12 +22,12 @@ class Pause:
     resumed: Completion | None
 
     def covers(self, event: Event) -> bool:
-        """Whether an event is between its calls."""
+        """Return whether an event is between its calls."""
         return self.call.seq < event.seq and (self.resume is None or event.seq < self.resume.seq)
 
 
 def pauses(events: Events) -> Iterator[Pause]:
-    """All of an attempt, in order."""
+    """Yield all pauses of an attempt, in order."""
     ends = {end.op: end for verb in ("pause", "resume") for end in events.completions(verb)}
     for call in events.invokes("pause"):
         held = ends.get(call.op)
@@ -40,7 +40,7 @@ def pauses(events: Events) -> Iterator[Pause]:
 
 
 def asks_since(found: list[Pause], consumer: Consumer, event: Event) -> int | None:
-    """Since when a consumer, which is open at an event, was not paused; None where it may have been, at the event."""
+    """Return since when a consumer, open at an event, was not paused; None where it may have been, at the event."""
     since_ns = 0
     for pause in found:
         if pause.handle == consumer.handle and pause.call.seq < event.seq:

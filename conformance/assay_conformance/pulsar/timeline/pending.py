@@ -25,19 +25,19 @@ class Pending:
         self._answers: dict[int, Sequence[Event]] = {}
 
     def unanswered(self, producer: Producer, at: Event) -> Iterator[Unit]:
-        """Units that had left by an event, and had neither receipt nor error."""
+        """Yield the units that had left by an event, and had neither receipt nor error."""
         return self._until("answer", producer, _first_answer).at(at.seq)
 
     def unreceipted(self, producer: Producer, at: Event) -> Iterator[Unit]:
-        """Units that had left, and had no receipt."""
+        """Yield the units that had left, and had no receipt."""
         return self._until("receipt", producer, lambda unit: next(iter(unit.receipts), None)).at(at.seq)
 
     def open(self, producer: Producer, at: Event) -> Iterator[Unit]:
-        """Units that had left, and had no answer, and of which no send had ended."""
+        """Yield the units that had left, and had no answer, and of which no send had ended."""
         return self._until("end", producer, self._first_end).at(at.seq)
 
     def sends(self, handle: int | None, at: Event) -> Iterator[Send]:
-        """Sends that the application had asked for, and that had not ended."""
+        """Yield the sends that the application had made, and that had not ended."""
         handle = -1 if handle is None else handle
         if handle not in self._sends:
             sends = self._tracker.sends.get(handle, ())
@@ -45,7 +45,7 @@ class Pending:
         return self._sends[handle].at(at.seq)
 
     def was_unanswered(self, producer: Producer, at: Event, read_by_ns: int) -> bool:
-        """Whether it had a unit at an event without an answer, or with none that the client had read by a time."""
+        """Return whether it had a unit at an event without an answer that the client had read by a time."""
         if any(True for _ in self.unanswered(producer, at)):
             return True
         if id(producer) not in self._answers:
@@ -69,7 +69,7 @@ class Pending:
 
 
 def _from(began: Event, over: Event | None, thing: T) -> Interval[T]:
-    """Behind the event with which it began."""
+    """Return the interval behind the event with which it began."""
     return Interval(began.seq + 1, None if over is None else over.seq, thing)
 
 

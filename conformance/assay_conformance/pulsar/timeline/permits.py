@@ -17,13 +17,13 @@ from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSessio
 
 
 def charged(frame: Frame) -> int:
-    """How many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
+    """Return how many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
     count, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
     return (bits_of(words) & (1 << count) - 1).bit_count() if words else count
 
 
 def queue_of(view: View, session: ConsumerSession) -> int | None:
-    """How many messages the receiver queue of a session holds, None where that is not told.
+    """Return how many messages the receiver queue of a session holds, None where that is not known.
 
     Consumers of several topics or partitions share a queue among them in ways of their own, and one that was paused
     does not fill it.
@@ -35,14 +35,19 @@ def queue_of(view: View, session: ConsumerSession) -> int | None:
 
 
 def _size_of_queue(view: View, consumer: Consumer) -> int | None:
-    """None for 0, and where a batch receive may take more than the queue holds: Java's builder enlarges it then."""
+    """Return the size of the queue; None for 0, and where a batch receive may take more than it holds.
+
+    Java's builder enlarges it then.
+    """
     size = number_in_force(view, consumer, "receiver_queue_size")
     return size if size and size >= (number_in_force(view, consumer, "batch_receive_max_messages") or 0) else None
 
 
 def account_of(view: View, sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount | None:
-    """The account of a session as its client keeps it, from SUCCESS on until the consumer pauses; None where it was not
-    let in, or how much its queue holds is not told."""
+    """Return the account of a session as its client keeps it, from SUCCESS on until the consumer pauses.
+
+    None where it was not admitted, or where it is not known how much its queue holds.
+    """
     admitted = session.admitted
     consumer = None if admitted is None else known_owner(session, admitted)
     if admitted is None or consumer is None or len(consumer.topics) != 1 or is_partition(session.topic):
@@ -60,14 +65,14 @@ def account_of(view: View, sessions: ConsumerSessions, session: ConsumerSession)
 
 
 def client_account(sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount:
-    """The account of a session as its client keeps it, whatever its queue, from SUBSCRIBE on."""
+    """Return the account of a session as its client keeps it, whatever its queue, from SUBSCRIBE on."""
     consumer = known_owner(session, session.request)
     seen = (frame for frame in sessions.frames(session, "FLOW", "MESSAGE") if frame.at_client)
     return PermitAccount(session, consumer, [one for one in seen if known_owner(session, one) is consumer], 0)
 
 
 def broker_account(sessions: ConsumerSessions, session: ConsumerSession) -> PermitAccount:
-    """The account of a session as its broker keeps it, from SUBSCRIBE on."""
+    """Return the account of a session as its broker keeps it, from SUBSCRIBE on."""
     frames = [frame for frame in sessions.frames(session, "FLOW", "MESSAGE") if frame.at_broker]
     return PermitAccount(session, session.consumer, frames, 0)
 
@@ -89,7 +94,7 @@ class Balance(NamedTuple):
         return self.granted - self.charged
 
     def after(self, frame: Frame) -> Balance:
-        """Behind a FLOW or a MESSAGE."""
+        """Return the balance behind a FLOW or a MESSAGE."""
         if frame.command == "FLOW":
             return self._replace(granted=self.granted + (frame.permits or 0))
         cost, size = charged(frame), frame.messages
@@ -137,7 +142,7 @@ class PermitAccount:
     cut_off: Event | None = None
 
     def holds(self, event: Event) -> bool:
-        """Whether an event came before it was cut off."""
+        """Return whether an event came before it was cut off."""
         return self.cut_off is None or event.seq < self.cut_off.seq
 
     @property
@@ -186,7 +191,7 @@ class PermitAccount:
         return self.grants[0] if self.grants else None
 
     def at(self, event: Event) -> Balance:
-        """Where it stood at an event."""
+        """Return the balance at an event."""
         before = bisect_right(self.grants, event.seq, key=lambda grant: grant.frame.seq)
         found, place = Balance(), -1
         if before:

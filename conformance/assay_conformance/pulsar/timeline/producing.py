@@ -58,7 +58,7 @@ class Producing(Consuming):
         return Pending(self._tracker)
 
     def answers_to(self, request: Frame) -> list[Frame]:
-        """All that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""
+        """Return all that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""
         return self._answers_to_registrations.all_to(request)
 
     @cached_property
@@ -85,16 +85,16 @@ class Producing(Consuming):
             raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
 
     def had_time_to_read(self, frame: Frame, by: Event) -> bool:
-        """Whether the connection that a frame was written to lived on for long enough, or still did at an event."""
+        """Return whether a frame's connection lived on for long enough to read it, or still did at an event."""
         closed = self._tracker.closed.get(frame.conn)
         return closed is None or closed.seq > by.seq or closed.t_ns - frame.t_ns > IN_FLIGHT_NS
 
     def chooses_ids(self, producer: Producer) -> bool:
-        """Whether the application chooses its sequence ids."""
+        """Return whether the application chooses its sequence ids."""
         return producer.handle in self._tracker.foresight.explicit
 
     def topic_of(self, handle: int) -> Topic | None:
-        """The topology's topic that a producer was opened on."""
+        """Return the topology's topic on which a producer was opened."""
         opening, topology = self._tracker.lines.openings.get(handle), self.view.case.topology
         first = topology.topics[0].name
         return topology.named(first if opening is None else opening.args.get("topic", first))
@@ -166,11 +166,11 @@ class Producing(Consuming):
         return found
 
     def notes_of(self, handle: int, number: int, text: str) -> list[Note]:
-        """Those with this text (`model.hooks`) about one message."""
+        """Return the notes with this text (`model.hooks`) about one message."""
         return [note for note in self.notes.get((handle, number), ()) if note.text == text]
 
     def send(self, handle: int, number: int) -> Send | None:
-        """What asked for a message of a producer; None for one of a burst."""
+        """Return the call for a message of a producer; None for one of a burst."""
         return self._tracker.send_of(handle, number)
 
     @cached_property
@@ -186,7 +186,7 @@ class Producing(Consuming):
 
 
 def _by_number(messages: Iterable[Routed]) -> dict[tuple[int, int], Routed]:
-    """Each where it left first."""
+    """Return by producer and number where each message left first."""
     found: dict[tuple[int, int], Routed] = {}
     for message in messages:
         found.setdefault((message.producer.handle, message.number), message)

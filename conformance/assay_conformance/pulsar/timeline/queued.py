@@ -34,23 +34,24 @@ class QueuedSends:
         self._ended_bytes = list(accumulate(map(_size_bytes, ended), initial=0))
 
     def held(self, call: Invoke, before: int) -> Iterator[Send]:
-        """Those asked for before event number `before` that may still have had their places at the call."""
+        """Yield the sends made before event number `before` that may still have had their places at the call."""
         free_ns = call.t_ns - SETTLED_NS
         first = bisect_right(self._last_end_ns, free_ns)
         asked = self._sends[first : bisect_left(self._asked, before)]
         return (send for send in asked if _end_ns(send) > free_ns)
 
     def count_held(self, call: Invoke, before: int) -> tuple[int, int]:
-        """How many `held` gives, and of how many bytes: what has ended before a call was asked for before it, too.
+        """Return how many sends `held` yields, and of how many bytes.
 
-        In a full queue thousands may be held at each of thousands of calls.
+        What has ended before a call was made before it, too. In a full queue thousands may be held at each of thousands
+        of calls.
         """
         asked, ended = bisect_left(self._asked, before), bisect_right(self._ends_ns, call.t_ns - SETTLED_NS)
         return asked - ended, self._asked_bytes[asked] - self._ended_bytes[ended]
 
 
 def queued_sends(timeline: Timeline) -> dict[int, QueuedSends]:
-    """By the handle of the producer."""
+    """Return the queued sends by the handle of the producer."""
     return {handle: QueuedSends(timeline.sends_of(handle)) for handle in timeline.openings}
 
 

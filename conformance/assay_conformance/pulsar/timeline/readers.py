@@ -15,23 +15,28 @@ NONE = 2**64 - 1
 
 
 def ids_may_start_over(case: Case) -> bool:
-    """Whether a step of the broker may make the ids of a topic start over."""
+    """Return whether a step of the broker may make the ids of a topic start over."""
     return any(step.who is Who.BROKER and step.verb in ("set_policy", "delete", "migrate") for step in case.steps)
 
 
 def is_reader(session: ConsumerSession) -> bool:
-    """Whether its subscription is not durable. Its client knows how far it has read, and may drop earlier messages."""
+    """Return whether the session's subscription is not durable.
+
+    Its client knows how far it has read, and may drop earlier messages.
+    """
     return session.request.fields.get("durable", True) is False
 
 
 def begins_at(session: ConsumerSession, entry: Entry) -> bool:
-    """Whether the session asked to begin at this entry: a reader that reconnects names the last one it has read."""
+    """Return whether the session asked to begin at this entry: a reader that reconnects names the last one read."""
     return (entry.ledger, entry.entry) == place_named(session.request.fields.get("start_message_id"))
 
 
 def first_place(session: ConsumerSession) -> Position | None:
-    """Where a reader asks to begin: at the entry that it names, and without one at its initial position (Broker,
-    NonDurableCursorImpl). None where that is the end of the topic."""
+    """Return where a reader asks to begin; None where that is the end of the topic.
+
+    It is the entry that it names, and without one its initial position (Broker, NonDurableCursorImpl).
+    """
     fields = session.request.fields
     start = fields.get("start_message_id")
     if not start and fields.get("initialPosition") == "Earliest":

@@ -11,7 +11,7 @@ from assay_conformance.pulsar.timeline.producers import Producer, ProducerSessio
 
 
 def whose(session: ProducerSession | ConsumerSession | None, at: Event) -> Producer | Consumer | None:
-    """Whose a session was at an event; None where that is not known."""
+    """Return whose a session was at an event; None where that is not known."""
     if isinstance(session, ProducerSession):
         return session.line
     return None if session is None else known_owner(session, at)
@@ -45,7 +45,7 @@ class Registered(NamedTuple):
 
 
 def registered(producers: Iterable[ProducerSession], consumers: Iterable[ConsumerSession]) -> list[Registered]:
-    """All of them, in order."""
+    """Return all registrations, in order."""
     sessions: list[ProducerSession | ConsumerSession] = [*producers, *consumers]
     both = [Registered(session) for session in sessions]
     return sorted(both, key=lambda one: one.frame.seq)

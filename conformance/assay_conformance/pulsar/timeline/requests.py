@@ -63,12 +63,12 @@ ANSWERS = (
 
 
 def requests(events: Events, answers: Answers, *commands: str) -> list[Request]:
-    """All that clients wrote of these commands, in order."""
+    """Return all requests that clients wrote of these commands, in order."""
     return [Request(frame, answers.to(frame)) for frame in events.frames(*commands) if frame.from_sender]
 
 
 def registrations(events: Events, sessions: Iterable[ProducerSession]) -> list[Registration]:
-    """All PRODUCERs, in order."""
+    """Return all PRODUCERs, in order."""
     answers, errors = Answers(events.frames("ERROR", "PRODUCER_SUCCESS")), Answers(events.frames("ERROR"))
     return [Registration(one, answers.to(one.request), errors.to(one.request)) for one in sessions]
 
@@ -83,10 +83,10 @@ class Answers:
                 self._found.setdefault((answer.conn, answer.request_id), []).append(answer)
 
     def to(self, request: Frame) -> Frame | None:
-        """The first one behind a request."""
+        """Return the first answer behind a request."""
         return next(iter(self.all_to(request)), None)
 
     def all_to(self, request: Frame) -> list[Frame]:
-        """All behind a request."""
+        """Return all answers behind a request."""
         found = self._found.get((request.conn, request.request_id), ())
         return [answer for answer in found if answer.seq > request.seq]

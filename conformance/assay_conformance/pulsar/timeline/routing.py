@@ -33,11 +33,11 @@ class PartitionedProducer:
         return str(self.opening.args.get("topic", ""))
 
     def setting(self, key: str) -> ConfigValue | None:
-        """A configuration value in force for it."""
+        """Return a configuration value in force for it."""
         return self.view.producer_setting(self.handle, key)
 
     def takes_turns(self, *, batching: bool) -> bool:
-        """Whether it goes from partition to partition, message by message or, with batching, window by window."""
+        """Return whether it goes from partition to partition: by message or, with batching, by window."""
         return self.setting("routing") == "round_robin" and self.setting("batching") is batching
 
 
@@ -70,7 +70,7 @@ class Routed(NamedTuple):
 
 
 def is_keyless(call: Invoke) -> bool:
-    """Whether a message has a key of no kind.
+    """Return whether a message has a key of no kind.
 
     One with an ordering key alone takes its turn in Java and C++ clients; in the Go client it goes by the hash of that
     key (default_router.go).
@@ -79,14 +79,17 @@ def is_keyless(call: Invoke) -> bool:
 
 
 def fixed_topics(view: View) -> dict[str, int]:
-    """Topics of several partitions that keep their number while the Case runs -> how many they have."""
+    """Return the topics of several partitions that keep their number while the Case runs, and how many they have."""
     grown = {step.args.get("topic") for step in view.case.steps if step.verb == "grow"}
     topics = (topic for topic in view.case.topology.topics if topic.partitions > 1 and topic.name not in grown)
     return {topic.name: topic.partitions for topic in topics}
 
 
 def grown_topics(view: View) -> dict[str, tuple[int, int]]:
-    """Topics that get more partitions while the Case runs, and are not deleted -> how many they begin and end with."""
+    """Return the topics that get more partitions, and how many they begin and end with.
+
+    Those that are deleted are not among them.
+    """
     steps, found = view.case.steps, dict[str, tuple[int, int]]()
     deleted = {step.args.get("topic") for step in steps if step.verb == "delete"}
     for topic in view.case.topology.topics:
@@ -97,7 +100,7 @@ def grown_topics(view: View) -> dict[str, tuple[int, int]]:
 
 
 def routed(view: View, partitions: Mapping[str, int]) -> list[Routed]:
-    """Every message that left for a partition of these topics, in order."""
+    """Return every message that left for a partition of these topics, in order."""
     producers: dict[int, PartitionedProducer] = {}
     found = []
     for line in view.tracker.lines.all if partitions else ():
@@ -128,7 +131,7 @@ class PartitionQueues:
             ends.sort()
 
     def is_full(self, producer: PartitionedProducer, partition: int, seq: int) -> bool:
-        """Whether one more message of this producer would have found no room there at event `seq`."""
+        """Return whether one more message of this producer would have found no room there at event `seq`."""
         own = int(producer.setting("max_pending_messages") or 0)
         across = int(producer.setting("max_pending_across_partitions") or 0) // producer.partitions
         limits = [limit for limit in (own, across) if limit]

@@ -25,6 +25,6 @@ ASKED: Final = frozenset(
 
 
 def judged_rows(view: View) -> HistoryJudged:
-    """The rows of an attempt, after its last event, and the rules that have seen each of them once."""
+    """Return the rows of an attempt, after its last event, and the rules that have seen each of them once."""
     transcript = transcribe(view.tracker.history, view.case, view.facts, asked=ASKED)
     return judge_history(transcript, ASKED)

@@ -27,18 +27,23 @@ RESENDS: Final = "resend_pending"
 
 
 def ended_ns(end: Completion | Received) -> int:
-    """When the agent heard of it. A busy machine may bring it to the bench much later; that it came to the bench before
-    the agent heard of it is an error of their clocks."""
+    """Return when the agent learned of it.
+
+    A busy machine may bring it to the bench much later; that it came to the bench before the agent learned of it is an
+    error of their clocks.
+    """
     return end.t_ns if end.done_ns is None else min(end.done_ns, end.t_ns)
 
 
 def may_wait_for_partition(timeline: Timeline, handle: int, unit: Unit | None) -> bool:
-    """Whether a send of which nothing left may have been one of those that open their partition (a lazy start), or wait
-    until it is open: it ends with the opening, however and whenever that ends."""
+    """Return whether a send of which nothing left may be waiting until its partition is open (a lazy start).
+
+    Such a send ends with the opening, however and whenever that ends.
+    """
     return unit is None and timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is True
 
 
 def is_vague(end: Completion, word: Frame, expected: ErrorClass) -> bool:
-    """It failed behind the broker's word, and for no reason of its own, with another class of error."""
+    """Return whether it failed behind the broker's answer with another class of error, and for no reason of its own."""
     other = end.outcome is not Outcome.OK and end.error is not None and end.error is not expected
     return other and end.error not in OWN_ENDS and ended_ns(end) >= word.t_ns

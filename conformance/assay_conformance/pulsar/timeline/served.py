@@ -62,13 +62,13 @@ class ServedProducer:
         return str(answer.fields.get("producer_name", ""))
 
     def first_end(self, *others: Event | None) -> Event | None:
-        """What came first: it was closed, its connection ended, or one of `others`."""
+        """Return what came first: it was closed, its connection ended, or one of `others`."""
         ends = [end for end in (next(iter(self.closes), None), self.lost, *others) if end is not None]
         return min(ends, key=lambda end: end.seq, default=None)
 
 
 def served_producers(tracker: Tracker, events: Events) -> list[ServedProducer]:
-    """All of them, in the order in which brokers got their PRODUCERs."""
+    """Return all producers, in the order in which brokers got their PRODUCERs."""
     answers, closes = dict[object, list[Frame]](), dict[object, list[Frame]]()
     for frame in events.frames("PRODUCER_SUCCESS", "ERROR"):
         if frame.from_sender and frame.fate not in FORGED_OR_DOUBLED:

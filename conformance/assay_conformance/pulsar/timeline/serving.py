@@ -21,7 +21,10 @@ SEEN: Final = ("SUBSCRIBE", "SUCCESS", "ERROR", "MESSAGE", "ACK", REDELIVER, "CL
 
 
 def subscriptions(view: View, events: Events, sessions: ConsumerSessions, deliveries: Deliveries) -> list[Subscription]:
-    """All of the attempt, in order of their first SUBSCRIBE. Writes down on each delivery what settled it."""
+    """Return all subscriptions of the attempt, in order of their first SUBSCRIBE.
+
+    Notes on each delivery what settled it.
+    """
     return _Service(view, sessions, deliveries).through(events)
 
 
@@ -126,9 +129,12 @@ class _Service:
                 self._unacked.setdefault(id(subscription), Ascending()).put(delivery.position, delivery)
 
     def _ack(self, subscription: Subscription, member: Member | None, ack: Frame) -> None:
-        """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
+        """Take an ACK in.
+
+        One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
         cumulative one that names several entries, or comes from one of several consumers. Whether one settles anything
-        that comes ahead of the answer to its consumer's SUBSCRIBE, nobody can say."""
+        that comes ahead of the answer to its consumer's SUBSCRIBE is not known.
+        """
         if not (_is_waiting(subscription, ack) if member is None else member.takes_acks(ack)):
             return
         cumulative = ack.ack_type == CUMULATIVE
@@ -145,7 +151,10 @@ class _Service:
             self._settle(subscription, named.position, ack, whole=whole)
 
     def _settle(self, subscription: Subscription, position: Position, ack: Frame, *, whole: bool) -> None:
-        """An entry that was acknowledged may be out again: the first ACK was lost, or went with its connection."""
+        """Settle an entry.
+
+        One that was acknowledged may be out again: the first ACK was lost, or went with its connection.
+        """
         unacked = self._unacked.get(id(subscription))
         last = None if unacked is None else unacked.pop(position, None)
         if whole and last is not None:
@@ -172,5 +181,5 @@ class _Service:
 
 
 def _is_waiting(subscription: Subscription, ack: Frame) -> bool:
-    """Whether a consumer on its connection has no answer yet."""
+    """Return whether a consumer on its connection has no answer yet."""
     return any(one.answer is None and one.session.conn == ack.conn for one in subscription.asked)

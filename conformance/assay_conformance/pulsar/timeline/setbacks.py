@@ -67,8 +67,10 @@ class Setback:
         return between(self.tried.own, self.event, self.over)
 
     def given_up_ns(self, timeline: Timeline) -> int | None:
-        """Until when nothing was tried for it, although an attempt was due and none was under way; None where its
-        client did not give up. Raises `TooBusyError` on a machine that was too busy."""
+        """Return until when nothing was tried for it, although an attempt was due and none was under way.
+
+        None where its client did not give up. Raises `TooBusyError` on a machine that was too busy.
+        """
         last_ns = timeline.bounds.until(self.owner.closing, *timeline.events.of(AgentEnded))
         first = next(self.attempts, None)
         silences = [(self.event, timeline.bounds.until(last_ns, first, self.over))]
@@ -82,18 +84,18 @@ class Setback:
         return None
 
     def _rest(self) -> Event | None:
-        """The last thing that was over for it; None where something is under way, or may be final."""
+        """Return the last thing that was over for it; None where something is under way, or may be final."""
         rests = [one.rest_after(self.event) for one in (self.tried.connections, self.tried.requests)]
         over = [rest for rest in rests if rest is not None]
         return max(over, key=seq) if len(over) == len(rests) else None
 
     def _due_ns(self, rest: Event) -> int:
-        """A wait that doubles is about as long as all those before it together."""
+        """Return when an attempt is due: a wait that doubles is about as long as all those before it together."""
         return rest.t_ns + max(LONGEST_FIRST_WAIT_MS * MS, 2 * (rest.t_ns - self.began.t_ns))
 
 
 def setbacks(timeline: Timeline) -> list[Setback]:
-    """All of the attempt; those of one owner on one topic in order."""
+    """Return all setbacks of the attempt; those of one owner on one topic in order."""
     courses: dict[tuple[int, str], tuple[Producer | Consumer, list[Registered]]] = {}
     for one in timeline.registered:
         owner = whose(one.session, one.frame)
@@ -136,7 +138,10 @@ def _what_came(timeline: Timeline, one: Registered) -> Event | None:
 
 
 def _end(timeline: Timeline, one: Registered) -> Event | None:
-    """Its connection's end, or the broker's close of it; None where its client closed it before, or it had no end."""
+    """Return its connection's end, or the broker's close of it.
+
+    None where its client closed it before, or it had no end.
+    """
     by_id = ("conn", "producer_id") if one.kind == "producer" else ("conn", "consumer_id")
     closes = (timeline.events.frames_by(command, *by_id).get((one.frame.conn, one.id), ()) for command in _CLOSES)
     ends: list[Event] = [end for those in closes for end in islice(filter(_is_known, after(those, one.frame)), 1)]
@@ -146,5 +151,5 @@ def _end(timeline: Timeline, one: Registered) -> Event | None:
 
 
 def _is_known(close: Frame) -> bool:
-    """Whether the client wrote or got it."""
+    """Return whether the client wrote or got it."""
     return close.dir is Direction.TO_BROKER or close.to_receiver

@@ -31,18 +31,20 @@ SETTLED_NS: Final = 200 * MS
 
 
 def sticky_key(meta: Meta) -> str | bytes | None:
-    """What Key_Shared goes by; None for an entry without a key."""
+    """Return the key by which Key_Shared selects; None for an entry without one."""
     return meta.ordering_key if meta.ordering_key is not None else meta.key
 
 
 def name_of(position: Position) -> str:
-    """How sentences call the entry there."""
+    """Return how sentences name the entry there."""
     return MessageId(*position).name
 
 
 def shrinking_topics(case: Case) -> frozenset[object]:
-    """Topics whose backlog may shrink without an acknowledgement: a step changes their policies, or their entries may
-    be gone by themselves."""
+    """Return the topics whose backlog may shrink without an acknowledgment.
+
+    A step changes their policies, or their entries may expire.
+    """
     steps = [step for step in case.steps if step.who is Who.BROKER]
     changed = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
     topics = case.topology.topics
@@ -60,19 +62,21 @@ class Member:
     left: Closed | Frame | None = None
 
     def lives(self, at: Event) -> bool:
-        """Whether it had not ended, as far as anybody knows."""
+        """Return whether it had not ended, as far as anybody knows."""
         ended = self.session.ended
         return self.joined.seq <= at.seq and (ended is None or ended.seq >= at.seq)
 
     def takes_acks(self, at: Event) -> bool:
-        """Whether the broker had not ended it: an ACK that left before the consumer's own close arrives before that,
-        too."""
+        """Return whether the broker had not ended it.
+
+        An ACK that left before the consumer's own close arrives before that, too.
+        """
         ended = self.session.ended
         by_client = isinstance(ended, Frame) and ended.dir is Direction.TO_BROKER
         return ended is None or ended.seq >= at.seq or by_client
 
     def out(self, at: Event) -> dict[Position, Delivery]:
-        """What it had been sent, and had neither acknowledged nor asked for again."""
+        """Return what it had been sent, and had neither acknowledged nor asked for again."""
         return {one.position: one for one in self.deliveries if one.is_out(at.seq)}
 
     def __str__(self) -> str:
@@ -126,7 +130,7 @@ class Subscription:
         return self.kinds[-1][1] if self.kinds else DEFAULT_KIND
 
     def kind_at(self, at: Event) -> str:
-        """Its type at an event."""
+        """Return its type at an event."""
         place = bisect_right(self.kinds, at.seq, key=lambda one: one[0])
         return self.kinds[place - 1][1] if place else DEFAULT_KIND
 
@@ -141,19 +145,19 @@ class Subscription:
         return [*self._living.at(at.seq)]
 
     def changes_before(self, at: Event) -> int:
-        """How often somebody had joined or ended."""
+        """Return how often a consumer had joined or ended."""
         return bisect_right(self._changes, at.seq)
 
     def joined_before(self, at: Event) -> int:
-        """How many members had joined, those that had ended among them."""
+        """Return how many members had joined, those that had ended among them."""
         return bisect_left(self.members, at.seq, key=lambda member: member.joined.seq)
 
     def is_alone(self, member: Member, at: Event) -> bool:
-        """Whether this member alone had joined, and not ended."""
+        """Return whether this member alone had joined, and not ended."""
         return [*islice(self._living.at(at.seq), 2)] == [member]
 
     def is_settled(self, at: Event) -> bool:
-        """Whether broker and client agreed on who was there."""
+        """Return whether broker and client agreed on who was there."""
         return not self._unnoticed.any_at(at.seq)
 
     def admit(self, member: Member) -> None:
@@ -162,28 +166,28 @@ class Subscription:
         self._by_session[id(member.session)] = member
 
     def member_of(self, session: ConsumerSession | None) -> Member | None:
-        """The last time that this session was let in."""
+        """Return the last membership of this session."""
         return self._by_session.get(id(session))
 
     def is_asked(self, at: Event) -> bool:
-        """Whether somebody was waiting to be let in."""
+        """Return whether somebody was waiting to be let in."""
         return self._waiting.any_at(at.seq)
 
     def unacked(self, at: Event) -> Iterator[Delivery]:
-        """Every entry that had been sent to anybody and was acknowledged by nobody, as it was sent last; in order."""
+        """Yield every entry that had been sent and was not acknowledged, as it was sent last; in order."""
         return self._unacked.at(at.seq)
 
     def has_unacked(self, at: Event, position: Position | None = None) -> bool:
-        """Whether there was any such entry, or the one there was one."""
+        """Return whether there was any such entry, or the one there was one."""
         found = self._unacked if position is None else self._unacked_at.get(position)
         return found is not None and found.any_at(at.seq)
 
     def is_acked(self, position: Position, at: Event) -> bool:
-        """Whether an entry had been acknowledged whole."""
+        """Return whether an entry had been acknowledged whole."""
         return position in self.acked and self.acked[position].ack.seq < at.seq
 
     def is_unacked(self, last: Delivery, at: Event) -> bool:
-        """Whether an entry, as it was sent last, was still acknowledged by nobody."""
+        """Return whether an entry, as it was sent last, was still acknowledged by nobody."""
         return not self._is_settled(last.position, last, at)
 
     def _is_settled(self, position: Position, last: Delivery, at: Event) -> bool:

@@ -26,7 +26,7 @@ class Supply:
 
 
 def supplies(view: View, events: Events, sessions: ConsumerSessions) -> dict[tuple[str, str], Supply]:
-    """By topic and subscription."""
+    """Return the supplies by topic and subscription."""
     found: dict[tuple[str, str], Supply] = {}
     stored: Counter[str] = Counter()
     seen: list[Stored | Frame] = [*events.of(Stored), *events.frames("FLOW", "MESSAGE")]

@@ -46,8 +46,10 @@ class TableView:
 
 
 def table_views(events: Events, first: str) -> Iterator[TableView]:
-    """Those that opened. `first` is the topic of a call that names none. Where an append was not seen in its place no
-    view is known: what was stored before what cannot be told."""
+    """Yield the table views that opened. `first` is the topic of a call that names none.
+
+    Where an append was not seen in its place no view is known: it cannot be said what was stored before what.
+    """
     if not events.invokes("open_table_view") or any(stored.late for stored in events.of(Stored)):
         return
     ends = {end.op: end for end in events.completions("open_table_view")}
@@ -78,6 +80,6 @@ def _writes(events: Events, topic: str) -> dict[str, list[Write]]:
 
 
 def held(read: Completion) -> dict[str, Value]:
-    """What a view said that it has, by key."""
+    """Return what a view reported to have, by key."""
     entries = read.values.get("entries") or {}
     return {key: (int(value[0]), int(value[1])) for key, value in entries.items()}

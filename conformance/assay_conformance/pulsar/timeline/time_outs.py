@@ -23,24 +23,26 @@ OF_SENDS: Final = ("send", "flush")
 
 
 def key_of(verb: str) -> str:
-    """The configuration key that sets the time-out of a call."""
+    """Return the configuration key that sets the time-out of a call."""
     return "send_timeout_ms" if verb in OF_SENDS else "operation_timeout_ms"
 
 
 def time_out_ms(timeline: Timeline, verb: str, handle: int | None) -> int | None:
-    """The time-out in force of a call: as configured, else what the client declares as its own. 0 for one without, None
-    where it is not known."""
+    """Return the time-out in force of a call: as configured, else what the client declares as its own.
+
+    0 for one without, None where it is not known.
+    """
     view, key = timeline.view, key_of(verb)
     set_to = view.producer_setting(handle or 0, key) if verb in OF_SENDS else view.client_setting(handle, key)
     return None if set_to is None else int(set_to)
 
 
 def connecting_ms(timeline: Timeline, handle: int | None, at: Event) -> int | None:
-    """How much longer than by its own time-out a call may last that waits for a connection on which the broker has not
-    answered the CONNECT by then: 0 where there is none, None where the client does not say how long it waits.
+    """Return how much longer a call may last that waits for an unanswered CONNECT.
 
-    C++ looks at the time-out of a call only once the attempt to connect has ended, by its own `connectionTimeout`; Java
-    gives up a handshake after a period of its keep-alive.
+    0 where there is none, None where the client does not state how long it waits. C++ looks at the time-out of a call
+    only once the attempt to connect has ended, by its own `connectionTimeout`; Java gives up a handshake after a period
+    of its keep-alive.
     """
     asked = (one for one in timeline.events.frames("CONNECT") if one.from_sender and one.seq < at.seq)
     if not any(_waits_for_connected(timeline, one, at) for one in asked):
@@ -55,8 +57,10 @@ def _waits_for_connected(timeline: Timeline, connect: Frame, at: Event) -> bool:
 
 
 def waits_for_access(timeline: Timeline, handle: int | None, at: Event) -> bool:
-    """Whether the producer of a handle is still being opened, and on one of its topics a producer has to wait until it
-    may be the only one: it waits for as long as that takes, and so does what is called behind its opening."""
+    """Return whether the producer of a handle waits for exclusive access to one of its topics.
+
+    It is still being opened then, for as long as that takes, and calls behind its opening wait, too.
+    """
     opening = timeline.openings.get(-1 if handle is None else handle)
     end = None if opening is None else timeline.end_of(opening.op)
     if opening is None or (end is not None and end.seq < at.seq):
@@ -73,9 +77,12 @@ def _waits_at(served: ServedProducer, at: Event) -> bool:
 
 
 def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: bool) -> bool:
-    """Whether a send of this producer may still wait for its receipt: the producer is not closed, and a fault dropped
-    something of a session that lasts (or of any, for a send that waits `for_ever`) or holds something, or it is the
-    broker's turn: it refused the producer last, or has not answered a SEND; or it was set back only just before."""
+    """Return whether a send of this producer may still wait for its receipt.
+
+    The producer is not closed, and a fault dropped something of a session that lasts (or of any, for a send that waits
+    `for_ever`) or holds something, or it is the broker's turn: it refused the producer last, or has not answered a
+    SEND; or it was set back only just before.
+    """
     closed = timeline.close_of(handle)
     if closed is not None and closed.seq < at.seq:
         return False
@@ -94,8 +101,10 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
 
 
 def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether the last answer to a producer or consumer that is being opened was an error that may pass: a client may
-    try again, and calls on that handle wait for its opening."""
+    """Return whether the last answer to a producer or consumer that is being opened was an error that may pass.
+
+    A client may try again, and calls on that handle wait for its opening.
+    """
     openings = (call for verb in _OPENS for call in timeline.events.invokes(verb))
     call = next((one for one in openings if one.handle == overdue.handle), None)
     end = None if call is None else timeline.end_of(call.op)
@@ -112,7 +121,7 @@ def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
 
 
 def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether a call of a producer has not been made yet: every send of its client blocks, and one ahead goes on."""
+    """Return whether a call of a producer waits behind a send: every send of its client blocks, and one goes on."""
     if Lack.OVERLAPPING_SENDS not in timeline.view.facts.lacks:
         return False
     sends = ((send.invoke, send.completion) for send in timeline.sends_of(overdue.handle))
@@ -121,14 +130,14 @@ def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
 
 
 def _lasts(timeline: Timeline, dropped: Frame, at: Event) -> bool:
-    """Whether nothing has ended what it belongs to, so that it would have to be sent again."""
+    """Return whether nothing has ended what it belongs to, so that it would have to be sent again."""
     session = None if dropped.producer_id is None else timeline.session_of(dropped)
     ends = (timeline.closed(dropped.conn), None if session is None else session.sent_away)
     return all(end is None or end.seq > at.seq for end in ends)
 
 
 def _is_held_back(timeline: Timeline, at: Event) -> bool:
-    """Whether a fault holds frames that were written by then, or has released them only just before."""
+    """Return whether a fault holds frames that were written by then, or has released them only just before."""
     held: set[tuple[int, int]] = set()
     for frame in timeline.moved:
         if frame.fate is Fate.HELD and frame.seq < at.seq:
@@ -139,7 +148,7 @@ def _is_held_back(timeline: Timeline, at: Event) -> bool:
 
 
 def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
-    """Whether a SEND of it came to a broker, and has no answer, though nothing has ended what it belongs to."""
+    """Return whether a SEND of it came to a broker, and has no answer, though nothing ended its session."""
     for producer in timeline.producers_of(handle):
         for unit in timeline.pending.unanswered(producer, at):
             latest = [frame for _, frame in unit.sends if frame.seq < at.seq][-1]
@@ -149,15 +158,17 @@ def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
 
 
 def _is_set_back(timeline: Timeline, handle: int, at: Event) -> bool:
-    """Whether it was taken from its topic, tried to come back or was admitted again so shortly before, that what is
-    sent again may have no answer yet."""
+    """Return whether it was set back so shortly before that what is sent again may have no answer yet.
+
+    It was taken from its topic, tried to come back or was admitted again.
+    """
     setbacks = (one for producer in timeline.producers_of(handle) for one in timeline.setbacks_of(producer))
     moments = (one for met in setbacks for one in (met.event, *met.attempts, met.over) if one is not None)
     return any(one.seq < at.seq and not timeline.bounds.is_past("answer", one.t_ns, at.t_ns) for one in moments)
 
 
 def _is_refused(timeline: Timeline, handle: int, at: Event) -> bool:
-    """Whether a producer that had been admitted on one of its topics was answered to try again later, last of all."""
+    """Return whether an admitted producer was last answered, on one of its topics, to try again later."""
     for producer in timeline.producers_of(handle):
         mine = timeline.registrations_of(producer)
         answered = [one for one in mine if one.answer is not None and one.answer.seq < at.seq]

@@ -54,7 +54,7 @@ class Timeline(Producing, Acknowledging):
         self._derived: dict[Callable[[Timeline], Any], Any] = {}
 
     def once(self, relation: Callable[[Timeline], T]) -> T:
-        """What a relation that one chapter alone asks for says of this timeline; it is derived once."""
+        """Return what a relation of one chapter alone says of this timeline; it is derived once."""
         if relation not in self._derived:
             self._derived[relation] = relation(self)
         return self._derived[relation]  # type: ignore[no-any-return]
@@ -65,7 +65,7 @@ class Timeline(Producing, Acknowledging):
         self._derived.clear()
 
     def loads(self, topic: str, before: Event) -> int:
-        """How often a topic, or the topic of a partition, had been loaded again."""
+        """Return how often a topic, or the topic of a partition, had been loaded again."""
         return sum(event.seq < before.seq for event in self.reloads(topic))
 
     @property
@@ -74,7 +74,7 @@ class Timeline(Producing, Acknowledging):
         return any(self.reloads(topic.name) for topic in self.view.case.topology.topics)
 
     def can(self, capability: str) -> bool:
-        """Whether the client declares it."""
+        """Return whether the client declares it."""
         return capability in self.view.facts.capabilities
 
     @cached_property
@@ -90,11 +90,11 @@ class Timeline(Producing, Acknowledging):
         return connections(self.view, self.events, self.answers, self.bounds)
 
     def connection(self, number: int) -> Connection:
-        """One that the history need not show the beginning of."""
+        """Return a connection, of which the history need not show the beginning."""
         return self.connections.get(number) or Connection(number)
 
     def closed(self, number: int) -> Closed | None:
-        """How a connection ended."""
+        """Return how a connection ended."""
         return self._tracker.closed.get(number)
 
     @cached_property
@@ -108,8 +108,11 @@ class Timeline(Producing, Acknowledging):
         return [closed for closed in self.events.of(Closed) if closed.conn not in self.left_unused]
 
     def has_another_reason(self, frame: Frame, producer: Producer, *besides: Why) -> bool:
-        """Whether the end of this frame's connection proves nothing: somebody else ended it soon, or the client did,
-        and may have done so over something that is not `besides`."""
+        """Return whether the end of this frame's connection proves nothing.
+
+        Something other than the client ended it soon, or the client did, and may have done so over something that is
+        not `besides`.
+        """
         if self.bounds.ended_soon_after(frame, self.connection(frame.conn).lost):
             return True
         left = self._left_after(frame, producer)
@@ -117,20 +120,27 @@ class Timeline(Producing, Acknowledging):
         return left is not None and any(reason.event.seq < left.seq for reason in reasons)
 
     def left_over(self, frame: Frame, producer: Producer) -> Closed | None:
-        """The end of the frame's connection where the client ended it soon, and the application had not closed the
-        producer. Raises `TooBusyError` where the machine may have made the client think that its peer was gone."""
+        """Return the end of the frame's connection where the client ended it soon, with the producer not closed.
+
+        Raises `TooBusyError` where the machine may have made the client think that its peer was gone.
+        """
         left = self._left_after(frame, producer)
         return left if left is None else self._heard(left)
 
     def left_over_messages(self, last: Frame, alike: Iterable[Event], *, or_died: bool = False) -> Closed | None:
-        """The same where that was soon behind the frame `last`. `or_died`: the process may have ended with it."""
+        """Return the end of a connection as `left_without_reason`, where that was soon behind the frame `last`.
+
+        `or_died`: the process may have ended with it.
+        """
         is_soon = self.bounds.ended_soon_after(last, self.connection(last.conn).closed)
         return self.left_without_reason(last.conn, alike, or_died=or_died) if is_soon else None
 
     def left_without_reason(self, conn: int, alike: Iterable[Event] = (), *, or_died: bool = False) -> Closed | None:
-        """The end of a connection where the client ended it, the application had not begun to end what it has, and the
-        client had no reason beside the frames (or faults) `alike`; a message that it acknowledged is none. Raises
-        `TooBusyError` where the machine may have made the client think that its peer was gone."""
+        """Return the end of a connection that the client ended for no reason beside the frames (or faults) `alike`.
+
+        The application had not begun to end what it has; a message that it acknowledged is no reason. Raises
+        `TooBusyError` where the machine may have made the client think that its peer was gone.
+        """
         connection, passed_over = self.connection(conn), {event.seq for event in alike}
         left = connection.ended_by_client if or_died else connection.left_by_client
         if left is None or conn in self.left_unused or self.has_begun_to_end(left.seq):
@@ -141,7 +151,7 @@ class Timeline(Producing, Acknowledging):
         return self._heard(left)
 
     def _is_acknowledged(self, message: Event, before: Event) -> bool:
-        """Whether this is a MESSAGE that the client took, or reported, on its connection, and went on."""
+        """Return whether this is a MESSAGE that the client took, or reported, on its connection, and went on."""
         if not isinstance(message, Frame) or message.command != "MESSAGE" or not message.ids:
             return False
         session, (id, *_) = self.consumer_sessions.of(message), message.ids
@@ -161,15 +171,17 @@ class Timeline(Producing, Acknowledging):
         return left if self.bounds.ended_soon_after(frame, left) else None
 
     def was_read(self, frame: Frame) -> bool:
-        """Whether the client certainly read what was written to it on a connection that then ended: it had time to, or
-        it ended the connection itself, and had nothing else to do so for."""
+        """Return whether the client certainly read what was written to it on a connection that then ended.
+
+        It had time to, or it ended the connection itself, and had no other reason to.
+        """
         connection, closed = self.connection(frame.conn), self.closed(frame.conn)
         if closed is None or closed.t_ns - frame.t_ns > IN_FLIGHT_NS:
             return True
         return connection.left_by_client is not None and not connection.may_be_left_before(frame)
 
     def has_had_trouble(self, receipt: Frame, *kinds: Why) -> bool:
-        """Whether something of these kinds, or a receipt that a fault held back or repeated, came before this one."""
+        """Return whether something of these kinds, or a receipt held back or repeated by a fault, came before."""
         first_moved = self._first_moved_receipt.get(receipt.conn, receipt)
         return first_moved.seq < receipt.seq or self.connection(receipt.conn).has_seen(receipt, *kinds)
 
@@ -180,7 +192,7 @@ class Timeline(Producing, Acknowledging):
         return {one.conn: one for one in receipts if one.to_receiver and one.fate is not Fate.PASSED}
 
     def has_begun_to_end(self, seq: int) -> bool:
-        """Whether the application had begun to end what it has, ahead of event `seq`."""
+        """Return whether the application had begun to end what it has, ahead of event `seq`."""
         return any(call.seq < seq for call in self.leavings)
 
     @cached_property
@@ -191,7 +203,7 @@ class Timeline(Producing, Acknowledging):
     # --- requests ---
 
     def requests(self, *commands: str) -> list[Request]:
-        """What clients wrote of these commands, with the answers."""
+        """Return what clients wrote of these commands, with the answers."""
         found = self._requests.get(commands)
         if found is None:
             found = self._requests[commands] = requests(self.events, self.answers_to_requests, *commands)
@@ -208,7 +220,7 @@ class Timeline(Producing, Acknowledging):
         return setbacks(self)
 
     def setbacks_of(self, owner: Producer | Consumer) -> Sequence[Setback]:
-        """Those of a producer or consumer."""
+        """Return the setbacks of a producer or consumer."""
         return self._setbacks_by_owner.get(id(owner), ())
 
     @cached_property
@@ -216,7 +228,7 @@ class Timeline(Producing, Acknowledging):
         return grouped(self.setbacks, lambda one: id(one.owner))
 
     def registrations_of(self, producer: Producer) -> Sequence[Registration]:
-        """Every PRODUCER of one."""
+        """Return every PRODUCER of one."""
         return self._registrations_by_producer.get(id(producer), ())
 
     @cached_property
@@ -224,18 +236,18 @@ class Timeline(Producing, Acknowledging):
         return grouped(self.registrations, lambda one: id(one.producer))
 
     def had_been_admitted(self, registration: Registration) -> bool:
-        """Whether its producer had been let in before, on another session, when it was refused."""
+        """Return whether its producer had been let in before, on another session, when it was refused."""
         line, refusal = registration.session.line, registration.refusal
         if line is None or refusal is None:
             return False
         return any(one.admitted is not None and one.admitted.seq < refusal.seq for one in line.sessions)
 
     def local_topic(self, frame: Frame) -> str:
-        """The topic that a frame names, as the Case calls it."""
+        """Return the topic that a frame names, by its name in the Case."""
         return self.local_name(str(frame.fields.get("topic", "")))
 
     def local_name(self, full: str) -> str:
-        """A topic as the Case calls it."""
+        """Return a topic by its name in the Case."""
         return self._tracker.local_topic(full)
 
     # --- producers: sessions, units, sends, answers ---
@@ -246,7 +258,7 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.lines.all
 
     def producers_of(self, handle: int) -> Iterator[Producer]:
-        """Those of a handle, one for each topic or partition."""
+        """Yield the producers of a handle, one for each topic or partition."""
         return self._tracker.lines.of_handle(handle)
 
     @property
@@ -255,7 +267,7 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.producer_sessions
 
     def session_of(self, frame: Frame) -> ProducerSession | None:
-        """The producer on its connection that a frame is about."""
+        """Return the producer on its connection that a frame is about."""
         there = self._sessions_by_ids.get((frame.conn, frame.producer_id), ())
         place = bisect_right(there, frame.seq, key=lambda one: one.request.seq)
         return there[place - 1] if place else None
@@ -277,42 +289,42 @@ class Timeline(Producing, Acknowledging):
         return frozenset(answer.frame.seq for answer in self.answers)
 
     def is_in_turn(self, receipt: Frame) -> bool:
-        """Whether it was for the oldest unanswered unit."""
+        """Return whether it was for the oldest unanswered unit."""
         return receipt.seq not in self._out_of_turn
 
     def sends_on(self, session: ProducerSession) -> Iterator[Frame]:
-        """Every SEND of a session, from its PRODUCER on until the next one under its id there."""
+        """Yield every SEND of a session, from its PRODUCER on until the next one under its id there."""
         ours = takewhile(lambda frame: self.session_of(frame) is session, self._of_its_id(session, "SEND"))
         return (frame for frame in ours if frame.from_sender)
 
     def was_closed(self, session: ProducerSession) -> bool:
-        """Whether a CLOSE_PRODUCER was written for a session, by either side."""
+        """Return whether a CLOSE_PRODUCER was written for a session, by either side."""
         close = next((one for one in self._of_its_id(session, "CLOSE_PRODUCER") if one.from_sender), None)
         return close is not None and self.session_of(close) is session
 
     def _of_its_id(self, session: ProducerSession, command: str) -> Iterator[Frame]:
-        """The frames of a command from its PRODUCER on with its id on its connection, which may be given again."""
+        """Yield the frames of a command with a session's ids, from its PRODUCER on; the ids may be given again."""
         by_id = self.events.frames_by(command, "conn", "producer_id")
         return after(by_id.get((session.conn, session.producer_id), ()), session.request)
 
     def numbers(self, frame: Frame, session: ProducerSession) -> tuple[int, ...]:
-        """The numbers of the messages in a SEND, where all of them are known."""
+        """Return the numbers of the messages in a SEND, where all of them are known."""
         return self._tracker.lines.numbers(frame.members, session.topic)
 
     def had_reused_ids(self, producer: Producer, before: Frame) -> bool:
-        """Whether it had given one sequence id to two messages by then."""
+        """Return whether it had given one sequence id to two messages by then."""
         since = self._tracker.lines.reused_since.get(-1 if producer.handle is None else producer.handle)
         return since is not None and since <= before.seq
 
     def admitted_before(self, end: Completion) -> Producer | None:
-        """The producer of this send, on the first of its partitions that had let it in by then."""
+        """Return the producer of this send, on the first of its partitions that had admitted it by then."""
         for producer in self.producers_of(-1 if end.handle is None else end.handle):
             if any(one.admitted is not None and one.admitted.seq < end.seq for one in producer.sessions):
                 return producer
         return None
 
     def confirmed_by(self, receipt: Frame) -> Unit | None:
-        """The unit of which this is the first receipt."""
+        """Return the unit of which this is the first receipt."""
         session = self.session_of(receipt)
         line = None if session is None else session.line
         confirmed = (unit for unit in line.units if unit.receipts[:1] == (receipt,)) if line is not None else iter(())
@@ -341,17 +353,23 @@ class Timeline(Producing, Acknowledging):
         return found
 
     def receipted_on(self, conn: int) -> set[int | None]:
-        """Handles of the producers that were sent a receipt over this connection."""
+        """Return the handles of the producers that were sent a receipt over this connection."""
         return self._receipted.get(conn, set())
 
     def handle(self, producer: Producer) -> int:
-        """The handle of a producer; unknown where its sessions may be those of any of several."""
+        """Return the handle of a producer.
+
+        Raises `UnknownError` where its sessions may be those of any of several.
+        """
         if producer.handle is None:
             raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
         return producer.handle
 
     def owner(self, producer: Producer) -> int:
-        """The handle of a producer of which every session is known; unknown where one of another may be its own."""
+        """Return the handle of a producer of which every session is known.
+
+        Raises `UnknownError` where one of another may be its own.
+        """
         self.check_sessions(producer)
         return self.handle(producer)
 
@@ -405,7 +423,7 @@ class Timeline(Producing, Acknowledging):
         return Letters(self.view, self.events, self.answers, requests)
 
     def sends(self, unit: Unit) -> Iterator[Send]:
-        """The sends of the application inside a unit, where they are known."""
+        """Yield the sends of the application inside a unit, where they are known."""
         if unit.line.handle is not None:
             for number in unit.numbers:
                 operation = self._tracker.send_of(unit.line.handle, number)
@@ -413,15 +431,15 @@ class Timeline(Producing, Acknowledging):
                     yield operation
 
     def had_ended(self, unit: Unit, seq: int) -> bool:
-        """Whether some send inside a unit had ended before event `seq`."""
+        """Return whether some send inside a unit had ended before event `seq`."""
         return any(send.completion is not None and send.completion.seq < seq for send in self.sends(unit))
 
     def leaving(self, *handles: int) -> Iterator[Leaving]:
-        """Every unit of these producers as it leaves for the first time, with what is in flight then."""
+        """Yield every unit of these producers as it leaves for the first time, with what is in flight then."""
         return leaving(self._tracker, self.answers, handles)
 
     def opening(self, producer: Producer | None) -> Invoke | None:
-        """The call that opened a producer."""
+        """Return the call that opened a producer."""
         return self._tracker.lines.openings.get(-1 if producer is None or producer.handle is None else producer.handle)
 
     @property
@@ -435,7 +453,7 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.lines.burst
 
     def own_messages(self) -> Iterator[tuple[Identity, Frame | Stored]]:
-        """Every message of this Case's producers in a SEND or an entry, as far as it is known."""
+        """Yield every message of this Case's producers in a SEND or an entry, as far as it is known."""
         events: tuple[Frame | Stored, ...] = (*self.events.frames("SEND"), *self.events.of(Stored))
         for event in events:
             for member in event.members:
@@ -444,12 +462,12 @@ class Timeline(Producing, Acknowledging):
                     yield identity, event
 
     def closing(self, handle: int | None) -> Parting | None:
-        """What ends a producer or consumer: the call that closes it or its client, or the death of its process."""
+        """Return what ends a producer or consumer: the call that closes it or its client, or the end of its process."""
         consumer = self.consumer(handle)
         return self.closings.get(-1 if handle is None else handle) if consumer is None else consumer.closing
 
     def over(self, opening: Invoke) -> Event | None:
-        """What ended the producer or consumer that a call opened: its closing, or else the end of its process."""
+        """Return what ended the producer or consumer of an opening: its closing, or else the end of its process."""
         ends = (self.closing(opening.handle), *self.events.of(AgentEnded))
         later = (end for end in ends if end is not None and end.seq > opening.seq)
         return min(later, key=lambda end: end.seq, default=None)
@@ -460,20 +478,22 @@ class Timeline(Producing, Acknowledging):
         return self._tracker.lines.closings
 
     def close_of(self, handle: int | None) -> Completion | None:
-        """How the call that closed a producer or consumer, or its client, ended: well, with an error of which it is
-        certain, or for want of a connection. One that is called without a connection may fail for that, and the
-        application has closed it."""
+        """Return how the call that closed a producer or consumer, or its client, ended, where it is closed then.
+
+        The end is well, an error that is certain, or a lack of a connection: a call without one may fail for that, and
+        the application has closed it.
+        """
         closing = self.closing(handle)
         end = self.end_of(closing.op) if isinstance(closing, Invoke) else None
         is_closed = end is not None and (end.outcome in _CERTAIN or end.error is ErrorClass.TRANSPORT)
         return end if is_closed else None
 
     def sends_of(self, handle: int | None) -> Sequence[Send]:
-        """The sends of one producer, in call order."""
+        """Return the sends of one producer, in call order."""
         return self._tracker.sends.get(-1 if handle is None else handle, ())
 
     def ends(self, verb: str) -> Iterator[Completion]:
-        """How the operations of a verb ended, in order of arrival."""
+        """Yield how the operations of a verb ended, in order of arrival."""
         operations = self._tracker.operations
         return (end for end in self.events.completions(verb) if operations[end.op].completion is end)
 
@@ -487,23 +507,23 @@ class Timeline(Producing, Acknowledging):
         return [(operation, end) for operation, end in self._tracker.completed_again if end.verb == verb]
 
     def call(self, end: Completion) -> Invoke:
-        """What ended so."""
+        """Return the call that ended so."""
         return self._tracker.operations[end.op].invoke
 
     def was_overdue(self, end: Completion) -> bool:
-        """Whether an operation had not ended in its time."""
+        """Return whether an operation had not ended in its time."""
         overdue = self._tracker.operations[end.op].overdue
         return overdue is not None and overdue.seq < end.seq
 
     def number(self, end: Completion) -> int:
-        """Which of its producer's messages a send was for."""
+        """Return which of its producer's messages a send was for."""
         return self.call(end).number or 0
 
     def unit_of(self, end: Completion) -> Unit | None:
-        """The unit that a send left in before it ended."""
+        """Return the unit in which a send left before it ended."""
         unit = self._tracker.lines.by_message.get((end.handle or 0, self.number(end)))
         return unit if unit is not None and unit.first.seq < end.seq else None
 
     def unit_with(self, send: Send) -> Unit | None:
-        """The unit that a send left in, whenever."""
+        """Return the unit in which a send left, whenever."""
         return self._tracker.lines.by_message.get((send.invoke.handle or 0, send.invoke.number or 0))

@@ -62,7 +62,7 @@ class Troubles:
                 there.append(trouble)
 
     def beside(self, handle: int, since_ns: int, until_ns: int) -> Trouble | None:
-        """One of another handle that went on at some time between these."""
+        """Return a trouble of another handle that went on at some time between these."""
         for other, troubles in self._of.items():
             # Of a handle they begin and end in the same order.
             place = bisect_left(troubles, since_ns, key=lambda one: one.until_ns)

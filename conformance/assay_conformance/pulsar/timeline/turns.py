@@ -57,13 +57,13 @@ class Turn:
 
 
 def topics_of(timeline: Timeline, opening: Invoke) -> frozenset[str]:
-    """The topics (local names) that the call which opened a handle names."""
+    """Return the topics (local names) that the call which opened a handle names."""
     first = timeline.view.case.topology.topics[0].name
     return frozenset(base_topic(timeline.local_name(str(one))) for one in named_topics(opening.args, first))
 
 
 def turns(timeline: Timeline) -> Iterator[Turn]:
-    """All of an attempt."""
+    """Yield all turns of an attempt."""
     yield from _leaving(timeline)
     yield from _receipts(timeline)
     yield from _requests(timeline)
@@ -71,14 +71,15 @@ def turns(timeline: Timeline) -> Iterator[Turn]:
 
 
 def is_synchronous(timeline: Timeline, send: Send) -> bool:
-    """Whether the application calls its producer again only when this send has ended: it is to, or its client has no
-    other send."""
+    """Return whether the application calls its producer again only when this send has ended.
+
+    The Case says so, or its client has no other send.
+    """
     return send.invoke.args.get("mode") == "sync" or Lack.OVERLAPPING_SENDS in timeline.view.facts.lacks
 
 
 def at_once(timeline: Timeline, handle: int) -> Iterator[Send]:
-    """Sends of a producer that come to the client when they are asked for: those behind a synchronous one wait until it
-    has ended."""
+    """Yield the sends that come to the client when they are made: those behind a synchronous one wait for its end."""
     waits_until: float = 0
     for send in timeline.sends_of(handle):
         if waits_until < send.invoke.seq:
@@ -102,8 +103,10 @@ def _leaving(timeline: Timeline) -> Iterator[Turn]:
 
 
 def _never_left(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """Whether a send of a registered producer timed out, and no SEND meanwhile can have been its: of a message without
-    identity, as a short one, it is not known which it left in."""
+    """Return whether a send of a registered producer timed out, and no SEND meanwhile can have been its.
+
+    Of a message without identity, as a short one, it is not known in which SEND it left.
+    """
     lines = timeline.producers_of(call.handle or 0)
     unknown = (unit.first.seq for line in lines for unit in line.units if not unit.numbers)
     is_late = end.error is ErrorClass.TIMEOUT and _is_registered(timeline, call)
@@ -111,8 +114,10 @@ def _never_left(timeline: Timeline, call: Invoke, end: Completion) -> bool:
 
 
 def _with_room(timeline: Timeline, handle: int) -> Iterator[Send]:
-    """Sends that need not wait for room: of a producer that blocks, those ahead of which no other one is open. Memory
-    is of the client."""
+    """Yield the sends that need not wait for room: of a producer that blocks, those with no open one ahead.
+
+    Memory is of the client.
+    """
     blocks = bool(timeline.view.producer_setting(handle, "block_if_queue_full"))
     if blocks and timeline.view.client_setting(handle, "memory_limit_bytes"):
         return
@@ -124,7 +129,7 @@ def _with_room(timeline: Timeline, handle: int) -> Iterator[Send]:
 
 
 def _is_registered(timeline: Timeline, call: Invoke) -> bool:
-    """Whether a producer was, on each of its topics, when a send of it was called."""
+    """Return whether a producer was, on each of its topics, when a send of it was called."""
     lines = list(timeline.producers_of(call.handle or 0))
     admitted = [one.sessions[-1].admitted if one.sessions else None for one in lines]
     return bool(lines) and all(one is not None and one.seq < call.seq for one in admitted)
@@ -139,8 +144,10 @@ def _receipts(timeline: Timeline) -> Iterator[Turn]:
 
 
 def _requests(timeline: Timeline) -> Iterator[Turn]:
-    """Between two moments of a call, of which the first is not the broker's turn. A new connection is greeted first.
-    When a frame left is not known where brokers may not read at once."""
+    """Yield the turns between two moments of a call, of which the first is not the broker's turn.
+
+    A new connection is greeted first. When a frame left is not known where brokers may not read at once.
+    """
     frames = timeline.events.frames()
     for verb in _ASKING:
         for end in timeline.ends(verb):
@@ -159,14 +166,17 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
 
 
 def _is_behind_its_opening(timeline: Timeline, call: Invoke, opening: Invoke) -> bool:
-    """Whether it was called before its handle was open, and waits for that."""
+    """Return whether it was called before its handle was open, and waits for that."""
     opened = timeline.end_of(opening.op)
     return call is not opening and (opened is None or opened.seq > call.seq)
 
 
 def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozenset[str]) -> bool:
-    """Whether it greets a connection, which may be for another one, or answers a question about a topic on which
-    several producers or consumers are being opened, or to which another one than `its` is on its way back."""
+    """Return whether a moment may belong to another call.
+
+    It greets a connection, which may be for another one, or answers a question about a topic on which several producers
+    or consumers are being opened, or to which another one than `its` is on its way back.
+    """
     if not isinstance(moment, Frame) or moment.command in _GREETINGS:
         return isinstance(moment, Frame)
     if timeline.obstacles.about(moment).handle is not None:
@@ -184,14 +194,14 @@ def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozen
 
 
 def _away(timeline: Timeline) -> Intervals[Setback]:
-    """Who is on its way back, from when to when."""
+    """Return the setbacks that are under way, from when to when."""
     return Intervals(
         Interval(one.event.seq, None if one.over is None else one.over.seq, one) for one in timeline.setbacks
     )
 
 
 def _is_brokers_turn(moment: Event) -> bool:
-    """Behind a request, or an answer that says to wait for another one."""
+    """Return whether it is the broker's turn: behind a request, or an answer that announces another one."""
     waits = isinstance(moment, Frame) and moment.fields.get("producer_ready") is False
     return waits or (isinstance(moment, Frame) and moment.dir is Direction.TO_BROKER)
 
@@ -228,7 +238,7 @@ def _receives(timeline: Timeline) -> Iterator[Turn]:
 
 
 def is_plain(delivery: Delivery) -> bool:
-    """Whether nothing allows a client to drop it, or keep it back: it came whole and readable, for the first time."""
+    """Return whether nothing allows a client to drop it, or keep it back: it came first, whole and readable."""
     frame = delivery.frame
     meta = frame.meta
     readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")

@@ -37,7 +37,7 @@ class Unreadable:
     was_taken: bool = False
 
     def may_be_answered(self, end: Event) -> bool:
-        """Whether the client could go on until an end of its session, and is known."""
+        """Return whether the client could go on until an end of its session, and is known."""
         return not isinstance(end, Closed | AgentEnded) and known_owner(self.session, end) is not None
 
     @property
@@ -170,7 +170,10 @@ class _Walk:
             self._open.setdefault(entry, []).append(message)
 
     def _asked_again(self, session: ConsumerSession, request: Frame) -> None:
-        """What is of an earlier epoch may have crossed the request: a client drops it unread."""
+        """Note a request for everything.
+
+        Messages of an earlier epoch may have crossed it, which a client drops unread.
+        """
         self._requests[id(session)] = request
         for entry, alike in self._open.items():
             self._open[entry] = [one for one in alike if one.answer is not None or not self._is_stale(one)]

@@ -12,8 +12,11 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 
 
 def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
-    """What had come for a consumer by an event, for the first time, whole and on a session that lasts, and had neither
-    been handed over nor covered by a cumulative acknowledgment."""
+    """Yield what had come for a consumer by an event and lay in its queue.
+
+    It came for the first time, whole and on a session that lasts, and had neither been handed over nor covered by a
+    cumulative acknowledgment.
+    """
     for delivery in timeline.deliveries:
         frame, session = delivery.frame, delivery.session
         if session.consumer is not consumer or frame.seq > until.seq or not delivery.came or not frame.intact:
@@ -26,8 +29,10 @@ def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Deli
 
 
 def left_waiting(timeline: Timeline, consumer: Consumer, end: Completion) -> Delivery | None:
-    """The first of these that lay there while a call that ended without it waited for longer than an answer takes; None
-    where there is none. Raises `TooBusyError` where the machine was too busy to say."""
+    """Return the first of these that lay there for longer than an answer takes while a call ended without it.
+
+    None where there is none. Raises `TooBusyError` where the machine was too busy to say.
+    """
     for delivery in lying(timeline, consumer, end):
         since_ns = max(delivery.frame.t_ns, called_ns(end))
         if timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):

@@ -42,19 +42,19 @@ class Variant:
 
 @cache
 def variants() -> Mapping[str, Variant]:
-    """All variants by name, module by module."""
+    """Return all variants by name, module by module."""
     found = [_variant(override) for override in overrides_in(sys.modules[__name__], "as_in")]
     return MappingProxyType({variant.name: variant for variant in found})
 
 
 def variant_overrides(names: Iterable[str]) -> Overrides:
-    """The overrides of these variants, in the order of their names. Raises UsageError for a name that is none."""
+    """Return the overrides of these variants, in the order of their names. Raises UsageError for an unknown name."""
     wanted = _named(names)
     return Overrides(one for variant in wanted for one in variant.overrides) if wanted else HONEST
 
 
 def variant_facts(facts: ClientFacts, names: Iterable[str]) -> ClientFacts:
-    """The facts of a client with these variants. Raises UsageError for a name that is none."""
+    """Return the facts of a client with these variants. Raises UsageError for an unknown name."""
     for variant in _named(names):
         facts = msgspec.structs.replace(
             facts,

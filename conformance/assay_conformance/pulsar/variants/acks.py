@@ -56,7 +56,7 @@ class _EarlyAcks(AckGroup):
         super()._leave()
 
     def turned_away(self) -> None:
-        """The broker knew no such consumer: keep it all for the next connection."""
+        """Keep everything for the next connection: the broker knew no such consumer."""
         left, cumulative = self._early
         self._individual = {**left, **self._individual}
         self._cumulative = self._cumulative or cumulative

@@ -34,7 +34,7 @@ _GO: Mapping[str, Mapping[str, Any]] = {
 
 
 def _filled_in(command: BaseCommand, more: Mapping[str, Mapping[str, Any]]) -> BaseCommand:
-    """The command with these fields, where it does not have them."""
+    """Return the command with these fields, where it does not have them."""
     for name, fields in more.items():
         if command.HasField(name):
             body = getattr(command, name)

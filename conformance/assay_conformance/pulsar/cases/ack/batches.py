@@ -27,7 +27,7 @@ def batch_partly_acked() -> Case:
 
 
 def partly_acked_batch_redelivered() -> Case:
-    """What is at stake: the message that was not acknowledged must come again."""
+    """Acknowledge three of four messages of a batch: the other one must come again."""
     plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
     plan.wait_ms(FLUSHED_MS)
@@ -91,7 +91,7 @@ def cumulative_inside_batch_by_index() -> Case:
 
 
 def rest_of_batch_redelivered() -> Case:
-    """Two of four are acknowledged when the connection dies: the entry comes again, with an ack_set."""
+    """Acknowledge two of four when the connection dies: the entry comes again, with an ack_set."""
     plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 2])
     plan.wait_frame("ACK", Direction.TO_BROKER)

@@ -14,7 +14,7 @@ SOON = Limits(operation_ms=6_000)
 
 
 def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = False) -> Case:
-    """The consumer of two topics goes on with its own."""
+    """Acknowledge a message of a topic that the consumer does not have; it goes on with its own two."""
     plan = Schedule()
     plan.broker("store_entries", topic="a", entries=plains(range(1)))
     plan.broker("store_entries", topic="c", entries=plains(range(1, 4)))

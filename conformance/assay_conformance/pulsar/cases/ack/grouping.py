@@ -61,7 +61,7 @@ def cumulative_and_individual_in_one_group() -> Case:
 
 
 def continuous_acks() -> Case:
-    """An ack more than once in every interval must not put off those before it."""
+    """Acknowledge more than once in every interval, which must not put off those before."""
     plan, consumer = Schedule.with_consumer_of(plains(range(8)), receives=8)
     for number in range(8):
         plan.ack(consumer, numbers=[number])
@@ -88,7 +88,7 @@ def cumulative_out_of_order() -> Case:
 
 
 def close_with_pending_acks() -> Case:
-    """Three times, for once may fall on the very moment of a flush."""
+    """Close a consumer with pending acks three times: one close may fall on the very moment of a flush."""
     plan, client = Schedule.with_client(stored=plains(range(3)))
     for subscription in ("first", "second", "third"):
         consumer = plan.consumer(client, subscription=subscription)
@@ -106,7 +106,7 @@ def close_with_pending_acks() -> Case:
 
 
 def full_group() -> Case:
-    """More than a group, all at once: had the timer taken some of it, a whole group would still be left."""
+    """Acknowledge more than a group at once: had the timer taken some of it, a whole group would still be left."""
     plan, consumer = Schedule.with_consumer_of([{**plain(0), "copies": MORE_THAN_A_GROUP}], receives=MORE_THAN_A_GROUP)
     plan.ack(consumer)
     plan.wait_ops()
@@ -138,7 +138,7 @@ def zero_group_time() -> Case:
 
 
 def while_disconnected() -> Case:
-    """No connection is let in for so long that a flush falls into the outage."""
+    """Refuse connections for so long that a flush falls into the outage."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[0])
     plan.wait_frame("ACK", Direction.TO_BROKER)
@@ -184,7 +184,7 @@ def redelivered_while_ack_grouped() -> Case:
 
 
 def redelivered_after_lost_ack() -> Case:
-    """The connection dies of the ACK: the broker never gets it, and delivers again what the application settled."""
+    """Cut the connection at the ACK: the broker never gets it, and delivers again what the application settled."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=3)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)
@@ -201,7 +201,7 @@ def redelivered_after_lost_ack() -> Case:
 
 
 def dropped_redelivery_returns_permit() -> Case:
-    """With a queue of one, a permit that is not returned leaves none."""
+    """Drop redelivered messages with a queue of one: a permit that is not returned leaves none."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=2)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)

@@ -19,7 +19,7 @@ SHORT_MS = 700
 
 
 def _half_acknowledged(*groups: list[int], pause_ms: int = SETTLED_MS) -> tuple[Schedule, int]:
-    """Of eight messages these are acknowledged, group by group."""
+    """Acknowledge these of eight messages, group by group."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(8)))
     plan.receive(consumer, 8, wait=True)
     for numbers in groups:
@@ -29,14 +29,14 @@ def _half_acknowledged(*groups: list[int], pause_ms: int = SETTLED_MS) -> tuple[
 
 
 def _back(plan: Schedule, consumer: int, count: int) -> None:
-    """The consumer comes back, and is handed what was not acknowledged."""
+    """Wait for the consumer's return, and receive what was not acknowledged."""
     plan.wait_frame("SUCCESS", Direction.TO_CLIENT, 2, deadline_ms=RESTART_MS)
     plan.wait_ops(plan.receive(consumer, count, SHORT_MS))
     plan.wait_ms(SETTLED_MS)
 
 
 def individual_acks_after_unload() -> Case:
-    """The second acknowledgment comes too soon behind the first one to be written for itself."""
+    """Acknowledge a second time so soon behind the first that it is not written for itself."""
     plan, consumer = _half_acknowledged([0, 2], [4, 5])
     plan.broker("unload", topic="t")
     _back(plan, consumer, 4)
@@ -49,7 +49,7 @@ def individual_acks_after_unload() -> Case:
 
 
 def individual_acks_after_crash() -> Case:
-    """The last acknowledgment shows that those before it are written; itself it may be lost."""
+    """Acknowledge twice: the second one shows that those before it are written; itself it may be lost."""
     plan, consumer = _half_acknowledged([0, 2, 4], [6], pause_ms=2 * SETTLED_MS)
     plan.broker("restart")
     _back(plan, consumer, 5)

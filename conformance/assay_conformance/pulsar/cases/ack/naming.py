@@ -13,7 +13,10 @@ SHARED: Config = {**GROUPED, "subscription_type": "shared"}
 
 
 def _acked(plan: Schedule, consumer: int, *groups: list[int]) -> int:
-    """One ACK a group, and time for the broker to have settled it; the step behind which the connection is cut."""
+    """Acknowledge one ACK a group, and wait for the broker to settle it.
+
+    Returns the step behind which the connection is cut.
+    """
     for count, numbers in enumerate(groups, start=1):
         plan.ack(consumer, numbers=numbers)
         plan.wait_frame("ACK", Direction.TO_BROKER, count)
@@ -22,7 +25,7 @@ def _acked(plan: Schedule, consumer: int, *groups: list[int]) -> int:
 
 
 def _again(plan: Schedule, consumer: int, messages: int, entries: int) -> None:
-    """So many entries have come in all when everything unsettled is there again."""
+    """Wait for the entry with which everything unsettled is there again, and receive the messages."""
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, entries)
     plan.receive(consumer, messages, STARVED_MS)
     plan.wait_ops()
@@ -46,7 +49,10 @@ def batch_acked_by_one_index() -> Case:
 
 
 def ack_sets_combine() -> Case:
-    """Clients tell all that is settled; one that tells only what is new has as much settled."""
+    """Acknowledge two messages of a batch in turn.
+
+    Some clients name all that is settled; naming only what is new settles as much.
+    """
     plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     lost = _acked(plan, consumer, [0], [1])
     _again(plan, consumer, 2, 2)

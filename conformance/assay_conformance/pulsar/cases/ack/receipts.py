@@ -16,14 +16,14 @@ ANSWERED_MS = 2_000
 
 
 def _held_up(plan: Schedule) -> Fault:
-    """The first answer is kept, for so long that it would show if the client did not wait for it."""
+    """Hold the first answer so long that it would show if the client did not wait for it."""
     plan.wait_fired(0, deadline_ms=ANSWERED_MS)
     plan.wait_ms(HELD_UP_MS)
     return Fault(trigger=down("ACK_RESPONSE"), action=Hold(), until=Until(step=plan.last))
 
 
 def _three_acks(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, held_up: bool = False) -> Case:
-    """The last of three messages is acknowledged by itself, behind what happens to the first two."""
+    """Acknowledge the last of three messages by itself, behind what happens to the first two."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[0, 1])
     if held_up:
@@ -57,7 +57,7 @@ def refused(words: str, title: str, text: str) -> Case:
 
 
 def response_lost() -> Case:
-    """The acknowledgments are with the broker; the client cannot know, and must not say so."""
+    """Drop the answers: the acknowledgments are with the broker; the client cannot know, and must not report it."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
     plan.receive(consumer, 1, STARVED_MS)
@@ -74,7 +74,7 @@ def response_lost() -> Case:
 
 
 def covered_by_pending_cumulative() -> Case:
-    """Two calls of one flush; then calls for what is with the broker already, and not answered."""
+    """Acknowledge twice in one flush, and then what is with the broker already, and not answered."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.ack(consumer, numbers=[2], cumulative=True)
@@ -96,7 +96,7 @@ def covered_by_pending_cumulative() -> Case:
 
 
 def acked_twice() -> Case:
-    """The broker gets the first ACK a second time: its client lost the answer, and asks again."""
+    """Repeat the first ACK, as a client does that lost the answer and asks again."""
     return _three_acks(
         "acked-twice",
         "Of three messages two are acknowledged twice, with the same command",

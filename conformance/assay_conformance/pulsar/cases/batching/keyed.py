@@ -52,7 +52,7 @@ def key_based_interleaved_keys() -> Case:
 
 
 def key_based_ids_after_early_reconnect() -> Case:
-    """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
+    """Reconnect before the broker knows a last id: its answer must not set the numbers back."""
     plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in INTERLEAVED]})
@@ -69,7 +69,10 @@ def key_based_ids_after_early_reconnect() -> Case:
 
 
 def key_based_new_key_within_delay() -> Case:
-    """Some clients have one timer for the batches of all keys, and restart it with each key."""
+    """Send a new key within the delay of another one.
+
+    Some clients have one timer for the batches of all keys, and restart it with each key.
+    """
     plan, producer = Schedule.with_producer()
     plan.agent("send", {"producer": producer, "messages": [{"key": "a"}]})
     plan.wait_ms(300)

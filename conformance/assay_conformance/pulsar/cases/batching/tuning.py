@@ -36,7 +36,7 @@ DEFAULTS: Config = {"batching": True, **JAVA_DEFAULTS}
 
 
 def queue_of_half_a_batch() -> Case:
-    """The numbers of the template's authors."""
+    """Send with the numbers that the template's authors used."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 1_200)
@@ -102,7 +102,7 @@ def bytes_by_batch_size(codec: str) -> Case:
 
 
 def trickle() -> Case:
-    """One message of each producer after the other, so that only a delay gathers them."""
+    """Send one message of each producer after the other, so that only a delay gathers them."""
     plan, client = Schedule.with_client()
     handles = [_batching(plan, client, limits) for limits in (DEFAULTS, TEMPLATE)]
     for _ in range(120):

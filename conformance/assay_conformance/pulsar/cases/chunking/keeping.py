@@ -29,7 +29,7 @@ def _kept(
     capabilities: tuple[str, ...] = (),
     **consumer: ConfigValue,
 ) -> Case:
-    """Entries are stored, this many messages are received, and then none; some are acknowledged."""
+    """Store entries, receive this many messages, and then none; acknowledge some."""
     plan, reader = Schedule.with_consumer(stored=list(entries))
     plan.receive(reader, delivered, RECEIVE_MS)
     plan.receive(reader, 1, NOTHING_MS)
@@ -57,7 +57,7 @@ def _one_too_many() -> list[dict[str, Any]]:
 
 
 def _sent_anew() -> list[dict[str, Any]]:
-    """As stored by a producer that lost its connection in between and starts over."""
+    """Return what a producer stored that lost its connection in between and started over."""
     message = chunks(0, 3)
     return [*message[:2], *message, plain(1)]
 

@@ -63,7 +63,7 @@ def compressed_message() -> Case:
 
 
 def chunks_with_long_properties() -> Case:
-    """A payload of four chunks, and metadata of a quarter of the limit: it takes more chunks."""
+    """Send a payload of four chunks with metadata of a quarter of the limit: it takes more chunks."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES // 4)}))
     return plan.case(
@@ -77,7 +77,7 @@ def chunks_with_long_properties() -> Case:
 
 
 def chunk_max_message_size() -> Case:
-    """The broker would accept larger ones."""
+    """Send chunks of the size that is set; the broker would accept larger ones."""
     plan, producer = Schedule.with_producer()
     for size in (SET_BYTES + 1, 3 * SET_BYTES, LARGE_BYTES):
         plan.wait_ops(plan.send(producer, size=size))
@@ -109,7 +109,7 @@ def metadata_leaves_no_room() -> Case:
 
 
 def batching_and_chunking() -> Case:
-    """If the producer opens all the same, a large message shows whether it sends chunks."""
+    """Open a producer with batching and chunking. If it opens, a large message shows whether it sends chunks."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
@@ -174,7 +174,7 @@ def chunks_interleaved() -> Case:
 
 
 def chunk_sent_twice() -> Case:
-    """As stored by a producer that lost the receipts of chunks 1 and 2."""
+    """Receive what a producer stored that lost the receipts of chunks 1 and 2."""
     first, second, third, last = chunks(0, 4)
     plan, consumer = Schedule.with_consumer_of(
         [first, second, third, second, third, last], receives=1, timeout_ms=RECEIVE_MS
@@ -205,8 +205,10 @@ def chunk_redelivered() -> Case:
 
 
 def cut_after_chunk(chunk: int) -> Case:
-    """The connection is cut before the receipt, and the next chunk is held: what is stored and receipted by then does
-    not depend on how far away the broker is."""
+    """Cut the connection before the receipt of a chunk, and hold the next chunk.
+
+    What is stored and receipted by then does not depend on how far away the broker is.
+    """
     plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
@@ -234,7 +236,7 @@ def cut_after_chunk(chunk: int) -> Case:
 
 
 def cut_after_last_chunk() -> Case:
-    """Everything is stored and no receipt comes back: only deduplication can prevent a second copy."""
+    """Cut the connection when everything is stored and no receipt came: only deduplication prevents a second copy."""
     plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client(), producer_name="chunker")
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))

@@ -12,8 +12,11 @@ from assay_conformance.pulsar.cases.chunking.messages import CHUNKING, LARGE_BYT
 
 
 def chunks_without_their_end() -> Case:
-    """The connection ends after so many bytes that the third chunk is incomplete. Receipts before that are lost, so
-    that the resend does not depend on which of them were in time, and it begins when the network is whole again."""
+    """End the connection after so many bytes that the third chunk is incomplete.
+
+    Receipts before that are lost, so that the resend does not depend on which of them were in time, and it begins when
+    the network is whole again.
+    """
     plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client())
     send = plan.send(producer, size=LARGE_BYTES)

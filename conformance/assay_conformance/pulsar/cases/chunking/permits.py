@@ -18,7 +18,7 @@ REFUSING: Config = {**CHUNKING, "max_pending_messages": PLACES, "block_if_queue_
 
 
 def _fill(plan: Schedule, producer: int, sends_before: int) -> None:
-    """As many small messages as there are places, and one more, while no receipts come."""
+    """Send as many small messages as there are places, and one more, while no receipts come."""
     plan.wait_ms(150)
     with plan.held():
         plan.send(producer, PLACES + 1)

@@ -20,7 +20,7 @@ _SLOW_MS: Final = 600
 def _case(
     plan: Schedule, words: str, title: str, requirements: tuple[str, ...], credentials: str, **fields: Any
 ) -> Case:
-    """Any of the tokens is good."""
+    """Return the Case of a plan, in which each of the tokens is valid."""
     tokens = ("",) if credentials == "certificate" else ("first", "second", "third")
     return plan.case(
         f"connection/{words}",
@@ -37,7 +37,7 @@ def _case(
 
 
 def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
-    """A producer's connection is cut, and it sends on."""
+    """Cut the connection of a producer, which then sends on."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
@@ -49,7 +49,7 @@ def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credent
 
 
 def _challenged(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
-    """The broker asks an idle producer's client for fresh credentials, and the producer sends on."""
+    """Challenge the client of an idle producer for fresh credentials; the producer then sends on."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.broker("challenge")
@@ -60,7 +60,7 @@ def _challenged(words: str, title: str, requirements: tuple[str, ...], credentia
 
 
 def _opening(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
-    """Another producer opens once that of the client's first call has ended, however it did."""
+    """Open another producer once that of the client's first call has ended, however it did."""
     plan, client = Schedule.with_client()
     plan.wait_ops(plan.producer(client, wait=False))
     producer = plan.producer(client, wait=False)

@@ -78,7 +78,7 @@ def max_message_size_changes() -> Case:
 
 
 def max_message_size_differs() -> Case:
-    """The second connection is to the broker with the larger limit; the message goes to the other one."""
+    """Connect second to the broker with the larger limit; send the message to the other one."""
     plan = Schedule()
     plan.broker("unload", topic="u", broker=1)
     client = plan.client()
@@ -149,7 +149,7 @@ AGAIN_MS = 4_000
 
 
 def reconnect_times_out() -> Case:
-    """The answer comes late, when the client does not wait for it any more."""
+    """Answer late, when the client does not wait for it any more."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
@@ -182,7 +182,7 @@ PATIENT: Config = {"operation_timeout_ms": 5_000}
 
 
 def not_ready(command: str) -> Case:
-    """The first answer is a temporary error."""
+    """Answer first with a temporary error."""
     plan, client = Schedule.with_client()
     if command == "PRODUCER":
         plan.wait_ops(plan.send(plan.producer(client)))
@@ -202,7 +202,7 @@ def not_ready(command: str) -> Case:
 
 
 def never_ready(command: str) -> Case:
-    """Every attempt gets the same error."""
+    """Answer every attempt with the same error."""
     plan, client = Schedule.with_client()
     if command == "PRODUCER":
         plan.producer(client)
@@ -224,7 +224,7 @@ def never_ready(command: str) -> Case:
 
 
 def owner_unreachable(words: str, how: Cut) -> Case:
-    """The broker that owns the topic closes the first connection before it has answered."""
+    """Let the broker that owns the topic close the first connection before it has answered."""
     plan = Schedule()
     plan.broker("unload", topic="t", broker=1)
     plan.wait_ops(plan.send(plan.producer(plan.client())))
@@ -296,7 +296,7 @@ def lookups_fail() -> Case:
 
 
 def trouble_of_another_topic(command: str, words: str) -> Case:
-    """The first topic is refused until its opening times out; the second one is refused once."""
+    """Refuse the first topic until its opening times out, and the second one once."""
     plan, client = Schedule.with_client()
     plan.producer(client, "troubled")
     # Some clients close their connection over such an answer: the next opening is not to meet that.
@@ -334,7 +334,7 @@ def lookup_is_forbidden() -> Case:
 
 
 def ended_lookups(words: str, what: str, limit: int, *faults: Fault) -> Case:
-    """One opening after the other times out; then all is well, and as many openings at once are to succeed."""
+    """Let one opening after the other time out; then open as many at once, which are to succeed."""
     timeout_ms = 1_000
     names = [f"t{number}" for number in range(2 * limit)]
     plan, client = Schedule.with_client()

@@ -20,7 +20,7 @@ BATCHED: Config = {**NAMED, "batching": True, "batching_max_publish_delay_ms": 5
 
 
 def _says_ids(k: int, lowest: int, highest: int) -> Fault:
-    """The k-th SEND carries these ids, whatever its client wrote."""
+    """Return a fault that gives the k-th SEND these ids, whatever its client wrote."""
     ids = {"sequence_id": lowest, "highest_sequence_id": highest}
     return Fault(
         trigger=up("SEND", k=k), action=Rewrite({**ids, **{f"metadata.{name}": id for name, id in ids.items()}})
@@ -28,7 +28,10 @@ def _says_ids(k: int, lowest: int, highest: int) -> Fault:
 
 
 def id_inside_a_batch() -> Case:
-    """Clients differ in the ids they write for a batch: a fault makes them the same for all of them."""
+    """Send an id inside a batch again.
+
+    Clients differ in the ids they write for a batch: a fault makes them the same for all of them.
+    """
     plan, client = Schedule.with_client()
     batched = plan.producer(client, batching=True, batching_max_publish_delay_ms=500)
     sent = plan.send(batched, 4)
@@ -63,7 +66,7 @@ def sequence_gaps() -> Case:
 
 
 def batch_of_old_and_new() -> Case:
-    """The client gets the answer that fits what it wrote."""
+    """Send a batch of old and new ids; the client gets the answer that fits what it wrote."""
     plan, producer = Schedule.with_producer()
     for count in (1, 3):
         sent = plan.send(producer, count)
@@ -85,8 +88,10 @@ def batch_of_old_and_new() -> Case:
 
 
 def _called_marker(k: int, id: int, own: int) -> tuple[Fault, Fault]:
-    """The k-th SEND, whose id is `own`, becomes a marker with this id; the client gets the answer that fits what it
-    wrote."""
+    """Return faults that make the k-th SEND, whose id is `own`, a marker with this id.
+
+    The client gets the answer that fits what it wrote.
+    """
     marked = Rewrite({"sequence_id": id, "highest_sequence_id": id, "marker": True})
     answered = Rewrite({"sequence_id": own, "highest_sequence_id": own})
     return Fault(trigger=up("SEND", k=k), action=marked), Fault(trigger=down("SEND_RECEIPT", k=k), action=answered)
@@ -142,7 +147,7 @@ def failed_write() -> Case:
 
 
 def duplicate_after_an_unload() -> Case:
-    """A broker that loads a topic reads its last ids again from what is stored."""
+    """Send a duplicate after an unload: a broker that loads a topic reads its last ids again from what is stored."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_receipts(3)
@@ -176,7 +181,7 @@ def last_sequence_id_after_unload() -> Case:
 
 
 def restored_from_snapshot() -> Case:
-    """After two entries the broker writes a snapshot; nothing of the first name comes after that."""
+    """Send nothing of the first name after the snapshot that the broker writes after two entries."""
     plan, client = Schedule.with_client()
     for name, count in (("orders", 2), ("bills", 1)):
         producer = plan.producer(client, producer_name=name)
@@ -195,7 +200,7 @@ def restored_from_snapshot() -> Case:
 
 
 def more_producers_than_snapshot_holds() -> Case:
-    """After the last messages of the first two come entries for two snapshots, which hold one name each."""
+    """Send, after the last messages of the first two, entries for two snapshots, which hold one name each."""
     plan, client = Schedule.with_client()
     for name, count in (("first", 1), ("second", 1), ("third", 4)):
         producer = plan.producer(client, producer_name=name)
@@ -234,7 +239,7 @@ def duplicate_at_another_broker() -> Case:
 
 
 def inactive_producers() -> Case:
-    """One name has a producer that sends nothing, another has none; after the time-out both are opened again."""
+    """Open two names again after the time-out: one had a producer that sent nothing, the other had none."""
     plan, client = Schedule.with_client()
     silent, gone = (plan.producer(client, producer_name=name) for name in ("silent", "gone"))
     plan.wait_ops(plan.send(silent), plan.send(gone))

@@ -45,7 +45,7 @@ def duplicate_receipt_completes() -> Case:
 
 
 def batches_through_cuts() -> Case:
-    """A batch whose receipt was lost leaves again, with sends that joined meanwhile behind it."""
+    """Lose the receipt of a batch: it leaves again, with sends that joined meanwhile behind it."""
     plan, producer = Schedule.with_producer()
     for _ in range(6):
         plan.send(producer, 10)
@@ -62,7 +62,7 @@ def batches_through_cuts() -> Case:
 
 
 def continues_after_the_brokers_last_id() -> Case:
-    """The broker's last id is altered on its way, on a topic that stores the messages whatever their ids are."""
+    """Alter the broker's last id on its way, on a topic that stores the messages whatever their ids are."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.wait_ops()
@@ -115,7 +115,7 @@ def initial_sequence_id_zero() -> Case:
 
 
 def duplicate_during_slow_write() -> Case:
-    """The connection is lost while two sends wait for the store, and both are sent again before they are stored."""
+    """Lose the connection while two sends wait for the store; both are sent again before they are stored."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2)
@@ -150,7 +150,7 @@ def last_sequence_id_reported() -> Case:
 
 
 def own_numbers(last_id: int) -> Case:
-    """The broker's last id is altered on its way, so that it differs from the producer's own."""
+    """Alter the broker's last id on its way, so that it differs from the producer's own."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer))
@@ -169,7 +169,7 @@ def own_numbers(last_id: int) -> Case:
 
 
 def effectively_once() -> Case:
-    """Three stored sends lose their receipts; two of them are sent again before the connection is lost once more."""
+    """Lose the receipts of three stored sends; send two of them again before the connection is lost once more."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_ops()
@@ -185,8 +185,7 @@ def effectively_once() -> Case:
 
 
 def effectively_once_after_an_early_reconnect() -> Case:
-    """Nothing is stored when the producer registers again, and what it sends afterwards must not look like a
-    duplicate."""
+    """Register again before anything is stored: what is sent afterwards must not look like a duplicate."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))

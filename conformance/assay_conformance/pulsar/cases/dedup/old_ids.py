@@ -33,7 +33,7 @@ def old_and_new_ids_at_once() -> Case:
 
 
 def reopened_and_sends_old_ids() -> Case:
-    """An application that saves its position less often than it sends."""
+    """Send old ids, as an application does that saves its position less often than it sends."""
     plan, client = Schedule.with_client()
     first = plan.producer(client, batching=False)
     _send_ids(plan, first, (0, 1, 2))

@@ -11,7 +11,7 @@ THREE = Topology(topics=(Topic(name="t", partitions=3),))
 
 
 def _unreceipted(plan: Schedule, sends: int) -> int:
-    """So many SENDs leave; the step up to which none of them has its receipt."""
+    """Let so many SENDs leave; return the step up to which none of them has its receipt."""
     plan.wait_sends(sends, deadline_ms=STARVED_MS)
     plan.wait_fired(0, deadline_ms=STARVED_MS)
     plan.wait_ms(50)
@@ -39,7 +39,7 @@ def _shared(words: str, title: str, share: int, **limits: int) -> Case:
 
 
 def room_after_failed_batches() -> Case:
-    """What becomes of batches on one topic becomes of them on a partition: each partition has a producer of its own."""
+    """Fail batches on partitions, each with a producer of its own, as on one topic."""
     plan = Schedule()
     producer = after_three_too_large(plan)
     plan.send(producer, 4)

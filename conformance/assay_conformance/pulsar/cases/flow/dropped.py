@@ -40,7 +40,7 @@ def a_message_in_chunks() -> Case:
 
 
 def a_compacted_batch() -> Case:
-    """With a chunk, which every client drops: not all of them look at what was compacted away."""
+    """Store a compacted batch, and a chunk, which every client drops: not all look at what was compacted away."""
     plan = Schedule()
     entry = batch(range(8))
     for member in entry["members"][1:]:
@@ -59,7 +59,7 @@ def a_compacted_batch() -> Case:
 
 
 def last_chunks_without_first() -> Case:
-    """As they come to a consumer that attaches after the others went to another one."""
+    """Store last chunks, as they come to a consumer that attaches after the others went to another one."""
     plan, consumer = Schedule.with_consumer(stored=[chunks(number, 2)[1] for number in range(8)])
     plan.receive(consumer, 1, EMPTY_MS)
     plan.wait_ops()
@@ -73,7 +73,7 @@ def last_chunks_without_first() -> Case:
 
 
 def reader_reconnects_inside_batch() -> Case:
-    """The broker sends the whole batch once more."""
+    """Reconnect a reader inside a batch: the broker sends the whole batch once more."""
     plan, reader = Schedule.with_consumer(durable=False, stored=[batch(range(8))])
     plan.wait_ops(plan.receive(reader, 7, STARVED_MS))
     # What was received certainly before its connection ended, a reader has to remember.
@@ -92,7 +92,7 @@ def reader_reconnects_inside_batch() -> Case:
 
 
 def seek_with_queue_of_one() -> Case:
-    """The broker begins with the message sought, which the application has had."""
+    """Seek with a queue of one: the broker begins with the message sought, which the application has had."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(4)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=2))
@@ -107,7 +107,7 @@ def seek_with_queue_of_one() -> Case:
 
 
 def beyond_max_redeliver_count() -> Case:
-    """Who buries nothing hands them on when they have been refused once more than the next one lets them be."""
+    """Nack messages once more than the next consumer allows, on one that sends no dead letters and so hands them on."""
     plan, client = Schedule.with_client(stored=plains(range(8)))
     before = plan.consumer(client, max_redeliver_count=0)
     for first in (1, 9):
@@ -147,7 +147,7 @@ def redelivery_while_others_in_flight() -> Case:
 
 
 def zero_queue() -> Case:
-    """The pause is longer than any answer takes: whoever asks ahead shows itself."""
+    """Pause for longer than any answer takes: a consumer that asks ahead shows itself."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(5)))
     plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
     plan.wait_ms(PAUSE_MS)

@@ -22,7 +22,7 @@ REFUSES: Config = {"block_if_queue_full": False}
 
 
 def _fills(plan: Schedule, producer: int, sent: int, size: int = SIZE_BYTES) -> None:
-    """Two messages more than there is room for, beside `sent` that left before."""
+    """Send two messages more than there is room for, beside `sent` that left before."""
     plan.send(producer, FULL + 2, size=size)
     plan.wait_sends(sent + FULL, deadline_ms=STARVED_MS)
     plan.wait_ms(REFUSED_MS)
@@ -56,7 +56,7 @@ def memory_after_receipts() -> Case:
 
 
 def memory_after_failures() -> Case:
-    """Two messages that are too large would fill the memory."""
+    """Send two messages that are too large, and would fill the memory."""
     plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
@@ -91,7 +91,7 @@ def memory_after_time_outs() -> Case:
 
 
 def memory_after_a_close() -> Case:
-    """What ends with its producer leaves its memory to the client's other ones."""
+    """Close a producer, whose memory is free for the client's other ones."""
     plan, client = Schedule.with_client()
     gone = plan.producer(client)
     plan.send(gone, FULL, size=SIZE_BYTES)

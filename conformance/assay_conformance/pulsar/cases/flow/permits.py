@@ -16,7 +16,7 @@ REFUSED_MS = 100
 
 
 def initial_permits() -> Case:
-    """The answer to SUBSCRIBE is held up, so that permits granted before it can be distinguished from those after."""
+    """Delay the answer to SUBSCRIBE, so that permits granted before it can be distinguished from those after."""
     plan, consumer = Schedule.with_consumer(wait=False, stored=plains(range(3)))
     plan.wait_fired(0)
     plan.wait_ms(SUBSCRIBED_MS)
@@ -33,7 +33,7 @@ def initial_permits() -> Case:
 
 
 def half_a_queue() -> Case:
-    """The pause is longer than any answer takes: a consumer that waits for an empty queue shows itself."""
+    """Pause for longer than any answer takes: a consumer that waits for an empty queue shows itself."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(30)))
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     plan.wait_ms(600)
@@ -48,7 +48,7 @@ def half_a_queue() -> Case:
 
 
 def partly_acked_batch() -> Case:
-    """The broker charges one permit for what comes again; the nine it leaves out were acknowledged before."""
+    """Acknowledge nine of a batch: the broker charges one permit for what comes again, without these nine."""
     plan, consumer = Schedule.with_consumer(stored=[batch(range(10))])
     plan.wait_ops(plan.receive(consumer, 10, STARVED_MS))
     plan.ack(consumer, messages=range(1, 10))
@@ -79,8 +79,10 @@ def batches_beyond_permits() -> Case:
 
 
 def seek_before_first_chunk() -> Case:
-    """The pause shows what a broker sends to a full queue. One that sends chunks to whom the first of them went before
-    the seek charges no attached consumer."""
+    """Seek to before the first chunk; the pause shows what a broker sends to a full queue.
+
+    A broker that sends chunks where the first of them went before the seek charges no attached consumer.
+    """
     plan, consumer = Schedule.with_consumer(stored=[plain(0), chunks(1, 3)[0]])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=1))
@@ -148,7 +150,7 @@ def full_queue_blocks_sends() -> Case:
 
 
 def room_after_failures() -> Case:
-    """Messages that are too large hold nothing when they are refused."""
+    """Send messages that are too large, and hold nothing when they are refused."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3, size=LIMIT_BYTES + 1))
     plan.wait_ms(150)
@@ -176,7 +178,7 @@ ROOM_FOR_THREE: Config = {
 
 
 def after_three_too_large(plan: Schedule) -> int:
-    """A producer of three batches, of a message each, that were larger than the broker takes."""
+    """Return a producer of three batches, of a message each, that were larger than the broker takes."""
     producer = plan.producer(plan.client())
     for _ in range(3):
         plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
@@ -185,7 +187,7 @@ def after_three_too_large(plan: Schedule) -> int:
 
 
 def room_after_failed_batches() -> Case:
-    """A batch of one is refused as a batch; its place is its message's all the same."""
+    """Fail a batch of one as a batch; the place that it frees is its message's all the same."""
     plan = Schedule()
     producer = after_three_too_large(plan)
     plan.broker("hold_store", topic="t")
@@ -242,7 +244,10 @@ def memory_of_two_producers() -> Case:
 
 
 def max_unacked_per_consumer() -> Case:
-    """A queue as large as the limit: what is granted while the consumer may have nothing is all it has afterwards."""
+    """Receive with a queue as large as the limit.
+
+    What is granted while the consumer may be sent nothing is all it has afterwards.
+    """
     plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.receive(consumer, 10, timeout_ms=3_000)
     plan.wait_received(consumer, 4)

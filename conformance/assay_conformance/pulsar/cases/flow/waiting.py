@@ -21,7 +21,7 @@ def _one_on_each_partition(plan: Schedule) -> None:
 
 
 def partitions_across_reconnect() -> Case:
-    """One message more is asked for than there are."""
+    """Reconnect partitions; one message more is asked for than there are."""
     plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, PARTITIONS + 1, WAITS_MS)
     asked = plan.last
@@ -42,8 +42,10 @@ def partitions_across_reconnect() -> Case:
 
 
 def _more_than_a_queue(words: str, title: str, *, refusals: int = 0) -> Case:
-    """Behind the loss come more messages than the queue holds: to grant it once is not enough. Without refusals the
-    loss is an unload."""
+    """Send more messages behind a loss than the queue holds: to grant it once is not enough.
+
+    Without refusals the loss is an unload.
+    """
     plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, 8, WAITS_MS)
     lost = Fault(trigger=AfterStep(plan.last), action=Cut())
@@ -65,7 +67,7 @@ def _more_than_a_queue(words: str, title: str, *, refusals: int = 0) -> Case:
 
 
 def receive_across_seek() -> Case:
-    """Three messages come a second time; one more is asked for than there are."""
+    """Seek during a receive: three messages come a second time; one more is asked for than there are."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(7)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=1))

@@ -22,7 +22,7 @@ NACK_DELAY_MS = 200
 
 
 def _closed_while_handler_runs(words: str, title: str, topics: Sequence[str]) -> Case:
-    """The handler returns behind the end of the close, and more messages wait."""
+    """Close while a handler runs; it returns behind the end of the close, and more messages wait."""
     plan, client = Schedule.with_client()
     for topic in topics:
         plan.broker("store_entries", topic=topic, entries=plains(range(10)))
@@ -60,7 +60,7 @@ def closed_while_handler_of_two_topics_runs() -> Case:
 
 
 def closes_itself() -> Case:
-    """A handler closes the consumer that it is of."""
+    """Close a consumer in its own handler."""
     plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(10)))
     consumer = plan.consumer(client, listener=True)
@@ -78,7 +78,7 @@ def closes_itself() -> Case:
 
 
 def closed_beside_handler() -> Case:
-    """No handler call waits for anything: which of them runs when the close comes is left to the client."""
+    """Close while handlers run that wait for nothing: which of them runs then is left to the client."""
     plan, client = Schedule.with_client()
     topics = ("t", "u")
     for topic in topics:
@@ -101,7 +101,7 @@ def closed_beside_handler() -> Case:
 
 
 def raises() -> Case:
-    """The others are acknowledged, so that what is acknowledged for the one that raised would show."""
+    """Raise in a handler; acknowledge the other messages, so that an acknowledgment of its own would show."""
     plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(5)))
     consumer = plan.consumer(client, listener=True)
@@ -158,7 +158,7 @@ def blocked_beside_partitions() -> Case:
 
 
 def two_threads() -> Case:
-    """Two handlers that do not return take both threads; a third call has to wait."""
+    """Take both threads with two handlers that do not return; a third call has to wait."""
     plan, client = Schedule.with_client(listener_threads=2)
     for topic in ("t", "u", "v"):
         plan.broker("store_entries", topic=topic, entries=plains(range(3)))
@@ -186,7 +186,7 @@ def two_threads() -> Case:
 
 
 def settles_inside() -> Case:
-    """One message is acknowledged in its handler call, one refused in its own, which comes again."""
+    """Acknowledge one message in its handler call, and nack one in its own, which comes again."""
     plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
     consumer = plan.consumer(client, listener=True)
@@ -215,7 +215,7 @@ def settles_inside() -> Case:
 
 
 def reconnects_while_handler_runs() -> Case:
-    """What was prefetched comes again, behind the call that runs."""
+    """Reconnect while a handler runs: what was prefetched comes again, behind the call that runs."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)

@@ -14,7 +14,7 @@ READS = (*LISTENS, "reader")
 
 
 def reader_returns() -> Case:
-    """What its handler was called with is read, whether that call has returned or not."""
+    """Reconnect a reader: what its handler was called with is read, whether or not that call has returned."""
     plan, reader = Schedule.with_consumer(
         listener=True, durable=False, stored=[*plains(range(4)), batch(range(4, 8)), *plains(range(8, 10))]
     )
@@ -48,7 +48,7 @@ def reader_returns() -> Case:
 
 
 def reader_asks_for_more() -> Case:
-    """Several times on its way, once it has sought, and behind the end."""
+    """Ask a reader for more several times on its way, once it has sought, and behind the end."""
     plan, reader = Schedule.with_consumer(listener=True, durable=False, stored=[timed(number) for number in range(6)])
     for _ in range(2):
         plan.wait_ops(plan.receive(reader, 1, STARVED_MS))

@@ -22,7 +22,10 @@ OF_SEVERAL = (*LISTENS, "partitioned_topics")
 
 
 def acks_before_last_topic_is_open() -> Case:
-    """A client may call the handler as soon as one topic has messages, or wait until all of them are open."""
+    """Acknowledge before the last topic is open.
+
+    A client may call the handler as soon as one topic has messages, or wait until all of them are open.
+    """
     plan, consumer = Schedule.with_consumer(("t", "u"), listener=True, wait=False, stored=plains(range(2)))
     plan.receive(consumer, 2, 2 * STARVED_MS, does=HandlerAct.WAIT)
     plan.wait_received(consumer, 1)
@@ -46,7 +49,7 @@ def acks_before_last_topic_is_open() -> Case:
 
 
 def acked_in_handler(pace: Pace) -> Case:
-    """The clock of a message must not begin again behind its acknowledgment."""
+    """Acknowledge in a handler: the clock of a message must not begin again behind that."""
     plan = Schedule()
     topics = ("t-partition-0", "t-partition-1", PLAIN)
     for number, topic in enumerate(topics):
@@ -135,7 +138,7 @@ def topic_found_while_paused() -> Case:
 
 
 def paused_and_resumed() -> Case:
-    """While it is paused its connection is lost, more is sent, and something refused is due again."""
+    """Pause; meanwhile the connection is lost, more is sent, and something refused is due again."""
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, topic) for topic in (PARTITIONED, PLAIN)]
     consumer = plan.consumer(plan.client(), (PARTITIONED, PLAIN), listener=True)
@@ -174,8 +177,10 @@ def paused_and_resumed() -> Case:
 
 
 def returns_and_is_closed_inside() -> Case:
-    """What was prefetched of three topics comes again; the last handler call closes the consumer, and another consumer
-    gets what was not acknowledged."""
+    """Reconnect a consumer of three topics, and close it in its last handler call.
+
+    What was prefetched comes again; another consumer gets what was not acknowledged.
+    """
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, topic) for topic in (PARTITIONED, PLAIN)]
     listens = plan.client()

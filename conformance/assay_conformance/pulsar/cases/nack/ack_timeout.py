@@ -9,7 +9,7 @@ from assay_conformance.pulsar.cases.ack_timeout import LEAST, SHORT, Pace, comes
 
 
 def nacked_within_timeout(pace: Pace) -> Case:
-    """The redelivery delay is the longer of the two clocks."""
+    """Nack a message whose redelivery delay is longer than its acknowledgment time-out."""
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])

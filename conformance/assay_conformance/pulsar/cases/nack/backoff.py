@@ -17,7 +17,7 @@ LONG_MS = 800
 
 
 def backoff_of_repeated_nacks() -> Case:
-    """Four times 100 ms would be 400 at the third nack; the maximum is less."""
+    """Nack three times: four times 100 ms would be 400 at the third nack; the maximum is less."""
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     for _ in range(3):
         plan.nack(consumer, numbers=[0])

@@ -129,7 +129,10 @@ def nacked_then_acked() -> Case:
 
 
 def nacked_then_acked_exclusive() -> Case:
-    """The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that."""
+    """Acknowledge a nacked message.
+
+    The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that.
+    """
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[0, 1])
     plan.ack(consumer, numbers=[0])
@@ -190,7 +193,7 @@ def many_together() -> Case:
 
 
 def middle_of_five_exclusive() -> Case:
-    """What was handed over behind the nacked message comes again, too."""
+    """Nack a message in the middle: what was handed over behind it comes again, too."""
     plan, consumer = Schedule.with_consumer_of(plains(range(5)), receives=5)
     plan.ack(consumer, numbers=[1])
     plan.nack(consumer, numbers=[2])
@@ -207,7 +210,7 @@ def middle_of_five_exclusive() -> Case:
 
 
 def continuous_nacks() -> Case:
-    """More often than any tick, and for longer than delay, tick and tolerance together."""
+    """Nack more often than any tick, and for longer than delay, tick and tolerance together."""
     plan, consumer = Schedule.with_consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
     for number in range(STEADY_COUNT):
         plan.nack(consumer, numbers=[number])

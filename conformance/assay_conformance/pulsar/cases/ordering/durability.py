@@ -74,7 +74,7 @@ def _bookie(draws: Draws) -> Target:
 
 
 def _everything(_draws: Draws, _home: int) -> tuple[Target, ...]:
-    """The metadata store comes first: it has to be back before the others."""
+    """Return all processes; the metadata store comes first, for it has to be back before the others."""
     sizes = {Role.METADATA_STORE: 1, Role.BOOKIE: BOOKIES, Role.BROKER: BROKERS}
     return tuple(Target(role=role, index=index) for role, size in sizes.items() for index in range(size))
 
@@ -151,7 +151,7 @@ LOADS: Mapping[str, Load] = {
 
 
 def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILLS) -> Case:
-    """`kills` times: `SENDS` messages are sent, the kind's targets are killed meanwhile, and all messages are received.
+    """Send `SENDS` messages, kill the kind's targets meanwhile, and receive all messages, `kills` times.
 
     Where the topic is then is only likely: there are two brokers, and a drawn move comes before some of the kills.
     """

@@ -39,7 +39,7 @@ _BACK_MS = 150_000
 
 
 def with_server_fault(id: str, title: str, action: OnProcess | OnDisk, lasts_ms: int) -> Case:
-    """Messages are sent before, during and after the fault, and all are received."""
+    """Send messages before, during and after the fault, and receive all."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     # Until its first receipt a client may take its numbers from the broker: that is tested by other Cases.

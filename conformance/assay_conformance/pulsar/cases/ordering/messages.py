@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.subscription.consumers import KEYS
 
 
 def nacked_while_others_in_flight() -> Case:
-    """Three more messages follow the nack, and are held until redelivery of everything was requested."""
+    """Send three more messages after a nack, held until redelivery of everything was requested."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.nack(consumer, numbers=[0]))
     plan.broker("store_entries", topic="t", entries=plains(range(3, 6)))
@@ -36,7 +36,7 @@ LEDGER_ENTRIES, FULL_LEDGERS = 10, 6
 
 
 def order_across_a_cut() -> Case:
-    """Of three sends two are lost with the connection, and three more follow before the producer has reconnected."""
+    """Lose two of three sends with the connection; three more follow before the producer has reconnected."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.send(producer, 3)
@@ -62,7 +62,7 @@ def order_across_a_cut() -> Case:
 
 
 def pipelined_sends() -> Case:
-    """Many sends at once, without any fault: a broker must store all, and acknowledge what it stores."""
+    """Send many at once, without any fault: a broker must store all, and acknowledge what it stores."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.send(producer, 30)
@@ -106,7 +106,7 @@ def sequence_ids_across_reconnect() -> Case:
 
 
 def sequence_ids_across_early_reconnect() -> Case:
-    """The broker knows no last id after the reconnect either: that must not reset the numbers."""
+    """Reconnect while the broker knows no last id: that must not reset the numbers."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
@@ -148,8 +148,7 @@ def callbacks_of_late_receipts() -> Case:
 
 
 def delivery_across_a_cut() -> Case:
-    """The application has received half of a batch when the connection is lost; nothing was acknowledged: all comes
-    again."""
+    """Cut the connection when half of a batch was received: nothing was acknowledged, so all comes again."""
     plan, consumer = Schedule.with_consumer(stored=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
     plan.wait_ops(plan.receive(consumer, 5))
     cut = plan.last
@@ -164,7 +163,7 @@ def delivery_across_a_cut() -> Case:
 
 
 def keys_across_a_cut() -> Case:
-    """Two keys in turn, with a batch of each; nothing was acknowledged before the cut, so all comes again."""
+    """Send two keys in turn, with a batch of each; nothing is acknowledged before the cut, so all comes again."""
     plan = Schedule()
     singles = [plain(number) | {"key": "ab"[number % 2]} for number in range(6)]
     batches = [batch(range(6, 9)) | {"key": "a"}, batch(range(9, 12)) | {"key": "b"}]
@@ -184,7 +183,7 @@ def keys_across_a_cut() -> Case:
 
 
 def message_ids_across_new_ledgers() -> Case:
-    """Every load of a topic begins a new ledger."""
+    """Load a topic several times: every load begins a new ledger."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for _ in range(2):
@@ -202,7 +201,7 @@ def message_ids_across_new_ledgers() -> Case:
 
 
 def message_ids_across_full_ledgers() -> Case:
-    """No connection or producer is closed: what is pending when a ledger ends is stored in the next one."""
+    """Fill ledgers without closing a connection or producer: what is pending is stored in the next one."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, FULL_LEDGERS * LEDGER_ENTRIES)
@@ -222,8 +221,10 @@ NOTHING_MS = 200
 
 
 def key_shared_consumers_join_and_leave() -> Case:
-    """The second consumer takes over keys with unacknowledged entries at the first, which then acknowledges half of
-    them and leaves with the rest."""
+    """Join a second consumer, which takes over keys with entries that are unacknowledged at the first.
+
+    The first one then acknowledges half of them and leaves with the rest.
+    """
     plan, client = Schedule.with_client()
     keyed = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
     plan.broker("store_entries", topic="t", entries=keyed[:12])

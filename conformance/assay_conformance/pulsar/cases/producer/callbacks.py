@@ -19,12 +19,12 @@ UNDER_WAY_MS = 150
 
 
 def _waiting(plan: Schedule, producer: int, count: int = 1) -> int:
-    """Sends of which the first has ended, and its callback waits."""
+    """Send messages; the callback of the first one waits."""
     return plan.send(producer, count, callback="wait")
 
 
 def _sends_inside(words: str, title: str, partitions: int = 0, **config: Any) -> Case:
-    """By the producer itself, and by another one of the client; each callback returns before what it sent ends."""
+    """Send in callbacks, by the producer itself and by another one; each returns before what it sent ends."""
     plan = Schedule()
     client = plan.client()
     producer, other = plan.producer(client), plan.producer(client, "u")
@@ -51,7 +51,7 @@ def _capability(config: dict[str, Any]) -> tuple[str, ...]:
 
 
 def sends_when_it_failed() -> Case:
-    """No receipt comes for the first: its callback is called when its time is up."""
+    """Send in the callback of a send without receipt, which is called when its time is up."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     sent = _waiting(plan, producer)
@@ -71,7 +71,7 @@ def sends_when_it_failed() -> Case:
 
 
 def acks_when_sent() -> Case:
-    """An application that passes on what it receives acknowledges when the copy is stored."""
+    """Acknowledge in a callback, as an application does that passes on what it receives once the copy is stored."""
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
@@ -143,7 +143,7 @@ def closed_beside() -> Case:
 
 
 def _waits_inside(words: str, what: str, waits: Callable[[Schedule, int, int, int], None], *needs: str) -> Case:
-    """In a process of its own, which may never end by itself."""
+    """Wait in a callback, in a process of its own, which may never end by itself."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client, "u"), plan.producer(client)

@@ -39,12 +39,12 @@ def assigned_names() -> Case:
 
 
 def _late_receipt(k: int, until: int) -> Fault:
-    """Optional: a broker that takes longer than that by itself need not be held up."""
+    """Return a fault that holds a receipt; it is optional, for a broker may take longer by itself."""
     return Fault(trigger=down("SEND_RECEIPT", k=k), action=Hold(), until=Until(step=until), optional=True)
 
 
 def _flush_without_receipt(plan: Schedule, producer: int) -> int:
-    """The step up to which there is no receipt, and so nothing may be flushed."""
+    """Flush; return the step up to which there is no receipt, and so nothing may be flushed."""
     plan.flush(producer)
     plan.wait_ms(200)
     until = plan.last
@@ -85,7 +85,7 @@ def flush_after_full_batches() -> Case:
 
 
 def concurrent_flushes() -> Case:
-    """Each answers for what was sent before it, whatever other flush is under way."""
+    """Flush twice at a time: each answers for what was sent before it, whatever other flush is under way."""
     plan, producer = Schedule.with_producer()
     plan.send(producer)
     plan.flush(producer)
@@ -104,7 +104,10 @@ def concurrent_flushes() -> Case:
 
 
 def close_with_sends_in_flight() -> Case:
-    """The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first."""
+    """Close with sends in flight.
+
+    The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first.
+    """
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 3)
@@ -169,7 +172,7 @@ def waits_for_exclusive() -> Case:
 
 
 def fencing_ends_other_producer() -> Case:
-    """What was thrown out may try as long as its sends may: it stays out."""
+    """Fence a producer, which may try as long as its sends may, and stays out."""
     plan, first = Schedule.with_producer(access_mode="exclusive", send_timeout_ms=600)
     plan.wait_ops(plan.send(first))
     second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
@@ -201,7 +204,7 @@ def name_in_use() -> Case:
 
 
 def name_held_by_silent_connection() -> Case:
-    """Its connection is half open: the broker hears of its end when it asks, and not before."""
+    """Open a name whose connection is half open: the broker learns of its end only when it sends a PING."""
     plan = Schedule()
     plan.wait_ops(plan.send(plan.producer(plan.client())))
     second = plan.producer(plan.client(operation_timeout_ms=1_000))
@@ -218,7 +221,7 @@ def name_held_by_silent_connection() -> Case:
 
 
 def waits_beyond_operation_timeout() -> Case:
-    """Nothing else of that client is asked for meanwhile, so that nothing else times out."""
+    """Wait for access beyond the operation time-out, with no other call of that client that could time out."""
     plan, first = Schedule.with_producer(access_mode="exclusive")
     second = plan.producer(
         plan.client(operation_timeout_ms=1_000), access_mode="wait_for_exclusive", wait=False, send_timeout_ms=0
@@ -270,7 +273,7 @@ def exclusive_reconnects() -> Case:
 
 
 def fenced_while_disconnected() -> Case:
-    """Its return is held up until another one has the topic; a message waits with it."""
+    """Delay a producer's return until another one has the topic; a message waits with it."""
     plan, first = Schedule.with_producer(access_mode="exclusive")
     plan.wait_ops(plan.send(first))
     cut = plan.last

@@ -31,18 +31,21 @@ QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 
 
 def lost_receipts(times: int, k: int = 1) -> Fault:
-    """So many receipts do not arrive, from the k-th on, before the producer registers again."""
+    """Return a fault that drops so many receipts, from the k-th on, before the producer registers again."""
     return Fault(trigger=down("SEND_RECEIPT", k=k, times=times), scope=Scope(session=0), action=Drop())
 
 
 def lost_before_cut(times: int, k: int = 1) -> Fault:
-    """The receipts of those sends in front of the one that takes the cut, or over which the client hangs up. A broker
-    that is far away has not sent them by then, and needs none dropped."""
+    """Return a fault that drops the receipts of the sends in front of the one that takes the cut.
+
+    So it does with those of a send over which the client ends the connection. A broker that is far away has not sent
+    them by then, and needs none dropped.
+    """
     return msgspec.structs.replace(lost_receipts(times, k), optional=True)
 
 
 def cut_at_send(k: int) -> Fault:
-    """The connection dies right behind the k-th SEND, which still arrives."""
+    """Return a fault that cuts the connection right behind the k-th SEND, which still arrives."""
     return Fault(trigger=up("SEND", k=k), action=Cut())
 
 
@@ -73,7 +76,7 @@ def send_cut_in_the_middle() -> Case:
 
 
 def _three_in_flight(words: str, title: str, requirement: str, fault: Fault, **fields: Any) -> Case:
-    """Their receipts leave the broker together."""
+    """Send three messages whose receipts leave the broker together."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 3)
@@ -92,7 +95,7 @@ def cut_between_receipts() -> Case:
 
 
 def queue_order() -> Case:
-    """One send is receipted, three are not, two are asked for before the producer is back."""
+    """Send one message with a receipt, three without, and two before the producer is back."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, 3)
@@ -120,7 +123,7 @@ LATER_MS = 20
 
 
 def _back_behind(step: int) -> Fault:
-    """The producer is admitted again when a step has ended, and not before."""
+    """Return a fault that holds the producer's second admission until a step has ended."""
     return Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=step))
 
 
@@ -182,7 +185,7 @@ def sends_wait_for_producer_success() -> Case:
 
 
 def receipt_twice() -> Case:
-    """The second copy of the first receipt arrives while the second send still waits for its own."""
+    """Repeat the first receipt while the second send still waits for its own."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2)
@@ -252,7 +255,7 @@ def send_times_out() -> Case:
 
 
 def send_times_out_across_a_reconnect() -> Case:
-    """The time-out runs from the send call: a reconnect in between must not restart it."""
+    """Reconnect within a send's time-out, which runs from the call and must not start again."""
     plan, producer = Schedule.with_producer()
     plan.send(producer)
     plan.wait_ms(700)  # most of the time that the send has
@@ -272,7 +275,7 @@ def send_times_out_across_a_reconnect() -> Case:
 
 
 def idle_before_a_batch() -> Case:
-    """The producer was idle for longer than a send may take, and the next message waits in a batch."""
+    """Send in a batch after the producer was idle for longer than a send may take."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ms(600)

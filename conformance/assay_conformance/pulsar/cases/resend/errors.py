@@ -14,7 +14,7 @@ def _refused(sequence_id: int, error: str, times: int) -> Fault:
 
 
 def after_one_taken(sends: int) -> Schedule:
-    """So many sends behind one that has its receipt."""
+    """Send so many behind one that has its receipt."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, sends)
@@ -46,7 +46,7 @@ def checksum_error() -> Case:
 
 
 def one_not_allowed() -> Case:
-    """It is refused however often it comes."""
+    """Refuse a send however often it comes."""
     plan = after_one_taken(sends=3)
     plan.wait_ops()
     return plan.case(
@@ -60,7 +60,7 @@ def one_not_allowed() -> Case:
 
 
 def not_allowed_and_reconnect_rejected() -> Case:
-    """A client that closes the connection over it cannot get the error a second time."""
+    """Refuse a send, and then the reconnect: a client that closes the connection over it gets the error only once."""
     plan = after_one_taken(sends=3)
     plan.wait_ops()
     return plan.case(
@@ -77,7 +77,7 @@ def not_allowed_and_reconnect_rejected() -> Case:
 
 
 def terminated_mid_stream() -> Case:
-    """Both ways of hearing it lead to the same answer."""
+    """Terminate the topic; both ways of learning that lead to the same answer."""
     plan = after_one_taken(sends=3)
     plan.wait_ops()
     refused = Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicTerminatedError"), optional=True)
@@ -113,7 +113,7 @@ def topic_terminated() -> Case:
 def refused_return(
     words: str, error: str, title: str, *, requirement: str = "resend.reconnect-retries-temporary-error"
 ) -> Case:
-    """One send waits for its receipt when the connection dies."""
+    """Cut the connection while one send waits for its receipt, and refuse the return."""
     plan = after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(

@@ -12,7 +12,7 @@ CLOSES_NOTICED_MS = 700
 
 
 def closed_by_broker() -> Case:
-    """Two sends have lost their receipts when the topic is unloaded; a producer beside it is not concerned."""
+    """Unload the topic when two sends have lost their receipts; a producer beside it is not concerned."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     other = plan.producer(client, "u")
@@ -89,7 +89,7 @@ def closed_while_registering() -> Case:
 
 
 def reconnect_rejected_repeatedly() -> Case:
-    """Three attempts are refused, the fourth is not; then the connection dies once more."""
+    """Refuse three attempts, and not the fourth; then the connection dies once more."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))

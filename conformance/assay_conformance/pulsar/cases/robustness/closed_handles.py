@@ -12,7 +12,7 @@ _REQUIREMENT: Final = "robustness.closed-handle-refuses"
 
 
 def _calls(plan: Schedule, handle: int, *verbs: str) -> None:
-    """Calls on a consumer that was handed three messages, or on a producer, one behind the other."""
+    """Call a consumer that received three messages, or a producer, one call behind the other."""
     for verb in verbs:
         named, args = _CALLS[verb]
         plan.wait_ops(plan.agent(verb.split("-")[0], {named: handle, "on_closed": True, **args}))
@@ -33,7 +33,7 @@ _CALLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 
 
 def _closed_consumer(words: str, what: str, verbs: tuple[str, ...], *capabilities: str, **config: Any) -> Case:
-    """Another consumer goes on beside it, on the same connection."""
+    """Call a closed consumer; another one goes on beside it, on the same connection."""
     plan, client = Schedule.with_client(stored=plains(range(4)))
     consumer, beside = plan.consumer(client, **config), plan.consumer(client, "t", "beside")
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
@@ -65,7 +65,7 @@ def _closed_producer() -> Case:
 
 
 def _closed_client() -> Case:
-    """Its producer and its consumer were never closed by themselves."""
+    """Close a client with a producer and a consumer that were not closed by themselves."""
     plan, client = Schedule.with_client(stored=plains(range(4)))
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))

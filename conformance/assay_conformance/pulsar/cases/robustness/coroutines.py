@@ -72,7 +72,7 @@ def reader() -> Case:
 
 
 def cancelled_receive() -> Case:
-    """Three times nothing comes in time; then there are as many messages."""
+    """Receive three times when nothing comes in time; then there are as many messages."""
     plan, consumer = Schedule.with_consumer()
     for _ in range(3):
         plan.wait_ops(plan.receive(consumer, 1, 200))

@@ -45,7 +45,7 @@ def checksum_error_of_second_send() -> Case:
 
 
 def checksum_error_after_timeout() -> Case:
-    """The error for a send that has ended comes before the receipt of the next one."""
+    """Send the error for a send that has ended before the receipt of the next one."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer)
@@ -71,7 +71,7 @@ UNUSED_ID = 4_711
 
 
 def checksum_mismatch() -> Case:
-    """Both messages of the first queueful: a client that does not return their permits gets no more."""
+    """Damage both messages of the first queueful: a client that does not return their permits gets no more."""
     plan = Schedule()
     plan.consumer_of(plains(range(5)), receives=3, timeout_ms=STARVED_MS)
     return plan.case(
@@ -119,7 +119,7 @@ def concurrent_flushes() -> Case:
 
 
 def calls_during_an_outage() -> Case:
-    """The service does not come back; each call has a time-out of its own or must end without one."""
+    """Call during an outage that does not end; each call has a time-out or must end without one."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer)
@@ -149,7 +149,7 @@ def calls_during_an_outage() -> Case:
 
 
 def send_for_an_unknown_producer() -> Case:
-    """The altered SEND can be recognised: its producer name is made up."""
+    """Send for an unknown producer; the altered SEND can be recognized by its made-up producer name."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
@@ -165,8 +165,10 @@ def send_for_an_unknown_producer() -> Case:
 
 
 def send_for_a_closed_producer() -> Case:
-    """The client has a second producer on the connection, which goes on. The SEND of the first arrives after its close,
-    however long that takes."""
+    """Send for a closed producer; the client's second producer on the connection goes on.
+
+    The SEND of the first arrives after its close, however long that takes.
+    """
     plan, client = Schedule.with_client()
     first, second = plan.producer(client), plan.producer(client)
     plan.send(first)

@@ -46,7 +46,7 @@ def no_messages() -> Case:
 
 
 def nothing_sent() -> Case:
-    """The producers of its partitions were to open at their first use: nothing waits for them."""
+    """Close a producer whose partitions were to open at their first use: nothing waits for them."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.wait_ops(plan.flush(producer))
@@ -63,7 +63,7 @@ def nothing_sent() -> Case:
 
 
 def nothing_opened() -> Case:
-    """The only partition that opens at first refuses its producer: what is closed then has none."""
+    """Refuse the only partition that opens at first: what is closed then has no producer."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.wait_ops(plan.close(producer))

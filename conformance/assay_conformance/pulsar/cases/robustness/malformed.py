@@ -30,7 +30,7 @@ UNKNOWN_COMMAND = bytes.fromhex("00000007 00000003 08e707".replace(" ", ""))
 
 
 def corrupt_batch() -> Case:
-    """In a process of its own, since a client that trusts the lengths inside may read and write out of bounds."""
+    """Store a corrupt batch, for a process of its own: a client that trusts its lengths may read out of bounds."""
     plan = Schedule()
     plan.consumer_of([plain(0), stored.bad_batch(1), batch([2, 3])], receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
@@ -57,7 +57,10 @@ def corrupt_metadata() -> Case:
 
 
 def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
-    """The client only has to close the connection: what else it does not do is no finding, as it reads nothing more."""
+    """Inject bytes; the client only has to close the connection.
+
+    What else it does not do is no finding, as it reads nothing more.
+    """
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer)

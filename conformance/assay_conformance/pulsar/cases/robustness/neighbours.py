@@ -94,7 +94,7 @@ def _is_not_read(plan: Schedule, ill: _Ill) -> Finish:
 
 
 def _handles_slowly(plan: Schedule, ill: _Ill) -> Finish:
-    """The handler returns when everything else is over."""
+    """Let a handler return when everything else is over."""
     consumer = ill.consumer(plan, listener=True)
     plan.receive(consumer, 1, does=HandlerAct.WAIT, wait=True)
 
@@ -128,7 +128,7 @@ def _seeks(plan: Schedule, ill: _Ill) -> Finish:
 
 
 def _nacks(plan: Schedule, ill: _Ill) -> Finish:
-    """All that came is nacked, and nacked again when it comes again."""
+    """Nack all that came, and again when it comes again."""
     consumer = ill.consumer(plan, nack_delay_ms=TIMEOUT_MS // 2, subscription_type="shared")
     plan.wait_ops(plan.receive(consumer, BACKLOG // 4, STARVED_MS))
     plan.nack(consumer)
@@ -250,7 +250,7 @@ _WITH: Final = {
 
 
 def beside(trouble: _Trouble, shares: Shares) -> Case:
-    """What is well is open before the trouble begins, and meets it in each of its rounds."""
+    """Use what was opened before the trouble in each of its rounds."""
     plan, client = Schedule.with_client()
     other = plan.client() if shares is Shares.PROCESS else client
     topic = "well" if shares in (Shares.TOPIC, Shares.SUBSCRIPTION) else _ILL
@@ -287,8 +287,10 @@ def beside(trouble: _Trouble, shares: Shares) -> Case:
 
 
 def opened_beside_a_refused_one() -> Case:
-    """Both are asked for at once, and the broker answers the one well, behind its error to the other: a client may end
-    the connection over that, and asks again."""
+    """Open two at once; the broker admits one, behind its error to the other.
+
+    A client may end the connection over the error, and asks again.
+    """
     plan, client = Schedule.with_client()
     refused = plan.producer(client, _ILL, wait=False, producer_name=_ILL)
     well = plan.producer(client, "well", wait=False)

@@ -38,7 +38,7 @@ _REFUSED: Final = (
 
 
 def _refused(refused: _Refused) -> Case:
-    """While it is, a producer of the same client sends."""
+    """Refuse a request while a producer of the same client sends."""
     request = next(one for one in UNANSWERED if one.what == refused.request)
     plan, client = Schedule.with_client(stored=plains(range(3)))
     beside = plan.producer(client, "beside")
@@ -58,7 +58,7 @@ def _refused(refused: _Refused) -> Case:
 
 
 def _in_order() -> Case:
-    """One of each call, with what it needs, on one topic."""
+    """Make one of each call, with what it needs, on one topic."""
     plan, client = Schedule.with_client(stored=plains(range(4)))
     producer, consumer = plan.producer(client, "beside"), plan.consumer(client)
     unread = plan.consumer(client, "beside", "unread")

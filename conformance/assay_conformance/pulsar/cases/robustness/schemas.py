@@ -31,7 +31,7 @@ def _case(plan: Schedule, words: str, title: str, config: dict[str, Any], **fiel
 
 
 def _handed(plan: Schedule, config: dict[str, Any]) -> int:
-    """A consumer of the second schema that was handed a message of the first."""
+    """Return a consumer of the second schema that was handed a message of the first."""
     client = plan.client()
     plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
     plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
@@ -55,7 +55,7 @@ def refused(error: str, words: str, config: dict[str, Any]) -> Case:
 
 
 def late(config: dict[str, Any]) -> Case:
-    """Behind the time-out, when nobody waits for it any more; the value is asked for again then."""
+    """Answer behind the time-out, when no call waits for it any more; the value is asked for again then."""
     plan = Schedule()
     consumer = _handed(plan, config)
     plan.wait_ops(plan.value(consumer))
@@ -71,7 +71,7 @@ def late(config: dict[str, Any]) -> Case:
 
 
 def unknown_version(config: dict[str, Any]) -> Case:
-    """Nothing says what it was written with: an error, or the reader's own schema."""
+    """Store a message with an unknown schema version: an error, or the reader's own schema, may follow."""
     plan, client = Schedule.with_client()
     plan.wait_ops(plan.close(plan.producer(client, **FIRST)))
     entry = {**plain(0), "metadata": {"schema_version": _NEVER_GIVEN}}

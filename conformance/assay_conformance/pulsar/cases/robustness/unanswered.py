@@ -42,7 +42,7 @@ def _opens_pattern(plan: Schedule, client: int) -> int:
 
 
 def _reading(plan: Schedule, client: int) -> int:
-    """A consumer that has been handed what there is."""
+    """Return a consumer that has been handed what there is."""
     consumer = plan.consumer(client)
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     return consumer
@@ -89,7 +89,7 @@ def _reads_value_of_batch(plan: Schedule, client: int) -> int:
 
 
 def _value_by(plan: Schedule, client: int, **config: Any) -> int:
-    """Of a message that was written with another version than the reader's own."""
+    """Ask for the value of a message that was written with another version than the reader's own."""
     plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
     plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
     consumer = plan.consumer(client, **SECOND, **config)
@@ -100,7 +100,7 @@ def _value_by(plan: Schedule, client: int, **config: Any) -> int:
 
 
 def _to(command: str) -> OnFrame:
-    """The SUCCESS of a request: each of them, whenever it is asked again."""
+    """Return the trigger for the SUCCESS of a request: each of them, whenever it is asked again."""
     return down("SUCCESS", answers=command, times=0)
 
 
@@ -154,13 +154,13 @@ REQUESTS: Final = (
 
 
 def judged_by(request: str) -> tuple[str, ...]:
-    """The requirements that say how a call ends whose request is not answered well."""
+    """Return the requirements that say how a call ends whose request is not answered well."""
     ends = {"ACK": (), "GET_SCHEMA": (), "UNSUBSCRIBE": ("subscription.unsubscribe-ends-subscription",)}
     return ("robustness.calls-do-not-hang", *ends.get(request, ("robustness.success-needs-answer",)))
 
 
 def unanswered(request: _Request) -> Case:
-    """While it waits, a producer of the same client sends."""
+    """Leave a request unanswered while a producer of the same client sends."""
     plan, client = Schedule.with_client(stored=plains(range(3)))
     beside = plan.producer(client, "beside")
     asked = request.asks(plan, client)

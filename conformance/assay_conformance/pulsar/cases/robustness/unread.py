@@ -15,7 +15,7 @@ READ, CLOSED, LEFT, LISTENS = "read", "closed", "left", "listens"
 
 
 def unread_consumers() -> Case:
-    """Of one client; what they had in their queues is for whoever comes next."""
+    """Close consumers of one client unread; what they had in their queues goes to the next consumers."""
     plan = Schedule()
     for topic in (READ, *part_names(CLOSED, range(2)), LEFT, LISTENS):
         plan.broker("store_entries", topic=topic, entries=plains(range(SENT)))

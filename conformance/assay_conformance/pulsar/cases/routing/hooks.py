@@ -21,7 +21,7 @@ def routed(words: str, title: str, requirements: tuple[str, ...], producer: Conf
 
 
 def full_partition() -> Case:
-    """Of two waves all receipts are there but partition 1's, which wait; of the third wave one message has no room."""
+    """Fill partition 1: of two waves all other receipts come; of the third wave one message has no room."""
     plan, producer = Schedule.with_producer()
     for wave in (1, 2):
         plan.send(producer, 3)

@@ -42,7 +42,7 @@ def at_once() -> Case:
 
 
 def refused() -> Case:
-    """At its first use; when it is used again all is well."""
+    """Refuse a producer at its first use; when it is used again all is well."""
     plan, producer = Schedule.with_producer()
     for _ in range(6):
         plan.wait_ops(plan.send(producer))

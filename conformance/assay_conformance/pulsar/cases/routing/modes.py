@@ -21,7 +21,7 @@ def send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
 
 
 def keys_choose_partition() -> Case:
-    """Each key twice under one mode, and once under the other."""
+    """Send each key twice under one mode, and once under the other."""
     plan, client = Schedule.with_client()
     turns, single = plan.producer(client, routing="round_robin"), plan.producer(client, routing="single")
     send_keys(plan, turns, MANY_KEYS)
@@ -105,8 +105,10 @@ def round_robin() -> Case:
 
 
 def round_robin_start_of_many_producers(words: str, title: str, requirement: str, routing: str) -> Case:
-    """So many that all of them begin at one of five partitions by chance once in 10^13 times. The message with a key
-    says nothing of where its producer begins."""
+    """Open so many producers that all begin at one of five partitions by chance once in 10^13 times.
+
+    The message with a key does not show where its producer begins.
+    """
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, wait=False) for _ in range(20)]
     plan.wait_ops()

@@ -34,7 +34,7 @@ def one_slow_partition() -> Case:
 
 
 def no_receipts(partition: str, until: int) -> Fault:
-    """The receipts of one partition are held until a step has ended; all else passes them."""
+    """Return a fault that holds the receipts of one partition until a step has ended; all else passes them."""
     scope = Scope(topic=partition)
     return Fault(
         trigger=down("SEND_RECEIPT", times=0), scope=scope, action=Hold(overtake=True), until=Until(step=until)
@@ -64,7 +64,7 @@ def one_partition_disconnected() -> Case:
 def windows(
     words: str, title: str, *, delay_ms: int, delays: int, lasts_ms: int, capabilities: tuple[str, ...] = ()
 ) -> Case:
-    """A message every PACE_MS for so long, where a window of one partition is so many publish delays."""
+    """Send a message every PACE_MS for so long, where a window of one partition is so many publish delays."""
     plan, producer = Schedule.with_producer()
     for _ in range(lasts_ms // PACE_MS):
         plan.send(producer)
@@ -99,7 +99,7 @@ def partition_switch_frequency_zero() -> Case:
 
 
 def short_and_long_batching_windows() -> Case:
-    """More comes in the longer window than a queue holds, and receipts take longer than it."""
+    """Send more in the longer window than a queue holds, with receipts that take longer than it."""
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, batching_partition_switch_frequency=delays) for delays in (1, 10)]
     for _ in range(40):

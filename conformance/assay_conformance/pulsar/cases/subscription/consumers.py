@@ -35,7 +35,7 @@ def second_exclusive_consumer() -> Case:
 
 
 def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
-    """The broker admits the consumer after its application has closed it."""
+    """Admit the consumer after its application has closed it."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(2)))
     plan.wait_ops(plan.receive(consumer, 1))
     opened = plan.last
@@ -96,7 +96,7 @@ def failover_active_consumer_leaves() -> Case:
 
 
 def state_listeners() -> Case:
-    """The one that is not active becomes so on the partition that the other one had, and both return."""
+    """Unload the topic, and close one of two consumers: the other one becomes active on its partition."""
     plan = Schedule()
     first_client, second_client = plan.client(), plan.client()
     first = plan.consumer(first_client, state_listener=True)
@@ -189,7 +189,7 @@ def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
 
 
 def _comes_late(plan: Schedule, client: int, expected: int) -> None:
-    """The topic is unloaded and gets another message; then a new subscription begins at the earliest."""
+    """Unload the topic and store another message; then begin a new subscription at the earliest."""
     plan.wait_ms(SETTLED_MS)
     plan.broker("unload", topic="t")
     plan.wait_ms(UNLOADED_MS)
@@ -234,8 +234,10 @@ def acked_by_all_subscriptions() -> Case:
 
 
 def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
-    """A subscription without a consumer, messages with a time to live of a second, and a broker that checks at
-    intervals."""
+    """Let messages with a time to live of a second expire on a subscription without a consumer.
+
+    The broker checks at intervals.
+    """
     plan, client = Schedule.with_client()
     plan.wait_ops(plan.close(plan.consumer(client)))
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
@@ -269,7 +271,7 @@ def ttl_checked_each_minute() -> Case:
 
 
 def readers_and_durable_subscription() -> Case:
-    """Each begins at the beginning, although a reader of the same name has read and acknowledged everything."""
+    """Begin each at the beginning, although a reader of the same name has read and acknowledged everything."""
     plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
     durable = plan.consumer(client)

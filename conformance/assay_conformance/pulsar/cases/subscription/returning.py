@@ -16,13 +16,13 @@ LONGEST_WAIT_MS = 7_000
 
 
 def _is_back(plan: Schedule, admitted: int, consumer: int, messages: int) -> None:
-    """So many SUBSCRIBEs were admitted in all; then it gets what it can."""
+    """Wait until so many SUBSCRIBEs were admitted in all; then receive what there is."""
     plan.wait_frame("SUCCESS", Direction.TO_CLIENT, admitted)
     plan.wait_ops(plan.receive(consumer, messages, STARVED_MS))
 
 
 def refused_repeatedly(words: str, title: str, error: str, *, durable: bool = True) -> Case:
-    """Nothing is received meanwhile: the client has no other reason to come back than that it is open."""
+    """Refuse the return; nothing is received meanwhile, so the client returns only because it is open."""
     plan = Schedule()
     reads: dict[str, Any] = {} if durable else {"durable": False}
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
@@ -45,8 +45,10 @@ def refused_repeatedly(words: str, title: str, error: str, *, durable: bool = Tr
 
 
 def cut_while_returning() -> Case:
-    """Its second SUBSCRIBE does not arrive, the third one does, and the fourth one leads to permits; each of the three
-    connections is lost there. Whoever stays away after one of them is judged by that."""
+    """Cut three connections: with the second SUBSCRIBE, which is lost, the third one, and the permits of the fourth.
+
+    A client that does not return after one of them is judged by that.
+    """
     plan, consumer = Schedule.with_consumer()
     opened = plan.last
     plan.wait_frame("FLOW", Direction.TO_BROKER)
@@ -71,7 +73,7 @@ def cut_while_returning() -> Case:
 
 
 def one_of_two_closed() -> Case:
-    """The connection that they share stays."""
+    """Close one of two consumers; the connection that they share stays."""
     plan, client = Schedule.with_client()
     closed, other = plan.consumer(client), plan.consumer(client, "u")
     plan.broker("unload", topic="t")
@@ -108,7 +110,7 @@ def idle_through_a_restart() -> Case:
 
 
 def refused_for_good() -> Case:
-    """Whoever tries on regardless is waited for as long as any client pauses."""
+    """Refuse a return for good, and wait for as long as any client pauses: it may try regardless."""
     plan, consumer = Schedule.with_consumer()
     opened = plan.last
     plan.wait_fired(1)

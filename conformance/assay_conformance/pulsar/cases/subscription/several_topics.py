@@ -22,7 +22,10 @@ TWO = Topology(topics=(Topic(name="busy"), Topic(name="quiet")))
 
 
 def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: int, *capabilities: str) -> Case:
-    """Of the topics that match, one exists, one is created later, and one is not used; another one does not match."""
+    """Subscribe to a pattern.
+
+    Of the topics that match, one exists, one is created later, and one is not used; another one does not match.
+    """
     plan = Schedule()
     # The topics of a Case exist from its beginning.
     plan.broker("delete", topic="news-new")
@@ -44,8 +47,10 @@ def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: in
 
 
 def _born_unwatched(words: str, title: str, fault: Callable[[int], Fault]) -> Case:
-    """A topic that matches is created and written to while the watcher of its consumer is not there. `fault` gets the
-    step after which the topic is there."""
+    """Create a matching topic and write to it while the watcher of its consumer is away.
+
+    `fault` gets the step after which the topic is there.
+    """
     plan = Schedule()
     plan.broker("delete", topic="news-new")
     client = plan.client()

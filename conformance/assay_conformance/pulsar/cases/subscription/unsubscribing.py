@@ -9,7 +9,7 @@ _TWO = Topology(topics=(Topic(name="news-a"), Topic(name="news-b")))
 
 
 def _unsubscribed(words: str, title: str, topology: Topology, *capabilities: str, pattern: str = "") -> Case:
-    """It has received what was sent, so each of its topics is served when it unsubscribes."""
+    """Unsubscribe a consumer that received what was sent, so each of its topics is served."""
     plan = Schedule()
     client, names = plan.client(), [topic.name for topic in topology.topics]
     consumer = plan.consumer(client, names, pattern=pattern)

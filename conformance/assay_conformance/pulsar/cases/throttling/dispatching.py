@@ -109,7 +109,7 @@ def redelivered_repeatedly() -> Case:
 
 
 def topic_and_subscription_rates() -> Case:
-    """Two subscriptions with a rate of thirty a second each, of a topic with a rate of ten."""
+    """Receive on two subscriptions with thirty a second each, of a topic with a rate of ten."""
     plan, client = Schedule.with_client(stored=plains(range(60)))
     consumers = [plan.consumer(client, subscription=name) for name in ("a", "b")]
     for consumer in consumers:
@@ -259,7 +259,7 @@ def long_backlog_is_throttled() -> Case:
 
 
 def redelivery_and_backlog() -> Case:
-    """A consumer that requests eight redeliveries in every turn gets no more of the rate than one that does not."""
+    """Request eight redeliveries in every turn: the consumer gets no more of the rate than one that does not."""
     plan, consumer = Schedule.with_consumer_of(plains(range(80)), receives=10)
     for _ in range(10):
         plan.nack(consumer, numbers=list(range(8)))
@@ -277,7 +277,7 @@ def redelivery_and_backlog() -> Case:
 
 
 def non_persistent_beyond_dispatch_rate() -> Case:
-    """Each message is an entry of its own; the consumer has permits for all of them."""
+    """Send each message as an entry of its own; the consumer has permits for all of them."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(9):

@@ -53,7 +53,7 @@ def too_many_pending_publishes() -> Case:
 
 
 def publish_buffer_full() -> Case:
-    """Each connection alone could go on: the limit is for both together."""
+    """Fill the publish buffer by two connections: each alone could go on, but the limit is for both together."""
     plan = Schedule()
     with plan.held():
         producers = [plan.producer(plan.client()) for _ in range(2)]
@@ -70,7 +70,7 @@ def publish_buffer_full() -> Case:
 
 
 def ten_periods_of_publishing() -> Case:
-    """Of 240 messages twenty use the tokens that are there, and the others take eleven seconds."""
+    """Send 240 messages: twenty use the tokens that are there, and the others take eleven seconds."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=30_000)
     return plan.case(

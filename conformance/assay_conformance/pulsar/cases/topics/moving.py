@@ -13,7 +13,7 @@ SHORT_MS = 700
 
 
 def repeated_moves() -> Case:
-    """Messages are being sent at every move; the last receive asks for one message more than there are."""
+    """Move the topic while messages are being sent; the last receive asks for one message more than there are."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer))
@@ -61,7 +61,7 @@ def _moved(
 
 
 def repeated_restarts() -> Case:
-    """Like `repeated_moves`, with two broker crashes and one orderly stop."""
+    """Restart like `repeated_moves` moves, with two broker crashes and one orderly stop."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer))
@@ -84,8 +84,10 @@ def repeated_restarts() -> Case:
 
 
 def non_persistent(words: str, verb: str, **args: str) -> Case:
-    """Nothing is acknowledged. What is sent once the topic is back may arrive or not, by which client reconnects
-    first."""
+    """Move a non-persistent topic; nothing is acknowledged.
+
+    What is sent once the topic is back may arrive or not, by which client reconnects first.
+    """
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.send(producer, 2))
@@ -155,7 +157,7 @@ def deleted_with_open_consumer() -> Case:
 
 
 def topic_not_found() -> Case:
-    """Both must fail at once, not at the end of their operation time-out."""
+    """Open a producer and a consumer that must fail at once, not at the end of their operation time-out."""
     plan, client = Schedule.with_client()
     plan.producer(client, wait=False)
     plan.consumer(client, wait=False)

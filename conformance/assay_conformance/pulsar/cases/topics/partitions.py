@@ -18,7 +18,7 @@ _CAN_GROW = ("producer", "partitioned_topics")
 
 
 def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
-    """The messages sent after it take turns, so that some go to the added partitions."""
+    """Grow the topic; messages sent after it take turns, so that some go to the added partitions."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, 4))
@@ -60,7 +60,7 @@ def partitions_added() -> Case:
 
 
 def _grows_under(words: str, title: str, wait_ms: int, *sends: Callable[[Schedule, int], Any], **fields: Any) -> Case:
-    """Nothing is sent before the new partitions have been found."""
+    """Grow the topic, and send nothing before the new partitions have been found."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     plan.broker("grow", topic="t", partitions=5)
@@ -82,14 +82,13 @@ def _by_keys(plan: Schedule, producer: int) -> None:
 
 
 def _by_turns(plan: Schedule, producer: int) -> None:
-    """One message has a key, and does not take part in round robin."""
+    """Send by turns; one message has a key, and does not take part in round robin."""
     send_keys(plan, producer, MANY_KEYS[:1])
     plan.send(producer, 10)
 
 
 def grows_under_load() -> tuple[Case, ...]:
-    """Messages are sent once the new partitions were found: with keys, in turn, and by a router, with both
-    intervals."""
+    """Send once the new partitions were found: with keys, in turn, and by a router, with both intervals."""
     quick = (*_CAN_GROW, "short_partitions_update")
     return (
         _grows_under(
@@ -132,7 +131,10 @@ def grows_under_load() -> tuple[Case, ...]:
 
 
 def grows_behind_an_update(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
-    """One update has found nothing new by then. The second topic has a producer that starts lazily, and a handler."""
+    """Grow the topic after an update found nothing new.
+
+    The second topic has a producer that starts lazily, and a handler.
+    """
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     listens = plan.consumer(client, "u", listener=True)
@@ -162,7 +164,10 @@ _UPDATED_MS = 1_000
 
 
 def added_partition_refused(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
-    """Every PRODUCER of it, however often it is asked for. A message may be meant for it, and times out."""
+    """Refuse every PRODUCER of the added partition, however often it is asked for.
+
+    A message may be meant for it, and times out.
+    """
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     plan.broker("grow", topic="t", partitions=3)

@@ -55,7 +55,7 @@ def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
 
 
 def waits(timeline: Timeline, call: Call) -> bool:
-    """Whether its consumer asks for receipts."""
+    """Return whether its consumer asks for receipts."""
     return bool(in_force(timeline.view, call.consumer, "ack_receipt"))
 
 

@@ -41,7 +41,7 @@ def _asked(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event
 
 
 def _has_closed(owed: Owed, at: Event) -> bool:
-    """Whether the application had asked to close the consumer."""
+    """Return whether the application had asked to close the consumer."""
     closing = owed.ack.call.consumer.closing
     return isinstance(closing, Invoke) and closing.seq < at.seq
 

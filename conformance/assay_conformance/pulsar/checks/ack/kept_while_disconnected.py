@@ -129,7 +129,7 @@ def _chances(timeline: Timeline, call: Call) -> list[tuple[ConsumerSession | Non
 
 
 def _hides_acks(end: Event) -> bool:
-    """Whether an ACK on a session that ends so may have been lost before it was seen, or is owed no more."""
+    """Return whether an ACK on a session that ends so may have been lost before it was seen, or is owed no more."""
     if isinstance(end, Closed):
         return end.by is not ClosedBy.CLIENT
     return isinstance(end, Frame) and end.command in ("SEEK", "UNSUBSCRIBE")

@@ -36,7 +36,7 @@ class Asked(NamedTuple):
         return cls(began, list(accumulate(ends, max)))
 
     def between(self, since_ns: int, by_ns: int) -> bool:
-        """Whether that may have made a batch leave."""
+        """Return whether that may have made a batch leave."""
         place = bisect_right(self.began_ns, by_ns)
         return place > 0 and self.latest_end_ns[place - 1] >= since_ns
 

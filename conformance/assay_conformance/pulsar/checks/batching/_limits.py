@@ -73,7 +73,7 @@ def asked_ns(view: View, unit: Unit) -> int | None:
 
 
 def left_by_period(unit: Unit, delay_ms: int) -> bool:
-    """Whether whole delays had passed since the batch in front left, or since the producer was admitted.
+    """Return whether whole delays had passed since the batch in front left, or since the producer was admitted.
 
     A client may look at its open batch once a delay (Go client, producer_partition.go: batchFlushTicker); then its
     first message has waited for less.
@@ -97,11 +97,11 @@ def admitted_by(unit: Unit, t_ns: int) -> bool:
 
 
 def is_clear(timeline: Timeline, handle: int) -> bool:
-    """Whether all messages and SENDs of a producer are known, in the client's own order."""
+    """Return whether all messages and SENDs of a producer are known, in the client's own order."""
     lines = timeline.view.tracker.lines
     return handle not in lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
 
 
 def by_key(timeline: Timeline, handle: int) -> bool:
-    """Whether a producer has a batch for each key."""
+    """Return whether a producer has a batch for each key."""
     return timeline.view.producer_setting(handle, "batching_type") == "key_based"

@@ -54,7 +54,7 @@ def _bursts(timeline: Timeline) -> Iterator[_Burst]:
 
 
 def _is_short(timeline: Timeline, handle: int) -> bool:
-    """Whether its queue or its client's memory may have filled."""
+    """Return whether its queue or its client's memory may have filled."""
     queue = int(timeline.view.producer_setting(handle, "max_pending_messages") or 0)
     memory = int(timeline.view.client_setting(handle, "memory_limit_bytes") or 0)
     if 0 < queue < len(timeline.sends_of(handle)):

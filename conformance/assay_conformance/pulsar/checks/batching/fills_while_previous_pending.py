@@ -43,7 +43,7 @@ def _waiting(units: Sequence[Unit], by_ns: int) -> int:
 
 
 def _is_unanswered(unit: Unit, by_ns: int) -> bool:
-    """Whether it had left by then is not asked: its frame may be on its way while the application calls on."""
+    """Return whether it had left by then is not asked: its frame may be on its way while the application calls on."""
     return all(answer.t_ns > by_ns for answer in (*unit.receipts, *unit.errors))
 
 

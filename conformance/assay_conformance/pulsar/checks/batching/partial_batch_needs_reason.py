@@ -88,11 +88,11 @@ class _Producer:
                     yield _Batch(unit, after, since_ns)
 
     def is_flushed(self, batch: _Batch) -> bool:
-        """Whether the application may have made it leave."""
+        """Return whether the application may have made it leave."""
         return self.asked.between(batch.since_ns - SLACK_NS, batch.unit.first.t_ns)
 
     def reason(self, batch: _Batch) -> Closing | None:
-        """Why a batch that is not full left, and was not flushed: no room for another message, or its time."""
+        """Return why a batch that is not full left, and was not flushed: no room for another message, or its time."""
         view, left_ns = self._timeline.view, batch.unit.first.t_ns
         queue = int(view.producer_setting(self.handle, "max_pending_messages") or 0)
         memory = int(view.client_setting(self.handle, "memory_limit_bytes") or 0)

@@ -211,7 +211,7 @@ def _pairs(timeline: Timeline, small: list[_Queue], filled: set[int]) -> Iterato
 
 
 def _is_full(producer: Producer, unit: Unit, limits: Limits) -> bool:
-    """Whether a batch, or the one before it, came to its messages or bytes."""
+    """Return whether a batch, or the one before it, came to its messages or bytes."""
     before, after = producer.units[unit.index - 1], next(iter(producer.units[unit.index + 1 : unit.index + 2]), None)
     return bool(limits.reached_by(before, unit, headers=True) or limits.reached_by(unit, after, headers=True))
 

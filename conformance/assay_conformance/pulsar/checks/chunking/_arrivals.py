@@ -122,7 +122,7 @@ class Arrivals:
         return 0 < expiry_ns <= chunk.frame.t_ns - chunk.began_ns + EARLY_NS
 
     def limit(self, consumer: Consumer) -> int:
-        """How many incomplete messages a consumer keeps; 0 without a limit."""
+        """Return how many incomplete messages a consumer keeps; 0 without a limit."""
         limit = self._timeline.setting(consumer, "max_pending_chunked_messages")
         return DEFAULT_MAX_PENDING if limit is None else limit
 

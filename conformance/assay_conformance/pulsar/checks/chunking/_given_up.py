@@ -59,7 +59,7 @@ class Chunks:
         return any(reaches) or buries(self._timeline.view, consumer)
 
     def may_have_expired(self, chunk: Chunk, at: Event) -> bool:
-        """Whether a message was incomplete for so long that it is dropped and its chunks are acknowledged."""
+        """Return whether a message was incomplete for so long that it is dropped and its chunks are acknowledged."""
         expiry_ms = self._timeline.setting(chunk.consumer, "expire_incomplete_chunked_ms") or 0
         began = self._timeline.view.tracker.began
         now_ms = at.t_ns // MS + (began.unix_ms if began is not None else 0)

@@ -17,7 +17,7 @@ def places_of(timeline: Timeline, handle: int) -> int:
 
 
 def is_chunking(timeline: Timeline, handle: int) -> bool:
-    """Whether a producer splits messages, and has one queue, for it sends to no partitions."""
+    """Return whether a producer splits messages, and has one queue, for it sends to no partitions."""
     topic = timeline.topic_of(handle)
     alone = topic is not None and not topic.partitions and handle not in timeline.bursts
     return alone and timeline.view.producer_setting(handle, "chunking") is True

@@ -79,7 +79,7 @@ def _is_refused(timeline: Timeline, limit: HighestLimit, oversize: tuple[Invoke,
 
 
 def _outwaits(timeline: Timeline, handle: int) -> bool:
-    """Whether a batch may stay open for longer than the send time-out."""
+    """Return whether a batch may stay open for longer than the send time-out."""
     setting = timeline.view.producer_setting
     timeout_ms = int(setting(handle, "send_timeout_ms") or DEFAULT_SEND_TIMEOUT_MS)
     delay_ms = int(setting(handle, "batching_max_publish_delay_ms") or 0)

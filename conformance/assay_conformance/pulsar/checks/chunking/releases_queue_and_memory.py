@@ -51,6 +51,6 @@ def releases_queue_and_memory(timeline: Timeline, ended: tuple[Completion, Frame
 
 
 def _places(timeline: Timeline, send: Send) -> int | None:
-    """How many it takes; None where nothing of it was sent."""
+    """Return how many it takes; None where nothing of it was sent."""
     unit = timeline.unit_with(send)
     return None if unit is None or unit.first.meta is None else unit.first.meta.chunks or 1

@@ -201,7 +201,7 @@ def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -
 
 
 def _never_fits(timeline: Timeline, handle: int, size: int) -> bool:
-    """Whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
+    """Return whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
     most = timeline.view.producer_setting(handle, "max_pending_messages")
     return isinstance(most, int) and 0 < most < size // timeline.view.case.topology.max_message_bytes + 2
 

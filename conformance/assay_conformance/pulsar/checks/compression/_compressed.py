@@ -10,7 +10,7 @@ HEADERS_BYTES = 1_000
 
 
 def is_too_large(view: View, event: Frame) -> bool:
-    """Whether the body is larger than a message may be, whatever the size of the headers."""
+    """Return whether the body is larger than a message may be, whatever the size of the headers."""
     return event.size > view.case.topology.max_message_bytes + HEADERS_BYTES
 
 

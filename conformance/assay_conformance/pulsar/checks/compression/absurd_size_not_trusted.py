@@ -52,7 +52,7 @@ def _is_absurd(frame: Frame) -> bool:
 
 
 def _messages(timeline: Timeline, after: Frame) -> Iterator[Frame]:
-    """Whether a last chunk completes its message is judged by the chunking checks."""
+    """Yield the whole messages behind an event; the chunking checks judge those in chunks."""
     for frame in timeline.events.frames("MESSAGE"):
         alone = frame.meta is not None and frame.meta.chunk_id is None and frame.members
         if frame.seq > after.seq and alone and to_client(frame) and frame.intact and not _is_absurd(frame):

@@ -23,5 +23,5 @@ COMMANDS_BY_FLAG = {"WATCH_TOPIC_LIST": "supports_topic_watchers"}
 
 
 def offers(connected: Frame, command: str) -> bool:
-    """Whether a broker's CONNECTED has the flag of a command."""
+    """Return whether a broker's CONNECTED has the flag of a command."""
     return bool((connected.fields.get("feature_flags") or {}).get(COMMANDS_BY_FLAG[command]))

@@ -60,7 +60,7 @@ def answers_auth_challenge(timeline: Timeline, challenged: tuple[Frame, Frame | 
 
 
 def _is_late(timeline: Timeline) -> bool:
-    """Whether the application's own supplier is slow, or fails: then an answer may take its time, or never come."""
+    """Return whether the application's own supplier is slow, or fails: an answer may then be late, or never come."""
     return any(one.wait_ms or one.data is None for one in given_in_order(timeline))
 
 

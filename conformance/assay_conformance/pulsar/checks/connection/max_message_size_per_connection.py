@@ -52,7 +52,7 @@ def _fits(timeline: Timeline, send: Frame) -> Says:
 
 
 def _was_measured_before(timeline: Timeline, frame: Frame) -> bool:
-    """Whether it was sent before its producer was on this connection, and so measured by the limit of another."""
+    """Return whether it was sent, and so measured, before its producer was on this connection."""
     session = timeline.session_of(frame)
     if session is None or session.admitted is None or session.line is None or session.line.handle is None:
         return False

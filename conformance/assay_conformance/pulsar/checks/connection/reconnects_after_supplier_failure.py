@@ -54,7 +54,7 @@ def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
 
 
 def _is_held_up(timeline: Timeline, ended: Closed) -> bool:
-    """Whether a fault touched a handshake behind it: how long its client waits for that, other clauses say."""
+    """Return whether a fault touched a handshake behind it: how long its client waits for that, other clauses say."""
     return any(one.seq > ended.seq and one.fate is not Fate.PASSED for one in timeline.events.frames(*_HANDSHAKE))
 
 

@@ -29,7 +29,7 @@ class Riddles:
                 self._steps.setdefault(session.topic, []).append((frame.seq, torn))
 
     def has(self, letter: Letter, at: Event) -> bool:
-        """Whether this letter's receipt may be another's at an event."""
+        """Return whether this letter's receipt may be another's at an event."""
         topic = letter.unit.line.topic
         steps = self._steps.get(topic, [])
         place = bisect_left(steps, (at.seq, False))

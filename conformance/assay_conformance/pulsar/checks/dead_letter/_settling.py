@@ -64,7 +64,7 @@ def _has_acted(timeline: Timeline, ended: Ended) -> Says:
 
 
 def allowed_ns(timeline: Timeline, consumer: Consumer) -> int:
-    """How long its client may wait by itself before it acts on a nack."""
+    """Return how long its client may wait by itself before it acts on a nack."""
     return MS * max(timeline.setting(consumer, key) or 0 for key in ("nack_delay_ms", "nack_backoff_max_ms"))
 
 

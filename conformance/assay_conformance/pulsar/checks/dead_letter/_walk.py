@@ -154,7 +154,7 @@ class _Errands:
             self._unasked[letter.origin] = letter
 
     def _with_content_of(self, letter: Letter) -> Errand | None:
-        """Whose copy a letter is that does not name it."""
+        """Return whose copy a letter is that does not name it."""
         contents = {member.payload for member in letter.members}
         for errand in self._open.values():
             original = self._letters.message_of(errand.source)

@@ -20,7 +20,7 @@ NO_SEQUENCE_ID = -1
 
 
 def calls_markers(case: Case) -> bool:
-    """Whether a fault of the Case turns SENDs into markers."""
+    """Return whether a fault of the Case turns SENDs into markers."""
     return any(isinstance(fault.action, Rewrite) and "marker" in fault.action.fields for fault in case.faults)
 
 
@@ -44,7 +44,7 @@ def initial_id(view: View, handle: int) -> int | None:
 
 
 def may_repeat_ids(view: View, handle: int) -> bool:
-    """Whether the application chooses ids, or where they begin, so that the broker may have seen them before."""
+    """Return whether the application chooses ids, or where they begin, so that the broker may have seen them before."""
     return handle in view.tracker.foresight.explicit or initial_id(view, handle) is not None
 
 

@@ -13,7 +13,7 @@ def place_of(event: Frame) -> Place:
 
 
 def checked_later(meta: object) -> bool:
-    """Whether it is a chunk before the last of its message: only the last is checked and remembered."""
+    """Return whether it is a chunk before the last of its message: only the last is checked and remembered."""
     chunk_id, chunks = getattr(meta, "chunk_id", None), getattr(meta, "chunks", None)
     return chunk_id is not None and chunks is not None and chunk_id != chunks - 1
 

@@ -8,7 +8,7 @@ from assay_conformance.wire.answers import UNKNOWN_COPY
 
 
 def is_taken_for_copy(event: Frame) -> bool:
-    """Whether the answer treats its SEND as a duplicate, or as a possible one."""
+    """Return whether the answer treats its SEND as a duplicate, or as a possible one."""
     return is_duplicate(event) or (
         event.command == "SEND_ERROR" and UNKNOWN_COPY in str(event.fields.get("message", ""))
     )

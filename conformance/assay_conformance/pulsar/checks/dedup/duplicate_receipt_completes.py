@@ -70,7 +70,7 @@ def duplicate_receipt_completes(timeline: Timeline, answered: _Answered) -> Says
 
 
 def _had_timed_out(answered: _Answered) -> bool:
-    """Whether its send time-out had passed before the client can have read the receipt."""
+    """Return whether its send time-out had passed before the client can have read the receipt."""
     end = answered.send.completion
     if end is None or end.error is not ErrorClass.TIMEOUT:
         return False

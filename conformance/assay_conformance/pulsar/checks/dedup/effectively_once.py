@@ -31,7 +31,7 @@ def _by_their_own_ids(timeline: Timeline) -> Iterator[Holding]:
 
 
 def _shares_its_name(timeline: Timeline, holding: Holding) -> bool:
-    """Whether another producer of that name was open at the same time."""
+    """Return whether another producer of that name was open at the same time."""
     name_of, mine = timeline.view.producer_setting, timeline.openings[holding.handle]
     return any(
         handle != holding.handle

@@ -45,7 +45,7 @@ def resumes_after_last_sequence_id(timeline: Timeline, unit: Unit) -> Says:
 
 
 def _reconnected(timeline: Timeline, unit: Unit) -> bool:
-    """Whether another session of that name was admitted between opening the handle and this SEND."""
+    """Return whether another session of that name was admitted between opening the handle and this SEND."""
     opening, (session, frame) = timeline.openings[unit.line.handle or 0], unit.sends[0]
     named = timeline.once(_admitted_by_name).get((unit.line.topic, unit.line.name), ())
     first = bisect_right(named, opening.seq, key=_admitted_seq)

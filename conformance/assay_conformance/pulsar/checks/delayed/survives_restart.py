@@ -52,7 +52,7 @@ def _reload(timeline: Timeline, due: Due, before_ns: int) -> Stepped | Fired | N
 
 
 def _could_take(timeline: Timeline, member: Member, due: Due) -> bool:
-    """Whether this consumer was attached, with permits, from the beginning until long after the delivery time."""
+    """Return whether this consumer was attached, with permits, from the start until long after the due time."""
     request, end = member.session.request, member.session.ended or member.left or timeline.ended
     if request.fields.get("initialPosition") != "Earliest" or end.t_ns <= due.latest_ns:
         return False

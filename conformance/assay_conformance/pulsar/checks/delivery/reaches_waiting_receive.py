@@ -48,21 +48,21 @@ def _oldest(timeline: Timeline, arrived: deque[Delivery] | None, end: Completion
 
 
 def _is_over(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
-    """Whether its session is, or the client may have left the connection over something else that came there."""
+    """Return whether its session is, or the client may have left the connection over something else that came there."""
     ended = delivery.session.ended
     is_over = ended is not None and ended.seq < end.seq
     return is_over or timeline.connection(delivery.frame.conn).may_be_left_before(end)
 
 
 def _is_done(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
-    """Whether it was handed over, whenever and by whichever copy, or its application had done with it."""
+    """Return whether it was handed over, whenever and by whichever copy, or its application had done with it."""
     consumer, entry = delivery.consumer, delivery.entry
     is_handed = any(copy.handed for copy in timeline.copies(consumer, entry))
     return is_handed or timeline.is_ack_asked(consumer, entry, end)
 
 
 def _is_unsettled(delivery: Delivery) -> bool:
-    """Whether the client owes it: it is plain, and the client has not settled it by itself."""
+    """Return whether the client owes it: it is plain, and the client has not settled it by itself."""
     return is_plain(delivery) and not (delivery.acks or delivery.asked_again)
 
 

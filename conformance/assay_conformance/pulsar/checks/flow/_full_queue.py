@@ -23,7 +23,7 @@ def held(timeline: Timeline, handle: int, call: Invoke) -> list[Send]:
 
 
 def count_held(timeline: Timeline, handle: int, call: Invoke) -> int:
-    """How many these are."""
+    """Return how many these are."""
     return timeline.once(queued_sends)[handle].count_held(call, call.seq)[0]
 
 

@@ -48,7 +48,7 @@ class Holdings:
             self._out.get(id(one.session), {}).pop(one.position, None)
 
     def of(self, member: Member) -> int:
-        """How many messages, at least: of what members of a batch were acknowledged nothing is counted."""
+        """Return how many messages, at least: of what members of a batch were acknowledged nothing is counted."""
         return sum(charged(one.frame) for one in self._out.get(id(member.session), {}).values())
 
     def oldest(self, member: Member) -> Frame | None:
@@ -57,7 +57,7 @@ class Holdings:
 
 
 def held_at_most(timeline: Timeline, subscription: Subscription, member: Member) -> int:
-    """How many messages a member holds in the end: a batch of which some were acknowledged may count as if none
+    """Return how many messages a member holds in the end: a batch of which some were acknowledged may count as if none
     were."""
     held = {one.position: one for one in subscription.deliveries}
     mine = [one for one in held.values() if one.session is member.session]
@@ -83,7 +83,7 @@ def last_moved(timeline: Timeline, subscription: Subscription, end: Event) -> Ev
 
 
 def was_sought(timeline: Timeline, subscription: Subscription) -> bool:
-    """Whether a subscription of this name was ever moved: it begins elsewhere than where it was made."""
+    """Return whether a subscription of this name was ever moved: it begins elsewhere than where it was made."""
     place, sessions = (subscription.topic, subscription.name), timeline.consumer_sessions
     its = (one for one in sessions.all if (one.topic, one.subscription) == place)
     return any(sessions.frames(one, "SEEK", "UNSUBSCRIBE") for one in its)

@@ -168,7 +168,7 @@ def _goes_on(timeline: Timeline, limited: _Limited, member: Member) -> Says:
 
 
 def _has_room(timeline: Timeline, limited: _Limited, member: Member, end: Event) -> bool:
-    """Whether nothing was over a limit at the end of this consumer."""
+    """Return whether nothing was over a limit at the end of this consumer."""
     subscription, own, together = limited
     there = [other for other in subscription.members if other.left is None or other.left.t_ns >= end.t_ns]
     of_all = sum(held_at_most(timeline, subscription, other) for other in there) if together else 0

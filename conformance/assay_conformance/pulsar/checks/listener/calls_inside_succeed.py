@@ -47,7 +47,7 @@ def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
 
 
 def _is_disturbed(timeline: Timeline, invoke: Invoke, end: Completion | Overdue) -> bool:
-    """Whether anything may have been in its way: of a topic that it is not about nothing is."""
+    """Return whether anything may have been in its way: of a topic that it is not about nothing is."""
     consumer = timeline.consumer(invoke.handle)
     if consumer is None or (consumer.closing is not None and consumer.closing.seq < invoke.seq):
         return True

@@ -36,7 +36,7 @@ def _paused(timeline: Timeline) -> Iterator[_Paused]:
 
 
 def _came_on(timeline: Timeline, call: HandlerCall, session: ConsumerSession) -> bool:
-    """Whether the message of a call came on this session, and on none before."""
+    """Return whether the message of a call came on this session, and on none before."""
     entry = timeline.entry_of(call.message)
     copies = [] if entry is None else timeline.copies(call.consumer, entry)
     return bool(copies) and all(copy.session.request.seq >= session.request.seq for copy in copies)

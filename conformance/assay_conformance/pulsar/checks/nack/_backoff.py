@@ -36,11 +36,11 @@ class Growing:
         return self.call.invoke.t_ns
 
     def is_early(self, timeline: Timeline) -> bool:
-        """Whether it was asked for before its time."""
+        """Return whether it was asked for before its time."""
         return timeline.bounds.is_before("nack-early", self.asked_ns + self.window.earliest_ns, self.event.t_ns)
 
     def is_late(self, timeline: Timeline) -> bool:
-        """Whether its time was over, counted from when the client knew of it."""
+        """Return whether its time was over, counted from when the client knew of it."""
         since_ns = known_ns(self.call, self.event) or self.asked_ns
         return timeline.bounds.is_past("nack-late", since_ns + self.window.latest_ns, self.event.t_ns)
 

@@ -51,7 +51,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
 
 
 def _was_known(timeline: Timeline, call: Call, event: Frame) -> bool:
-    """Whether the client knew of the nack: else the request left at that moment, for another reason."""
+    """Return whether the client knew of the nack: else the request left at that moment, for another reason."""
     completion = call.operation.completion
     if completion is None or completion.seq > event.seq:
         return False

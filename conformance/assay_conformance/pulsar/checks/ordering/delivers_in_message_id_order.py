@@ -55,7 +55,7 @@ class _Returns:
             times.sort()
 
     def allow(self, before: Received, event: Received) -> bool:
-        """Whether ids may go back here; if so, this was one time."""
+        """Return whether ids may go back here; if so, this was one time."""
         is_left = bisect_left(self._may, event.seq) > self._gone_back
         allowed = is_left and self._came_behind(event, before)
         self._gone_back += allowed

@@ -32,7 +32,7 @@ class _OfKey:
         self.returns += frame.fate in FORGED
 
     def goes_back(self, restarts: int) -> bool:
-        """Whether it may; if so, this was one time."""
+        """Return whether it may; if so, this was one time."""
         if self.returns:
             self.returns -= 1
             return True

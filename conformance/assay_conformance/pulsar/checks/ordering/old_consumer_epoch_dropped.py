@@ -120,12 +120,12 @@ def _is_due(session: ConsumerSession, settled: Settled, entry: Entry) -> bool:
 
 
 def _may_be_dropped(message: Frame) -> bool:
-    """Whether a fault changed it, it is unreadable, or it is a last chunk, of which others may be missing."""
+    """Return whether a fault changed it, it is unreadable, or it is a last chunk, of which others may be missing."""
     unreadable = not message.intact or not message.members
     return message.fate in FORGED or unreadable or message.meta is None or message.meta.chunk_id is not None
 
 
 def _is_part(message: Frame) -> bool:
-    """Whether it is a chunk before the last: the message is received with the position of its last chunk."""
+    """Return whether it is a chunk before the last: the message is received with the position of its last chunk."""
     meta = message.meta
     return meta is not None and meta.chunk_id is not None and meta.chunk_id + 1 < (meta.chunks or 0)

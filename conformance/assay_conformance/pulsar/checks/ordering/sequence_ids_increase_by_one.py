@@ -97,7 +97,7 @@ def _differs(code: str, earlier: Unit, later: Unit, expected: str) -> Breach:
 
 
 def _is_overtaken(unit: Unit) -> bool:
-    """Whether messages sent between those of the batch left before it, with ids of their own."""
+    """Return whether messages sent between those of the batch left before it, with ids of their own."""
     return unit.numbers[-1] - unit.numbers[0] >= len(unit.numbers)
 
 

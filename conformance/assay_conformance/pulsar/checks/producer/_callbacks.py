@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline.time_outs import waits_behind_send
 
 
 def waits(timeline: Timeline, call: Invoke) -> bool:
-    """Whether a call returns only when its broker has answered."""
+    """Return whether a call returns only when its broker has answered."""
     consumer = timeline.consumer(call.handle) if call.verb == "ack" else None
     receipts = consumer is not None and bool(in_force(timeline.view, consumer, "ack_receipt"))
     return waits_for_answer(call, acks_are_answered=receipts)
@@ -40,7 +40,7 @@ def has_to_end(timeline: Timeline, called: CalledIn) -> Says:
 
 
 def _waits_for_receipts(timeline: Timeline, call: Invoke, until: Overdue) -> bool:
-    """Whether something that its producer has sent has no answer: what is called of it may wait for that."""
+    """Return whether something that its producer has sent has no answer: what is called of it may wait for that."""
     lines = timeline.producers_of(-1 if call.handle is None else call.handle)
     return any(_is_never_answered(timeline, line, until) for line in lines)
 

@@ -97,7 +97,7 @@ class _Timed(NamedTuple):
         return (end.done_ns or end.t_ns) <= end.called_ns + self.timeout_ns + batching_ns
 
     def _batching_ns(self) -> int:
-        """How long a message may have waited in an open batch."""
+        """Return how long a message may have waited in an open batch."""
         setting = partial(self.timeline.view.producer_setting, self.handle)
         return int(setting("batching_max_publish_delay_ms") or 0) * MS if setting("batching") is True else 0
 

@@ -43,7 +43,7 @@ def _altered(timeline: Timeline) -> dict[Entry, int]:
 
 
 def is_altered(frame: Frame) -> bool:
-    """Whether it is not what its broker wrote."""
+    """Return whether it is not what its broker wrote."""
     return frame.intact is False or (frame.fate is not Fate.PASSED and frame.fate in FORGED)
 
 

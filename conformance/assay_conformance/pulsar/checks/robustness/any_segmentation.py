@@ -43,7 +43,7 @@ def _sliced(timeline: Timeline, fired: Fired) -> Iterator[int]:
 
 
 def _messages(timeline: Timeline, since: dict[int, Fired]) -> Iterator[Frame]:
-    """Whether a last chunk completes its message is judged by the chunking checks."""
+    """Yield the whole messages on these connections; the chunking checks judge those in chunks."""
     for frame in timeline.events.frames("MESSAGE") if since else ():
         is_whole = frame.intact is not False and frame.members and (frame.meta is None or frame.meta.chunk_id is None)
         came = frame.dir is Direction.TO_CLIENT and frame.to_receiver and frame.conn in since

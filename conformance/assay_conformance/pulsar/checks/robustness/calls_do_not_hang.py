@@ -102,7 +102,7 @@ def _is_held_up_by_the_application(timeline: Timeline, overdue: Overdue) -> bool
 
 
 def _ended(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether it ended in time, counted from the call, and not because its handle or client was closed."""
+    """Return whether it ended in time, counted from the call, and not because its handle or client was closed."""
     end = timeline.end_of(overdue.op)
     if end is None or end.called_ns is None:
         return False
@@ -113,7 +113,7 @@ def _ended(timeline: Timeline, overdue: Overdue) -> bool:
 
 
 def _closed_before(timeline: Timeline, overdue: Overdue, end: Completion) -> bool:
-    """Whether its handle or a client was closed, or may have been, when the operation ended."""
+    """Return whether its handle or a client was closed, or may have been, when the operation ended."""
     done_ns = end.done_ns or end.t_ns
     closed = {overdue.handle, *(client.handle for client in timeline.events.invokes("open_client"))}
     closes = (one for one in timeline.events.invokes("close") if one.op != overdue.op and one.seq < end.seq)

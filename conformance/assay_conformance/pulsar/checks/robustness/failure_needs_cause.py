@@ -55,7 +55,7 @@ def failure_needs_cause(timeline: Timeline, end: Completion) -> Says:
 
 
 def _is_local(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """Whether it may fail so with every broker in order."""
+    """Return whether it may fail so with every broker in order."""
     allows = _ALLOWS.get(end.verb)
     if end.verb == "ack" and call.args.get("of") is not None:
         return True
@@ -112,7 +112,7 @@ _ALLOWS: Final[dict[str, Callable[[Timeline, Invoke, Completion], bool]]] = {
 
 
 def _is_ended_by_the_application(timeline: Timeline, end: Completion) -> bool:
-    """Whether the application had begun to end the handle or its client, by another call."""
+    """Return whether the application had begun to end the handle or its client, by another call."""
     opening = _opening(timeline, end)
     client = None if opening is None else opening.args.get("client")
     for verb in _ENDING:
@@ -133,7 +133,7 @@ def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
 
 
 def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """Whether anything was that a failure may come of, since the handle was known to be well."""
+    """Return whether anything was that a failure may come of, since the handle was known to be well."""
     handle, opening = -1 if end.handle is None else end.handle, _opening(timeline, end)
     if opening is None or _has_code_inside(timeline, end) or _waits_for_sends(timeline, call, end):
         return True
@@ -165,12 +165,12 @@ def _sends_letters(timeline: Timeline, end: Completion) -> bool:
 
 
 def _batches(timeline: Timeline, end: Completion) -> bool:
-    """Whether a send may wait for its batch to close for longer than its time-out."""
+    """Return whether a send may wait for its batch to close for longer than its time-out."""
     return bool(timeline.view.producer_setting(end.handle or 0, "batching"))
 
 
 def _waits_for_sends(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """Whether a send of the producer had not ended when the call did, or ended badly before."""
+    """Return whether a send of the producer had not ended when the call did, or ended badly before."""
     if end.verb not in ("send", "flush"):
         return False
     if end.handle in timeline.bursts:
@@ -186,13 +186,13 @@ def _waits_for_sends(timeline: Timeline, call: Invoke, end: Completion) -> bool:
 
 
 def _had_not_opened(timeline: Timeline, opening: Invoke, call: Invoke) -> bool:
-    """Whether what the call is about was never open: why is another call's matter."""
+    """Return whether what the call is about was never open: why is another call's matter."""
     opened = timeline.end_of(opening.op)
     return opened is None or opened.outcome is not Outcome.OK
 
 
 def _is_well(timeline: Timeline, handle: int, topics: list[str], opening: Invoke, call: Invoke) -> bool:
-    """Whether all of it was registered when the call was made, and no broker had refused it anything before."""
+    """Return whether all of it was registered when the call was made, and no broker had refused it anything before."""
     before = timeline.obstacles.between(opening.t_ns, call, handle, topics)
     if any(one.is_error for one in before):
         return False

@@ -73,7 +73,7 @@ def _is_spared(end: Completion) -> bool:
 
 
 def _is_met(timeline: Timeline, end: Completion, found: Sequence[Asked], bad: Sequence[Asked]) -> bool:
-    """Whether an end that reports success owes nothing more."""
+    """Return whether an end that reports success owes nothing more."""
     if end.verb == "has_message_available":
         return bool(end.values.get("available")) or not bad
     if end.verb == "seek":
@@ -91,7 +91,7 @@ def _is_lazy(timeline: Timeline, end: Completion) -> bool:
 
 
 def _others_seek(timeline: Timeline, end: Completion) -> bool:
-    """Whether another seek of the consumer went on meanwhile: whose an answer is cannot be told."""
+    """Return whether another seek of the consumer went on meanwhile: whose an answer is cannot be told."""
     called, last_ends = timeline.once(_seeks).get(end.handle, ([], []))
     own = timeline.call(end).seq
     place = bisect_left(called, own)
@@ -126,7 +126,7 @@ def _of_unknown_consumers(timeline: Timeline) -> set[str]:
 
 
 def _has_left_out(timeline: Timeline, end: Completion, found: Sequence[Asked]) -> bool:
-    """Whether a topic was never subscribed to, of those that the consumer is to have."""
+    """Return whether a topic was never subscribed to, of those that the consumer is to have."""
     consumer = timeline.consumer(end.handle)
     if consumer is None or in_force(timeline.view, consumer, "durable") is False:
         return False

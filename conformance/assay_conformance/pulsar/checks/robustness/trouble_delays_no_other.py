@@ -90,7 +90,7 @@ def _is_in_time(timeline: Timeline, beside: _Beside) -> Says:
 
 
 def _is_well(timeline: Timeline, turn: Turn) -> bool:
-    """Whether nothing was in its way in that time, and no broker had refused it anything before."""
+    """Return whether nothing was in its way in that time, and no broker had refused it anything before."""
     opening = _opening(timeline, turn.handle)
     if opening is None:
         return False

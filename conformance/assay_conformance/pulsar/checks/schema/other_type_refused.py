@@ -24,7 +24,7 @@ def _stated(timeline: Timeline) -> Iterator[tuple[Registered, Frame]]:
 
 
 def _is_ruled(timeline: Timeline, topic: str) -> bool:
-    """Whether the Case sets a rule of its own, which may let it in."""
+    """Return whether the Case sets a rule of its own, which may let it in."""
     topology = timeline.view.case.topology
     named = topology.named(topic)
     rules = (topology.settings.policies, topology.namespace, *(() if named is None else (named,)))

@@ -93,7 +93,7 @@ def _torn(timeline: Timeline, consumer: Consumer) -> float:
 
 
 def judged(timeline: Timeline, answer: Answer) -> Says:
-    """Whether it is right, now that it is known what the topic holds."""
+    """Judge an answer, now that it is known what the topic holds."""
     consumer, at, end, placed, asked = answer
     entries = timeline.stored_on(consumer.topics[0])
     stored = [entry for entry in entries if entry.late or entry.seq < asked]
@@ -139,13 +139,13 @@ def _is_more(timeline: Timeline, consumer: Consumer, at: Invoke | Received, stor
 
 
 def _is_after(stored: list[Stored], id: MessageId) -> bool:
-    """Whether a message, or one of a batch, comes after this one."""
+    """Return whether a message, or one of a batch, comes after this one."""
     place = (id.position, max(id.batch_index, 0))
     return any((entry.id.position, entry.meta.messages - 1) > place for entry in stored)
 
 
 def _is_in_unknown_place(at: Invoke | Received, stored: list[Stored]) -> bool:
-    """Whether a seek names a batch without an index: how much of that is left to read is not known."""
+    """Return whether a seek names a batch without an index: how much of that is left to read is not known."""
     id = None if isinstance(at, Received) or "message_id" not in at.args else MessageId(*at.args["message_id"])
     return (
         id is not None
@@ -155,12 +155,12 @@ def _is_in_unknown_place(at: Invoke | Received, stored: list[Stored]) -> bool:
 
 
 def _may_be_inclusive(at: Invoke | Received) -> bool:
-    """Whether `start_inclusive` changes the result: after a seek to a message, or at an end of the topic."""
+    """Return whether `start_inclusive` changes the result: after a seek to a message, or at an end of the topic."""
     return isinstance(at, Invoke) and at.args.get("publish_time_ms") is None
 
 
 def _may_be_called(timeline: Timeline, consumer: Consumer, at: Invoke | Received, stored: list[Stored]) -> bool:
-    """Whether its handler may have been called with the last message, which is reported a moment later."""
+    """Return whether its handler may have been called with the last message, which is reported a moment later."""
     return (
         listens(consumer)
         and _is_more(timeline, consumer, at, stored)

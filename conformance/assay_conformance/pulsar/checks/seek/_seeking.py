@@ -47,7 +47,7 @@ class Sought:
         return self.invoke.t_ns if self.completion is None else self.completion.t_ns
 
     def is_done(self, at: Event) -> bool:
-        """Whether it had succeeded, and what came then is known to come behind it."""
+        """Return whether it had succeeded, and what came then is known to come behind it."""
         end = self.completion
         return end is not None and end.outcome is Outcome.OK and end.seq <= at.seq < min(self.disturbed, self.until)
 

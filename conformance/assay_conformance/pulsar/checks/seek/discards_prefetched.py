@@ -54,7 +54,7 @@ class _Held:
         self.prefetched = set(self.arrived) - self.received
 
     def came_again(self, entry: Entry, command: Frame) -> bool:
-        """Whether an entry arrived after a SEEK."""
+        """Return whether an entry arrived after a SEEK."""
         return any(frame.seq > command.seq for frame in self.arrived.get(entry, ())[-1:])
 
 

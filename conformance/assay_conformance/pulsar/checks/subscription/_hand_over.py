@@ -15,7 +15,7 @@ class HandOver:
         self._first = next(self._waiting, None)
 
     def is_due(self, at: Event) -> bool:
-        """Whether any of them is still to be delivered."""
+        """Return whether any of them is still to be delivered."""
         while self._first is not None and not self._subscription.is_unacked(self._first, at):
             self._first = next(self._waiting, None)
         return self._first is not None

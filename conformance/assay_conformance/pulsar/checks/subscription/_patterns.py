@@ -38,16 +38,16 @@ class Follower:
         return repr(self.consumer.invoke.args["pattern"])
 
     def is_open(self, at: Event) -> bool:
-        """Whether it was at an event."""
+        """Return whether it was open at an event."""
         return self.opened.seq < at.seq < (inf if self.closed is None else self.closed.seq)
 
     def is_there(self, topic: str, at: Event) -> bool:
-        """Whether it had subscribed to a topic."""
+        """Return whether it had subscribed to a topic."""
         before = (one for one in self.consumer.sessions if one.request.seq < at.seq)
         return any(base_topic(session.topic) == topic for session in before)
 
     def is_ambiguous(self, topic: str) -> bool:
-        """Whether a SUBSCRIBE to a topic came from one of several consumers, and it is unknown from which."""
+        """Return whether a SUBSCRIBE to a topic came from one of several consumers, and it is unknown from which."""
         return any(base_topic(unsure) == topic for unsure in self.consumer.unsure)
 
 
@@ -97,7 +97,7 @@ def _ends(timeline: Timeline, follower: Follower, topic: str) -> Iterator[Event]
 
 
 def followed(timeline: Timeline, due: Due) -> Says:
-    """Whether it subscribed in time."""
+    """Judge whether it subscribed in time."""
     follower, end = due.follower, due.end
     is_late = timeline.bounds.is_past("answer", due.due_ns, end.t_ns)
     if not is_late and isinstance(end, Frame):

@@ -42,7 +42,7 @@ def _is_there(session: ConsumerSession, call: Invoke) -> bool:
 
 
 def may_be_unread(timeline: Timeline, one: Unsubscribed) -> bool:
-    """Whether a connection of it ended so soon that an answer may have been lost with it."""
+    """Return whether a connection of it ended so soon that an answer may have been lost with it."""
     answers = (answered(timeline, session)[1] for session in one.sessions)
     return not all(answer is None or timeline.had_time_to_read(answer, by=timeline.ended) for answer in answers)
 

@@ -81,7 +81,7 @@ def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
 
 
 def _returns(timeline: Timeline, closed: _Closed, other: ConsumerSession) -> bool:
-    """Whether this is a SUBSCRIBE after the close that no other consumer can have written."""
+    """Return whether this is a SUBSCRIBE after the close that no other consumer can have written."""
     session, request = closed.session, other.request
     alike = (other.topic, other.subscription) == (session.topic, session.subscription)
     is_late = request.t_ns > closed.end.t_ns + IN_FLIGHT_NS
@@ -91,7 +91,7 @@ def _returns(timeline: Timeline, closed: _Closed, other: ConsumerSession) -> boo
 
 
 def _may_be(timeline: Timeline, session: ConsumerSession, consumer: Consumer) -> bool:
-    """Whether that consumer was open, or being opened, for the same subscription at the time."""
+    """Return whether that consumer was open, or being opened, for the same subscription at the time."""
     gone = timeline.close_of(consumer.handle)
     there = consumer.invoke.seq < session.request.seq and (gone is None or gone.seq > session.request.seq)
     return there and consumer.subscription == session.subscription

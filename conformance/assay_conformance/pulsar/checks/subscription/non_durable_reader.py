@@ -96,7 +96,7 @@ def _is_gone(timeline: Timeline, cursor: Cursor) -> Says:
 
 
 def _closed_for_seek(timeline: Timeline, session: ConsumerSession) -> bool:
-    """Whether a SEEK closed it, or had come to the broker when its connection ended. The broker then keeps the
+    """Return whether a SEEK closed it, or had come to the broker when its connection ended. The broker then keeps the
     subscription, moved, for the SUBSCRIBE that may follow (Broker, PersistentSubscription: removeConsumer,
     isResetCursor)."""
     end = session.ended

@@ -24,7 +24,7 @@ def pattern_finds_new_topics(timeline: Timeline) -> Says:
 
 
 def _was_there(follower: Follower, existing: tuple[str, Stored]) -> Says:
-    """Whether it subscribed to what there was, before it was open."""
+    """Judge whether it subscribed to what there was before it was opened."""
     (topic, stored), opened, consumer = existing, follower.opened, follower.consumer
     if topic not in consumer.topics or stored.seq > consumer.invoke.seq:
         return

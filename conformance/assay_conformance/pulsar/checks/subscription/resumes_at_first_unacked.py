@@ -65,14 +65,14 @@ def resumes_at_first_unacked(timeline: Timeline, resumed: _Resumed) -> Says:
 
 
 def _crossed(subscription: Subscription, ack: Frame, frame: Frame) -> bool:
-    """Whether the acknowledgment may have reached a broker that was closing the consumer."""
+    """Return whether the acknowledgment may have reached a broker that was closing the consumer."""
     ends = [end for member in subscription.members if isinstance(end := member.left, Frame) and end.seq < frame.seq]
     closes = [end.t_ns for end in ends if end.dir is Direction.TO_CLIENT]
     return any(0 <= close_ns - ack.t_ns < SETTLED_NS for close_ns in closes)
 
 
 def _overtaken(member: Member, ack: Frame, frame: Frame) -> bool:
-    """Whether the consumer acknowledged the entry while its first permits were served: it had received the entry
+    """Return whether the consumer acknowledged the entry while its first permits were served: it had received the entry
     before, and ACK and FLOW may have arrived together, FLOW first."""
     return member.joined.t_ns <= ack.t_ns and frame.t_ns - ack.t_ns < SETTLED_NS
 

@@ -124,7 +124,7 @@ def _nothing_expired(timeline: Timeline, begun: Begun) -> Says:
 
 
 def _is_old(timeline: Timeline, entry: Stored, now_ns: int) -> bool:
-    """Whether it has certainly expired, and the broker has checked since."""
+    """Return whether it has certainly expired, and the broker has checked since."""
     return _is_due(timeline, entry.topic, now_ns - entry.t_ns)
 
 

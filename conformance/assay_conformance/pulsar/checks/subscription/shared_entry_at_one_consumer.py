@@ -106,7 +106,7 @@ def _one_at_a_time(timeline: Timeline, holders: _Holders, subscription: Subscrip
 
 
 def _may_have_returned(timeline: Timeline, member: Member, delivery: Delivery) -> bool:
-    """Whether a request for redelivery that a fault duplicated is about it."""
+    """Return whether a request for redelivery that a fault duplicated is about it."""
     requests = timeline.consumer_sessions.frames(member.session, REDELIVER)
     twice = (one for one in requests if one.fate is Fate.DUPLICATED and one.seq < delivery.frame.seq)
     return any(not one.ids or delivery.position in [id.position for id in one.ids] for one in twice)

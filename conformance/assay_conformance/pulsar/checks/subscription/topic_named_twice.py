@@ -42,14 +42,14 @@ def topic_named_twice(timeline: Timeline, opened: tuple[Consumer, Completion | O
 
 
 def _is_for(timeline: Timeline, opened: tuple[Consumer, Completion | Overdue], topic: str, frame: Frame) -> bool:
-    """Whether a SUBSCRIBE is for this subscription to this topic, while the consumer was being opened."""
+    """Return whether a SUBSCRIBE is for this subscription to this topic, while the consumer was being opened."""
     consumer, end = opened
     there = timeline.local_topic(frame) == topic and frame.fields.get("subscription") == consumer.subscription
     return there and consumer.invoke.seq < frame.seq < end.seq
 
 
 def _stands(timeline: Timeline, one: Request, later: Frame) -> bool:
-    """Whether what was asked for first was there, or was waited for, when it was asked for once more."""
+    """Return whether what was asked for first was there, or was waited for, when it was asked for once more."""
     refused = one.error is not None and one.answer is not None and one.answer.seq < later.seq
     session = timeline.consumer_sessions.of(one.frame)
     over = session is not None and session.ended is not None and session.ended.seq < later.seq

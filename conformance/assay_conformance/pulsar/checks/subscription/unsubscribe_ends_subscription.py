@@ -65,7 +65,7 @@ def _has_succeeded(timeline: Timeline, session: ConsumerSession, one: Unsubscrib
 
 
 def _was_too_late(timeline: Timeline, one: Unsubscribed) -> bool:
-    """Whether an answer may not have been read before the client said how the call ended."""
+    """Return whether an answer may not have been read before the client said how the call ended."""
     answers = [answer for session in one.sessions if (answer := answered(timeline, session)[1]) is not None]
     ended = ended_ns(one.end)
     in_time = all(timeline.bounds.is_past("in-flight", answer.t_ns, ended) for answer in answers)

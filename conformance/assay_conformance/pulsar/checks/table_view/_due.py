@@ -14,7 +14,7 @@ _BACK_NS: Final = 1_500 * MS
 
 
 def is_due(timeline: Timeline, view: TableView, write: Write, at: Event) -> bool:
-    """Whether it was stored long enough before an event, while the view was open and nothing was in its way."""
+    """Return whether it was stored long enough before an event, while the view was open and nothing was in its way."""
     stored = write.stored
     if stored.seq < view.opened.seq or stored.t_ns + TOLERANCES["answer"].slack_ns > at.t_ns:
         return False

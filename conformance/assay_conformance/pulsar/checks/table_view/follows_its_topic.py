@@ -33,7 +33,7 @@ def _keys(timeline: Timeline) -> Iterator[_Key]:
 
 
 def _has(write: Write, value: Value | None) -> bool:
-    """Whether this is the value of a key that has it: of no bytes it is none."""
+    """Return whether this is the value of a key that has it: of no bytes it is none."""
     return write.value == value if write.value[0] else value is None
 
 

@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline import Limiter, Timeline, levels_of, unch
 
 
 def has_rates(view: View) -> bool:
-    """Whether some topic has a rate that can be judged."""
+    """Return whether some topic has a rate that can be judged."""
     return view.once(_has_rates)
 
 

@@ -14,5 +14,5 @@ came with the last of that in one read."""
 
 
 def holds_store(view: View) -> bool:
-    """Whether a step holds the store, so that SENDs stay unanswered."""
+    """Return whether a step holds the store, so that SENDs stay unanswered."""
     return any(step.who is Who.BROKER and step.verb == "hold_store" for step in view.case.steps)

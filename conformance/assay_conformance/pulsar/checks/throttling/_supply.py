@@ -78,6 +78,6 @@ def _is_undisturbed(view: View) -> bool:
 
 
 def _holds_back(held: Policies) -> bool:
-    """Whether another policy may keep stored entries from a consumer with permits, or delete them."""
+    """Return whether another policy may keep stored entries from a consumer with permits, or delete them."""
     limits = (held.max_unacked_per_consumer, held.max_unacked_per_subscription)
     return any(map(bool, limits)) or bool(held.message_ttl_s) or held.backlog_quota is not None

@@ -40,5 +40,5 @@ def pending_publishes_pause_reads(timeline: Timeline) -> Says:
 
 
 def _ahead(waiting: list[Frame]) -> int:
-    """How many more of them the bench may have seen."""
+    """Return how many more of them the bench may have seen."""
     return SEEN_AHEAD_BYTES // max(1, min(frame.size for frame in waiting)) + 1

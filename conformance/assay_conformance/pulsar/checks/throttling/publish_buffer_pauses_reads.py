@@ -24,7 +24,7 @@ class _Buffer:
         self.not_judged: set[int] = set()
 
     def see(self, event: Opened | Closed | Frame) -> bool:
-        """Whether a SEND came in."""
+        """Return whether a SEND came in."""
         if isinstance(event, Opened):
             if self.not_judged or self.bytes > self.most_bytes:
                 self.not_judged.add(event.conn)
@@ -54,7 +54,7 @@ class _Buffer:
         return sum(map(bool, self.unanswered.values()))
 
     def is_overfull(self) -> bool:
-        """Whether it holds more than its limit, and what may have been read ahead."""
+        """Return whether it holds more than its limit, and what may have been read ahead."""
         waiting = [frames for frames in self.unanswered.values() if frames]
         largest = max(frame.size for frames in waiting for frame in frames)
         return self.bytes > self.most_bytes + len(self.unanswered) * (SEEN_AHEAD_BYTES + largest)

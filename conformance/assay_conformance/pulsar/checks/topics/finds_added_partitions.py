@@ -51,7 +51,7 @@ def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[I
 
 
 def _opens_on_use(timeline: Timeline, kind: str, opening: Invoke) -> bool:
-    """Whether a partition is registered with when a message is to go there first."""
+    """Return whether a partition is registered with when a message is to go there first."""
     lazy = "lazy_start_partitioned_producers"
     return kind == "producer" and bool(timeline.view.setting(kind, lazy, opening.args.get("config")))
 

@@ -102,7 +102,7 @@ def _unread(timeline: Timeline, frame: Frame) -> Closed | None:
 
 
 def _sends_no_more(timeline: Timeline, one: Registered, at: Frame) -> bool:
-    """Whether it is a producer that had got a final error."""
+    """Return whether it is a producer that had got a final error."""
     errors = timeline.events.frames("SEND_ERROR") if isinstance(one.session, ProducerSession) else ()
     final = (error for error in errors if error.to_receiver and error.fields.get("error") in FINAL_ERRORS)
     return any(error.seq < at.seq and timeline.session_of(error) is one.session for error in final)

@@ -147,7 +147,7 @@ class _Reading:
             yield from (one for one in frames if is_torn(one) and known_owner(session, one) is consumer)
 
     def _is_judged(self, at: Event | None) -> bool:
-        """Whether it still is at an event, or at the end, and its client was admitted and knows it."""
+        """Return whether it still is at an event, or at the end, and its client was admitted and knows it."""
         sessions = self._consumer.sessions
         last = bisect_left(sessions, at.seq, key=lambda one: one.request.seq) if at is not None else len(sessions)
         admitted = sessions[last - 1].admitted if last else None

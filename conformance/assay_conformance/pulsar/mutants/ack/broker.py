@@ -81,7 +81,7 @@ class CumulativeAcceptsSeveralIds(Subscription):
 
 
 def has_acked(subscription: Subscription, positions: Iterable[MessageIdData]) -> bool:
-    """Whether one of these is acknowledged."""
+    """Return whether one of these is acknowledged."""
     found = (subscription._store.find(position.ledgerId, position.entryId) for position in positions)
     return any(index is not None and subscription.cursor.is_acked(index) for index in found)
 

@@ -35,7 +35,7 @@ class LosesMessagesAfterReconnect(Consumer):
 
 
 def blank(op: Op) -> None:
-    """Where the unit is made of the application's own buffer: compressed and chunked ones have one of their own."""
+    """Blank a unit made of the application's own buffer: compressed and chunked ones have one of their own."""
     frame = decode(op.frame)
     assert frame.payload is not None
     metadata = frame.payload.metadata

@@ -251,7 +251,7 @@ class RefusedReturnForgetsFlow(Consumer):
 
 
 def _skipped(permits: SkipsFlowOfPartitions | SkipsFlowOfRefused) -> bool:
-    """Whether a session is granted nothing; the next one is granted its queue."""
+    """Return whether a session is granted nothing; the next one is granted its queue."""
     skips, permits.skips = permits.skips, False
     if skips:
         permits._consumed, permits._asked_one = 0, False

@@ -17,7 +17,7 @@ from assay_conformance.wire import Frame, MessageMetadata, decode, encode
 
 
 def swap_payloads(first: Op, second: Op) -> None:
-    """Two units of one message each change payloads and keep their sequence ids."""
+    """Swap the payloads of two units of one message each, which keep their sequence ids."""
     one, two = decode(first.frame), decode(second.frame)
     for op, own, other in ((first, one, two), (second, two, one)):
         assert other.payload is not None

@@ -18,7 +18,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 def fail_written(producer: Producer, which: Callable[[Op], bool]) -> None:
-    """Units that were written fail because their connection ended."""
+    """Fail units that were written: their connection ended."""
     lost = producer._pending.take(lambda op: not op.certain and which(op))
     producer._pending.fail(lost, ErrorClass.TRANSPORT, "the connection was lost")
     producer._pending.settled()
