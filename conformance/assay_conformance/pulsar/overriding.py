@@ -14,7 +14,7 @@ from types import ModuleType
 
 
 def overrides_in(package: ModuleType, mark: str) -> Iterator[type]:
-    """The classes with an attribute `mark` of their own in the package's modules, in the order of their modules."""
+    """Yield the classes with an attribute `mark` of their own in a package's modules, in the order of the modules."""
     for found in sorted(walk_packages(package.__path__, f"{package.__name__}."), key=lambda found: found.name):
         module = import_module(found.name)
         for value in vars(module).values():
@@ -23,15 +23,15 @@ def overrides_in(package: ModuleType, mark: str) -> Iterator[type]:
 
 
 def name_of(override: type) -> str:
-    """`AckFlushLate` -> `ack-flush-late`."""
+    """Return the name of an override: `AckFlushLate` -> `ack-flush-late`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", override.__name__).lower()
 
 
 def description_of(override: type) -> str:
-    """Its docstring, on one line."""
+    """Return the docstring of an override, on one line."""
     return " ".join((getdoc(override) or "").split())
 
 
 def all_classes(override: type) -> tuple[type, ...]:
-    """The override, and those in its `also`, which go with it."""
+    """Return the override, and those in its `also`, which go with it."""
     return (override, *vars(override).get("also", ()))

@@ -22,7 +22,7 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def _checks_of(module: ModuleType) -> Iterator[type[Check]]:
-    """The check classes that a module defines itself: those with a requirement of their own."""
+    """Yield the check classes that a module defines itself: those with a requirement of their own."""
     for value in vars(module).values():
         own = isinstance(value, type) and issubclass(value, Check) and value.__module__ == module.__name__
         if own and "requirement" in vars(value):

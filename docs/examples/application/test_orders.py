@@ -19,7 +19,7 @@ STARTED: list[subprocess.Popen[bytes]] = []
 
 
 def start_application(broker: LightPulsar) -> subprocess.Popen[bytes]:
-    """The application is given the broker's address, as it is in production."""
+    """Start the application with the broker's address, as in production."""
     program = Path(__file__).with_name("orders.py")
     application = subprocess.Popen([sys.executable, program, broker.service_url])
     STARTED.append(application)
@@ -28,7 +28,7 @@ def start_application(broker: LightPulsar) -> subprocess.Popen[bytes]:
 
 @pytest.fixture(autouse=True)
 def no_application_is_left() -> Iterator[None]:
-    """One that a failed test has not waited for would run on."""
+    """Kill an application that a failed test has not waited for: it would run on."""
     yield
     while STARTED:
         STARTED[-1].kill()
@@ -36,7 +36,7 @@ def no_application_is_left() -> Iterator[None]:
 
 
 def orders_without_invoice(client: Agent) -> list[bytes]:
-    """The orders for which the application has written no invoice."""
+    """Return the orders for which the application has written no invoice."""
     invoices = client.receive("invoices", 10, wait_s=0.5)
     return [order for order in ORDERS if b"invoice for " + order not in invoices]
 

@@ -97,7 +97,7 @@ def open_producer(client: Handle, topic: str, **options: Any) -> Handle:
 
 
 def tokens(*given: str) -> Any:
-    """The next one whenever the client asks; the last one stays."""
+    """Return the next token whenever the client asks; the last one stays."""
     left = list(given)
     return pulsar.AuthenticationToken(lambda: left.pop(0) if len(left) > 1 else left[0])
 

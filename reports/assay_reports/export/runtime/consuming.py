@@ -56,7 +56,7 @@ def open_reader(client: Handle, topic: str, start: Any, **options: Any) -> Handl
 
 
 def receive(consumer: Handle, count: int, timeout_ms: int) -> Call:
-    """Takes what comes until there are so many, or the time is up."""
+    """Receive messages until there are so many, or the time is up."""
 
     def job() -> int:
         over = time.monotonic() + timeout_ms / 1000
@@ -76,12 +76,12 @@ def has_message_available(consumer: Handle) -> Call:
 
 
 def received(*places: int) -> Callable[[Handle], list[int]]:
-    """Messages by their place among those that the consumer has received, from 1."""
+    """Choose messages by their place among those that the consumer has received, from 1."""
     return lambda consumer: [place - 1 for place in places if place <= len(consumer.messages)]
 
 
 def numbered(*numbers: int) -> Callable[[Handle], list[int]]:
-    """Messages by the number that their producer gave them; of each the copy that came last."""
+    """Choose messages by the number that their producer gave them; of each, the copy that came last."""
 
     def choose(consumer: Handle) -> list[int]:
         long = [(at, one.data()) for at, one in enumerate(consumer.messages) if len(one.data()) >= 16]
@@ -92,7 +92,7 @@ def numbered(*numbers: int) -> Callable[[Handle], list[int]]:
 
 
 def unacknowledged() -> Callable[[Handle], list[int]]:
-    """All that the consumer has received and not acknowledged."""
+    """Choose all messages that the consumer has received and not acknowledged."""
 
     def choose(consumer: Handle) -> list[int]:
         calls = [one for one in CALLS if one.handle is consumer and one.what.startswith("acknowledge")]
@@ -125,7 +125,7 @@ def negative_acknowledge(consumer: Handle, choice: Callable[[Handle], list[int]]
 
 
 def seek_to_message(consumer: Handle, place: int) -> Call:
-    """By its place among those that the consumer has received, from 1."""
+    """Seek to a message by its place among those that the consumer has received, from 1."""
 
     def job() -> tuple[int, list[int]]:
         id = consumer.messages[place - 1].message_id()

@@ -19,12 +19,12 @@ AS_EXPECTED, DEVIATION, NOTHING_TO_TELL = 0, 1, 2
 
 
 def tell(text: object) -> None:
-    """Without what a terminal would obey."""
+    """Print the text without characters that a terminal would obey."""
     print("".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in str(text)), flush=True)
 
 
 def nothing_to_tell(before: list[Any], plan: Any, must_act: list[int]) -> str:
-    """Why it says nothing that nothing was seen: what should go wrong did not."""
+    """Return why it says nothing that nothing was seen: what should go wrong did not."""
     fired = {event["fault"] for event in ask("events") if event["kind"] == "fired"}
     reasons = {
         "the broker was not started with the plan of this script": ask("plan") != plan,

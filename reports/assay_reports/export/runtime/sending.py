@@ -12,7 +12,10 @@ from assay_reports.export.runtime.calls import HANDLES, Call, Handle
 
 
 def new_send(producer: Handle, what: str, size: int, options: dict[str, Any]) -> Call:
-    """Of bytes that do not compress and, where there is room, begin with the numbers of producer and message."""
+    """Return a send of bytes that do not compress.
+
+    Where there is room, they begin with the numbers of producer and message.
+    """
     whose, number = HANDLES.index(producer), len(producer.sends)
     key = {"key": options["partition_key"]} if "partition_key" in options else {}
     made = Call(producer, what, number=number, **key)

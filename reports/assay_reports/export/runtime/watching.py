@@ -21,12 +21,12 @@ def ask(path: str, body: Any = None) -> Any:
 
 
 def broker(verb: str, **args: Any) -> None:
-    """One of the broker's own steps."""
+    """Take one of the broker's own steps."""
     ask("steps", {"verb": verb, "args": args})
 
 
 def begin_fault(number: int, what: Any) -> None:
-    """A fault from now on; the broker counts those of its plan first."""
+    """Begin a fault from now on; the broker counts those of its plan first."""
     if ask("faults", what) != number:
         raise ConnectionError("the broker has been given other faults before: start it afresh")
 
@@ -40,13 +40,13 @@ def end_every_fault() -> None:
 
 
 def frames(command: str, direction: str = "c2b") -> list[Any]:
-    """The frames of a command that have crossed, to the broker (c2b) or to the client (b2c), oldest first."""
+    """Return the frames of a command that have crossed, to the broker (c2b) or to the client (b2c), oldest first."""
     events = [one for one in ask("events") if one["kind"] == "frame"]
     return [one for one in events if one["command"] == command and one["dir"] == direction]
 
 
 def wait_for(*begun: Handle | Call, timeout_s: float = 10.0) -> None:
-    """Until these calls have ended, and these handles are open."""
+    """Wait until these calls have ended, and these handles are open."""
     over = time.monotonic() + timeout_s
     for one in begun:
         call = one.opening if isinstance(one, Handle) else one
@@ -73,7 +73,7 @@ def wait_for_frame_with(
 
 
 def wait_for_fault(number: int, timeout_s: float = 10.0) -> None:
-    """Until it has acted."""
+    """Wait until a fault has acted."""
     until(lambda: any(one["kind"] == "fired" and one["fault"] == number for one in ask("events")), timeout_s)
 
 
@@ -82,7 +82,7 @@ def wait_for_received(consumer: Handle, count: int, timeout_s: float = 10.0) -> 
 
 
 def finish() -> None:
-    """Nothing goes wrong any more: what was begun may end, and everything is closed."""
+    """Finish: end every fault, let what was begun end, and close everything."""
     end_every_fault()
     wait_for(*CALLS)
     time.sleep(1)
