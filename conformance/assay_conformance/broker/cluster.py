@@ -142,7 +142,7 @@ class Cluster:
             raise UsageError(f"broker step {verb!r}: {refusal}") from refusal
 
     def read_back(self) -> Iterator[ReadBackState | CursorState]:
-        """Return the final state of every topic, unused ones included, and of every subscription."""
+        """Yield the final state of every topic, unused ones included, and of every subscription."""
         for topic in dict.fromkeys((*self.topics.stated(), *self.topics)):
             yield ReadBackState(topic.local, _stored(topic))
             for subscription in topic.subscriptions.values():

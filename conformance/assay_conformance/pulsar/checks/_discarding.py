@@ -26,7 +26,7 @@ class Discarding(NamedTuple):
 
 
 def are_discarded(timeline: Timeline, clause: Discarding) -> Says:
-    """Every such message is, and nothing else is lost."""
+    """Judge whether every such message is discarded, and nothing else is lost."""
     found = UnreadableMessages(timeline, clause.error_of)
     yield from each(found.messages, _is_not_handed_over, clause)
     yield from each(found.messages, _is_reported, clause)
@@ -46,7 +46,10 @@ def _is_not_handed_over(clause: Discarding, message: Unreadable) -> Says:
 
 
 def _is_reported(clause: Discarding, message: Unreadable) -> Says:
-    """What the application received is reported already, and it may acknowledge that."""
+    """Judge whether it is reported.
+
+    What the application received is reported already, and it may acknowledge that.
+    """
     answer = message.answer
     if answer is None:
         return
@@ -77,7 +80,10 @@ def _is_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadabl
 
 
 def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int, list[Frame]], ending: Ending) -> Says:
-    """After a fault of another kind a client may leave it for what is missing or late."""
+    """Judge whether the connection goes on.
+
+    After a fault of another kind a client may leave it for what is missing or late.
+    """
     message, end = ending.last, ending.end
     if not isinstance(end, Closed):
         return
@@ -96,7 +102,10 @@ def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int,
 
 
 def _permits_come_back(timeline: Timeline, clause: Discarding, ending: Ending) -> Says:
-    """Consumers of several topics or partitions share a queue among them in ways of their own: they are not judged."""
+    """Judge whether permits come back.
+
+    Consumers of several topics or partitions share a queue among them in ways of their own: they are not judged.
+    """
     message, end, usage = ending.last, ending.end, ending.usage
     is_starved = 0 < usage.granted <= usage.came <= usage.left_queue and message.may_be_answered(end)
     if not is_starved or not queue_of(timeline.view, message.session):

@@ -47,7 +47,7 @@ class Final(NamedTuple):
 
 
 def is_final(timeline: Timeline, final: Final) -> Says:
-    """A producer or consumer that was refused so does not try again, and nothing of it stays pending."""
+    """Judge whether a producer or consumer that was refused so tries no more, and nothing of it stays pending."""
     refusals = list(_refusals(timeline, final))
     yield from (Exercised(refusal.frame) for refusal in refusals)
     yield from each(refusals, _is_heeded, timeline, final)
@@ -100,7 +100,7 @@ def _is(frame: Frame, final: Final) -> bool:
 
 
 def _requests(timeline: Timeline) -> dict[Key, list[Frame]]:
-    """What producers and consumers of topics without partitions asked to be admitted with."""
+    """Return the requests by which producers and consumers of topics without partitions asked to be admitted."""
     found: dict[Key, list[Frame]] = {}
     for one in timeline.registrations:
         if one.producer is not None and one.producer.handle is not None and not is_partition(one.session.topic):
@@ -113,7 +113,10 @@ def _requests(timeline: Timeline) -> dict[Key, list[Frame]]:
 
 
 def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
-    """The answer, where it lets in or refuses, and is still waited for: a request may be taken back, or given up."""
+    """Return the answer, where it admits or refuses, and is still waited for.
+
+    A request may be taken back, or given up.
+    """
     answer = next(iter(timeline.answers_to(request)), None)
     if answer is None or answer.fields.get("producer_ready") is False:
         return None
@@ -127,7 +130,7 @@ def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
 
 
 def _is_heeded(timeline: Timeline, final: Final, refusal: _Refusal) -> Says:
-    """A registration that left before the error was read is no breach."""
+    """Judge whether the refusal is heeded. A registration that left before the error was read is no breach."""
     for again in refusal.again:
         if again.t_ns > refusal.frame.t_ns + IN_FLIGHT_NS:
             yield breach(

@@ -11,7 +11,7 @@ from assay_conformance.pulsar.timeline.holdings import STANDING, Contradicted, H
 
 
 def by_outcome(send: Send) -> Standing:
-    """What the outcome of a send says."""
+    """Return the standing that the outcome of a send implies."""
     return STANDING[send.outcome]
 
 
@@ -23,8 +23,11 @@ def is_possible(
     *,
     once: bool = False,
 ) -> Says:
-    """Some world explains the holding. `codes`: of the contradictions that a requirement is about; `standing`: in how
-    many worlds a send happened, or less where a requirement wants to know less; `once`: no copies are allowed."""
+    """Judge whether some world explains the holding.
+
+    `codes`: of the contradictions that a requirement is about; `standing`: in how many worlds a send happened, or less
+    where a requirement wants to know less; `once`: no copies are allowed.
+    """
     timeline.check_untampered(holding.handle)
     for found in holding.contradictions(standing, once=once):
         if found.kind in codes:
@@ -35,7 +38,7 @@ def is_possible(
 
 
 def stored_behind(holding: Holding, first: int) -> Iterator[Exercised]:
-    """What each topic or partition holds behind so many messages of the producer."""
+    """Yield what each topic or partition holds behind so many messages of the producer."""
     for log in holding.logs.values():
         yield from (Exercised(entry) for _, entry in log[first:])
 

@@ -12,8 +12,11 @@ from assay_conformance.pulsar.timeline.readers import is_reader
 
 
 def batched_consumers(timeline: Timeline, *, index_ack: bool) -> Iterator[Consumer]:
-    """Consumers that acknowledge messages of batches one by one (`index_ack`), or whole entries only; none where no
-    batch was sent to any. Readers acknowledge by themselves what the application, or a seek, has left behind."""
+    """Yield consumers that acknowledge messages of batches one by one (`index_ack`), or whole entries only.
+
+    There are none where no batch was sent to any. Readers acknowledge by themselves what the application, or a seek,
+    has left behind.
+    """
     messages = timeline.events.frames("MESSAGE")
     if any(frame.meta is not None and (frame.meta.batch or 0) > 1 for frame in messages):
         for consumer in timeline.consumers:
@@ -38,7 +41,7 @@ class Seeks:
         self._skipped = [Skipped(seq, MessageId(*id)) for seq, id in named if id is not None]
 
     def skipped(self, entry: Entry, size: int, before: Event) -> set[int]:
-        """The messages of a batch that a seek ahead of an event passed over: a client may acknowledge them."""
+        """Return the messages of a batch that a seek ahead of an event passed over: a client may acknowledge them."""
         found: set[int] = set()
         for seq, id in self._skipped:
             if seq < before.seq and id.position == (entry.ledger, entry.entry):

@@ -21,7 +21,7 @@ class Owed(NamedTuple):
 
 
 def owed_since(timeline: Timeline, asked: Iterator[tuple[AckCall, ConsumerSession, Event]]) -> Iterator[Owed]:
-    """What is owed from these moments on, in order; not twice while the same entry is owed already."""
+    """Yield what is owed from these moments on, in order; not twice while the same entry is owed already."""
     until: dict[tuple[int, object], int] = {}
     for ack, session, since in asked:
         if until.get((id(session), ack.entry), -1) > since.seq:

@@ -60,7 +60,7 @@ def waits(timeline: Timeline, call: Call) -> bool:
 
 
 def asked_for(timeline: Timeline, call: Call, at: Event | None = None) -> list[Asked]:
-    """The ACKs that covered the entry of a call by a moment, or ever, in order."""
+    """Return the ACKs that covered the entry of a call by a moment, or ever, in order."""
     sessions = (session for session in call.consumer.sessions if session.topic == call.entry.topic)
     covering = ((one, frame) for one in sessions for frame in timeline.written_acks(one).covering(call.entry))
     return [
@@ -71,7 +71,10 @@ def asked_for(timeline: Timeline, call: Call, at: Event | None = None) -> list[A
 
 
 def _asked(timeline: Timeline, session: ConsumerSession, frame: Frame, at: Event | None) -> Asked:
-    """The broker forgets a consumer that has ended: an answer that has not come will not."""
+    """Return an ACK with its answer, if there is one.
+
+    The broker forgets a consumer that has ended: an answer that has not come will not.
+    """
     answer, ended = timeline.ack_response(frame), session.ended
     answer = answer if answer is not None and (at is None or answer.seq <= at.seq) else None
     if answer is not None and (ended is None or answer.seq < ended.seq):
@@ -80,12 +83,12 @@ def _asked(timeline: Timeline, session: ConsumerSession, frame: Frame, at: Event
 
 
 def is_answered(timeline: Timeline, call: Call, at: Event) -> bool:
-    """The broker that its consumer is with answers acknowledgments."""
+    """Return whether the broker to which its consumer is attached answers acknowledgments."""
     version = agreed_for(timeline, call, at)
     return version is not None and version >= RECEIPTS_SINCE
 
 
 def agreed_for(timeline: Timeline, call: Call, at: Event) -> int | None:
-    """The version of the connection that its consumer is on."""
+    """Return the version of the connection that its consumer is on."""
     session = timeline.session_at(call.consumer, call.entry.topic, at)
     return None if session is None else timeline.agreed_version(session.conn, at)

@@ -34,7 +34,7 @@ def _handed(timeline: Timeline) -> Iterator[_Handed]:
 
 
 def _filtered(timeline: Timeline) -> dict[tuple[int, Entry], tuple[Entry, list[Frame | Received]]]:
-    """Consumer and entry -> all that came of it and was handed over, of batches that came with an ack_set."""
+    """Return, by consumer and entry, all that came of batches with an ack_set and was handed over."""
     messages = timeline.events.frames("MESSAGE")
     came = [(frame, _consumer(timeline, frame)) for frame in messages if any(frame.ack_sets)]
     found = {(one.handle, _entry(timeline, frame)): list[Frame | Received]() for frame, one in came if one is not None}

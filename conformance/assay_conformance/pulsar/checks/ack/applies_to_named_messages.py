@@ -40,7 +40,7 @@ class _Named:
     telling: Frame | None = None
 
     def settle(self, id: MessageId, words: tuple[int, ...], ack: Frame) -> None:
-        """By an individual ACK, with an ack_set or without."""
+        """Settle messages by an individual ACK, with an ack_set or without."""
         cleared = self.all & ~bits_of(words) if words else self.all
         if self.left & cleared:
             if (not words and id.batch_index >= 0) or (words and self.all & ~self.left & ~cleared):
@@ -136,7 +136,10 @@ class _Course:
                     named.settle(id, words, ack)
 
     def _up_to(self, ack: Frame) -> None:
-        """A consumer that waits to be the active one is owed nothing, and a reader begins where it says."""
+        """Settle up to an entry.
+
+        A consumer that waits to be the active one is owed nothing, and a reader begins where its SUBSCRIBE says.
+        """
         kept, kind = self._kept, self._subscription.kind_at(ack)
         is_sole = kind == "Exclusive" and self._subscription.durable
         last = max(id.position for id in ack.ids)
@@ -167,14 +170,17 @@ class _Course:
             yield from self._has_what_was_left(member, frame, known.left, known.last)
 
     def _joins(self, member: Member) -> Says:
-        """Here a broker that reads ACKs otherwise would send again what they settled."""
+        """Judge what a joining member is owed.
+
+        Here a broker that reads ACKs otherwise would send again what they settled.
+        """
         if not self._subscription.durable:
             self._kept = _Kept()
         named = self._kept.named.values()
         yield from (Exercised(member.joined) for one in named if one.telling is not None and not one.left)
 
     def _untaken(self) -> Says:
-        """An entry that an ACK covers which settles nothing still comes to a consumer that it is owed to."""
+        """Judge whether an entry that only a void ACK covers still comes to a consumer that it is owed to."""
         for position, ack in self._kept.void.items() if not self._kept.odd else ():
             named = self._kept.named.get(position)
             members = self._subscription.members if named is not None and named.left else ()
@@ -190,7 +196,7 @@ class _Course:
                 return
 
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
-        """It came behind the ACK, and was there with permits long enough when the entry was at no consumer any more."""
+        """Return whether the member came behind the ACK, with permits for long enough when the entry was free."""
         left = named.holder.left
         if left is None or member.joined.seq < ack.seq or supply_left(self._timeline, member).permits <= 0:
             return False
@@ -198,7 +204,7 @@ class _Course:
         return gone_ns - max(member.joined.t_ns, left.t_ns) > SERVED_NS
 
     def _has_what_was_left(self, member: Member, frame: Frame, left: int, last: Frame) -> Says:
-        """`last`: the last ACK of its messages."""
+        """Judge whether it has what was left. `last`: the last ACK of its messages."""
         size, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
         open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
         if open_ == left:

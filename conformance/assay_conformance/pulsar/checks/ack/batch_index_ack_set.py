@@ -30,7 +30,7 @@ class _Bits:
     mixed: bool = False
 
     def comes(self, frame: Frame) -> None:
-        """Once more, or for the first time."""
+        """Note that the batch comes once more, or for the first time."""
         self.frame, self.called, self.reached, self.sent = frame, {}, {}, set()
         self.mixed = self.copies > 0
         self.copies += sum(is_open(frame, index) for index in range(self.size))
@@ -38,7 +38,7 @@ class _Bits:
         self.asked.update(index for index, member in enumerate(frame.members) if member.compacted_out)
 
     def is_called(self, call: Call) -> None:
-        """An ack of a message of its last delivery succeeded."""
+        """Note that an ack of a message of its last delivery succeeded."""
         index = call.message.message_id.batch_index
         if self.mixed or call.message.seq < self.frame.seq:
             return
@@ -88,8 +88,11 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
 
 
 def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
-    """A message counts as settled from the moment that the bench asked for it. A cumulative ack settles all entries
-    before its own, too."""
+    """Note an ack call.
+
+    A message counts as settled from the moment that the bench asked for it. A cumulative ack settles all entries before
+    its own, too.
+    """
     own = batches.get(call.entry)
     if own is not None:
         own.asked.update(call.members)
@@ -99,8 +102,11 @@ def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
 
 
 def _acks(batches: dict[Entry, _Bits], wrote: Wrote, seeks: Seeks) -> Iterator[_Ack]:
-    """A broker adds up what ACKs say, so what left in an earlier one need not be in this one. What a seek passed over
-    may be in it."""
+    """Yield what an ACK says of each batch.
+
+    A broker adds up what ACKs say, so what left in an earlier one need not be in this one. What a seek passed over may
+    be in it.
+    """
     for place, id in enumerate(wrote.event.ids):
         entry = Entry(wrote.session.topic, id.ledger, id.entry)
         words = wrote.event.ack_sets[place] if place < len(wrote.event.ack_sets) else ()
@@ -167,7 +173,7 @@ def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
 
 
 def _is_forgotten(timeline: Timeline, bits: _Bits, end: Frame, call: Call) -> Says:
-    """No ACK had followed this call when the client ended its session."""
+    """Judge a call that no ACK had followed when the client ended its session."""
     if timeline.is_ack_overdue(bits.consumer, call.called_ns, end.t_ns):
         yield breach(
             "never-acked",

@@ -52,7 +52,7 @@ def _given_up(timeline: Timeline) -> Iterator[_GivenUp]:
 
 
 def _ends_soon(timeline: Timeline, one: _GivenUp) -> Says:
-    """It waits for all that it names, be it of several topics."""
+    """Judge whether a call ends soon; it waits for all that it names, be it of several topics."""
     calls, end, end_ns, at = one
     answers = [_good_answer(timeline, call, at) for call in calls]
     if not calls or not all(answers) or len(calls) != len(calls[0].invoke.args.get("messages", ())):

@@ -92,7 +92,7 @@ class _Course:
         return len(self._settled.get(entry, ())) >= self._sizes.get(entry, 1)
 
     def _reach_on(self, call: Call) -> Entry | None:
-        """How far earlier calls reached: what does not go beyond need not be sent again."""
+        """Return how far earlier calls reached: what does not go beyond need not be sent again."""
         reached = self._reached.get(call.entry.topic)
         whole = not of_batch(call.message.message_id) or self._is_settled(call.entry)
         furthest = call.entry if whole else _before(call.entry)
@@ -140,7 +140,10 @@ def cumulative_inside_batch(timeline: Timeline) -> Says:
 
 
 def _leaves_in_time(timeline: Timeline, then: Frame, call: Call) -> Says:
-    """A call that stopped inside a batch; `then`: the ACK of the entry before, or the end of the session without it."""
+    """Judge a call that stopped inside a batch.
+
+    `then`: the ACK of the entry before, or the end of the session without it.
+    """
     completion, interval_ns = call.operation.completion, timeline.ack_interval_ns(call.consumer)
     end = completion if completion is not None and completion.seq < then.seq else None
     is_owed = then.command == "ACK" or (end is not None and end.outcome is Outcome.OK)

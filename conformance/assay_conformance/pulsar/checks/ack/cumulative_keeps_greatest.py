@@ -35,8 +35,11 @@ class _Session:
     unclear: bool = False
 
     def asks(self, call: Call) -> None:
-        """A cumulative ack inside a batch may name the entry before, and one of unknown outcome may have been taken or
-        not: a session with one is not judged."""
+        """Note a call.
+
+        A cumulative ack inside a batch may name the entry before, and one of unknown outcome may have been taken or
+        not: a session with one is not judged.
+        """
         end = call.operation.completion
         unknown = end is None or end.outcome is not Outcome.OK
         self.unclear = self.unclear or of_batch(call.message.message_id) or unknown
@@ -60,7 +63,10 @@ class _Ack(NamedTuple):
 
 
 def _course(timeline: Timeline, consumer: Consumer) -> Says:
-    """`reached`: by calls on sessions that are over, or on none; a client need not send what does not go beyond."""
+    """Judge the course of a consumer.
+
+    `reached`: by calls on sessions that are over, or on none; a client need not send what does not go beyond.
+    """
     sessions: dict[int, _Session] = {}
     reached: dict[str, Entry] = {}
     holds = holds_acks(timeline.view, consumer)
@@ -143,14 +149,14 @@ def _is_greatest(timeline: Timeline, ack: _Ack) -> Says:
 
 
 def _is_second(timeline: Timeline, record: Call, last: tuple[Frame, Call], frame: Frame) -> bool:
-    """A second cumulative ACK in a fraction of the interval, of a call that the first could have carried."""
+    """Return whether a second cumulative ACK came soon after the first, of a call that the first could carry."""
     interval_ms, (first, before) = timeline.setting(record.consumer, "ack_group_ms") or 0, last
     together = record.operation is before.operation and record.entry != before.entry
     return interval_ms >= LEAST_INTERVAL_MS and together and frame.t_ns - first.t_ns <= interval_ms * MS / 4
 
 
 def _is_forgotten(timeline: Timeline, end: Event, call: Call) -> Says:
-    """The greatest call of a session, which had not been sent when the client ended it."""
+    """Judge whether the greatest call of a session had not been sent when the client ended it."""
     taken = call.operation.completion
     was_taken = taken is not None and taken.seq < end.seq
     if was_taken and taken is not None and timeline.is_ack_overdue(call.consumer, taken.t_ns, end.t_ns):

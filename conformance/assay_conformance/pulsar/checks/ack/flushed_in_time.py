@@ -50,7 +50,7 @@ def _taken(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event
 
 
 def _is_out(timeline: Timeline, ack: AckCall, session: ConsumerSession, taken: Event) -> Frame | None:
-    """An ACK that named its entry before the call had ended."""
+    """Return an ACK that named its entry before the call had ended."""
     return timeline.written_acks(session).individual(ack.entry, taken)
 
 
@@ -66,7 +66,7 @@ def _is_exercised(sent: Frame) -> Says:
 
 
 def _pending(timeline: Timeline) -> Iterator[Owed]:
-    """Those that no cumulative ack which succeeded makes superfluous."""
+    """Yield those owed that no successful cumulative ack makes superfluous."""
     reached: dict[int, list[AckCall]] = {}
     for ack in timeline.ack_calls:
         if ack.call.cumulative and ack.is_whole and ack.taken_on is not None:
@@ -112,7 +112,10 @@ def _bunches(timeline: Timeline, pending: list[Owed]) -> Iterator[_Bunch]:
 
 
 def _is_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
-    """Three flushes in half an interval are no timer's work, unless a full group went at once."""
+    """Judge whether acks are grouped.
+
+    Three flushes in half an interval are no timer's work, unless a full group went at once.
+    """
     interval_ms = number_in_force(timeline.view, bunch.consumer, "ack_group_ms") or 0
     largest = number_in_force(timeline.view, bunch.consumer, "ack_group_max")
     moments, began, ids = list[Frame](), None, 0

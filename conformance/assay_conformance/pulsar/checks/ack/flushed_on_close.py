@@ -47,8 +47,10 @@ def _has_closed(owed: Owed, at: Event) -> bool:
 
 
 def _left_over(owed: list[Owed]) -> Iterator[Owed]:
-    """What had not left when CLOSE_CONSUMER did. A cumulative ack that is itself owed covers what is before it: one
-    finding is enough."""
+    """Yield what had not left when CLOSE_CONSUMER did.
+
+    A cumulative ack that is itself owed covers what is before it: one finding is enough.
+    """
     open_ = [one for one in owed if one.left is None and _has_closed(one, one.over)]
     for one in open_:
         others = (other.ack for other in open_ if other.over is one.over and other.session is one.session)
@@ -57,7 +59,10 @@ def _left_over(owed: list[Owed]) -> Iterator[Owed]:
 
 
 def _is_forgotten(timeline: Timeline, owed: Owed) -> Says:
-    """Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER."""
+    """Judge whether an ack was forgotten.
+
+    Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER.
+    """
     ack, over, interval = owed.ack, owed.over, timeline.ack_interval_ns(owed.ack.call.consumer)
     closing, asked = ack.call.consumer.closing, ack.call.invoke
     if not isinstance(over, Frame) or over.command != "CLOSE_CONSUMER" or over.dir is not Direction.TO_BROKER:

@@ -54,7 +54,10 @@ def _groups_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Group]:
 
 
 def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: Called) -> None:
-    """The group is full, at the latest, when a call has ended and so many entries wait."""
+    """Note a call that may fill the group.
+
+    It is full, at the latest, when a call has ended and so many entries wait.
+    """
     is_last = timeline.calls_of(called.event)[-1] is called.call
     state = sessions.get(id(called.session)) if is_last and not called.is_nack else None
     largest = timeline.setting(called.call.consumer, "ack_group_max")
@@ -74,7 +77,7 @@ def _leave(timeline: Timeline, consumer: Consumer, state: _Gathering, wrote: Wro
 
 
 def _is_full(timeline: Timeline, consumer: Consumer, calls: Iterable[Call], ack: Event) -> bool:
-    """As many as a group takes, sooner than a timer set by the first of them."""
+    """Return whether as many wait as a group takes, sooner than a timer set by the first of them."""
     largest, interval_ms = timeline.setting(consumer, "ack_group_max"), timeline.setting(consumer, "ack_group_ms")
     asked_ns = [call.invoke.t_ns for call in calls]
     if not largest or not interval_ms or len(asked_ns) < largest:

@@ -93,7 +93,7 @@ class _Course:
             yield from self._is_certain(sent.session, held, frame, frame)
 
     def _covering(self, entry: Entry) -> _Held | None:
-        """The ack, held as far as is known, that covers this entry; a cumulative one covers all before it."""
+        """Return the ack, held as far as is known, that covers this entry; a cumulative one covers all before it."""
         reached = self._reached.get(entry.topic)
         if reached is not None and entry <= reached.entry:
             self._held[entry] = _Held(reached, self._copies[entry], taken=True)
@@ -116,7 +116,7 @@ class _Course:
         yield from each([handed], _is_handed_over, self._timeline, held.call, again)
 
     def _is_acked(self, wrote: Wrote) -> Says:
-        """A message was covered for certain when the ACK left a good while after it had come again."""
+        """Judge an ACK. A message was covered for certain if it left a good while after the message had come again."""
         for entry in acked_entries(wrote.session, wrote.event):
             held = self._held.get(entry)
             if held is None or held.call.cumulative:
@@ -146,8 +146,10 @@ class _Course:
             self._reached.pop(session.topic, None)
 
     def _starved(self, session: ConsumerSession, again: Frame, used: int, end: Frame) -> Says:
-        """A permit that never comes back shows when none is left: everything granted was used, and nothing more is
-        asked for."""
+        """Judge whether a permit never came back.
+
+        That shows when none is left: everything granted was used, and nothing more is asked for.
+        """
         sessions = self._timeline.consumer_sessions
         earlier = [one.seq for one in sessions.ends(session) if one.seq < end.seq]
         since = max([session.request.seq, *earlier])

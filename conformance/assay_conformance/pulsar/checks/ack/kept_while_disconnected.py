@@ -31,7 +31,10 @@ class _Owed(NamedTuple):
 
 
 def _owed(timeline: Timeline) -> Iterator[_Owed]:
-    """A call that says nothing which an earlier one had not said need not be sent."""
+    """Yield the calls that are owed.
+
+    A call that says nothing which an earlier one had not said need not be sent.
+    """
     settled: set[tuple[int, Entry]] = set()
     reached: dict[tuple[int, str], Entry] = {}
     for call in (ack.call for ack in timeline.ack_calls):
@@ -49,8 +52,10 @@ def _owed(timeline: Timeline) -> Iterator[_Owed]:
 
 
 def _lost_for(call: Call) -> Event | None:
-    """What ended the last session, where the message came on one that is gone, the client has noticed, and it is not
-    back yet."""
+    """Return what ended the last session, where the message came on a lost one and the client is not back yet.
+
+    The client has noticed the loss.
+    """
     asked = call.invoke
     sessions = [one for one in call.consumer.sessions if one.topic == call.entry.topic and one.request.seq < asked.seq]
     ended = [one.ended for one in sessions if one.ended is not None and one.ended.seq < asked.seq]
@@ -95,7 +100,7 @@ def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
 
 
 def _sessions(timeline: Timeline, call: Call) -> Iterator[tuple[ConsumerSession, Frame]]:
-    """Those that it may have left on, and when each was admitted."""
+    """Yield the sessions on which it may have left, and when each was admitted."""
     for session in call.consumer.sessions:
         gone = session.ended is not None and session.ended.seq < call.invoke.seq
         if session.topic == call.entry.topic and session.admitted is not None and not gone:
@@ -114,7 +119,7 @@ def _left(timeline: Timeline, call: Call) -> Frame | None:
 
 
 def _chances(timeline: Timeline, call: Call) -> list[tuple[ConsumerSession | None, Event]]:
-    """Where a session was over by which it should have left, and where the application closes the consumer."""
+    """Return where a session was over by which it should have left, and where the application closes the consumer."""
     found: list[tuple[ConsumerSession | None, Event]] = []
     for session, admitted in _sessions(timeline, call):
         for end in timeline.consumer_sessions.ends(session):

@@ -26,7 +26,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(timeline: Timeline) -> Iterator[_Asked]:
-    """The last of several that one call names on a session."""
+    """Yield the last of several that one call names on a session."""
     found: dict[tuple[int, int], _Asked] = {}
     for consumer in timeline.consumers:
         for call in timeline.calls(consumer):

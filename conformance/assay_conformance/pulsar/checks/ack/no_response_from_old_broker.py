@@ -17,7 +17,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(timeline: Timeline) -> Iterator[_Asked]:
-    """A call may be of several topics, and those be with several brokers."""
+    """Yield what each call asked. A call may be of several topics, and those be with several brokers."""
     for calls in timeline.calls_together("ack"):
         first, asked = calls[0], calls[0].invoke
         session = timeline.session_at(first.consumer, first.entry.topic, asked)

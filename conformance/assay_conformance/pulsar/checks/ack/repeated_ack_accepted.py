@@ -19,7 +19,7 @@ class _Repeated(NamedTuple):
 
 
 def _repeated(timeline: Timeline) -> Iterator[_Repeated]:
-    """Only what asks for an answer shows anything: without one nothing is heard of what the broker made of it."""
+    """Yield repeated acknowledgments that ask for an answer: without one, nothing shows what the broker did."""
     settled: dict[tuple[str, str], dict[Position, Frame]] = {}
     waiting: dict[tuple[int, int | None], list[tuple[Frame, ConsumerSession, Frame | None]]] = {}
     asks = timeline.events.frames("ACK_RESPONSE")

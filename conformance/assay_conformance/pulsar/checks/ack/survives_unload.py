@@ -67,7 +67,7 @@ class _Kept:
         self.members_by[id(member.session)].append(member)
 
     def is_interrupted(self, event: Event, known_ns: int) -> None:
-        """From here on only what was acknowledged up to `known_ns` is certain."""
+        """Note an interruption: from here on only what was acknowledged up to `known_ns` is certain."""
         self.interrupted = event
         while self.young and self.young[0][0] <= known_ns:
             self.certain.add(self.young.popleft()[1])
@@ -94,7 +94,7 @@ def survives_unload(timeline: Timeline) -> Says:
 
 
 def _ends(timeline: Timeline) -> list[Event]:
-    """What may end a broker's knowledge of a subscription."""
+    """Return what may end a broker's knowledge of a subscription."""
     closes = (
         one for one in timeline.events.frames("CLOSE_CONSUMER") if one.dir is Direction.TO_CLIENT and one.at_broker
     )
@@ -155,7 +155,7 @@ def _ends_there(timeline: Timeline, subscription: Subscription, kept: _Kept, end
 
 
 def _written_ns(timeline: Timeline, kept: _Kept, end: Event) -> int:
-    """Up to when a broker that died had written acknowledgments for certain."""
+    """Return up to when a broker that died had written acknowledgments for certain."""
     settings = timeline.view.case.topology.settings
     period_ns = settings.cursor_persist_ms * MS + ARRIVED_NS
     flush_ns = settings.cursor_flush_s * 1_000 * MS + WRITTEN_NS
@@ -164,8 +164,10 @@ def _written_ns(timeline: Timeline, kept: _Kept, end: Event) -> int:
 
 
 def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) -> Says:
-    """The first entry that is owed. Whatever an ACK has named since, a few messages of a batch for one, is not owed any
-    more."""
+    """Judge the first entry that is owed.
+
+    Whatever an ACK has named since, a few messages of a batch for one, is not owed any more.
+    """
     end = timeline.ended
     owed = {position: out for position, out in kept.owed.items() if subscription.has_unacked(end, position)}
     if owed and not _holds_back(timeline, subscription):
@@ -187,7 +189,7 @@ def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
 def _comes_again(
     timeline: Timeline, subscription: Subscription, interrupted: Event, again: tuple[Delivery, Member]
 ) -> Says:
-    """An entry that was certain to be acknowledged when its broker ended."""
+    """Judge an entry that was certain to be acknowledged when its broker ended."""
     delivery, member = again
     acked = subscription.acked[delivery.position]
     timeline.bounds.check_quiet(

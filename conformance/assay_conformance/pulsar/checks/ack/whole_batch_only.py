@@ -77,8 +77,11 @@ def _comes(batches: dict[Entry, _Batch], consumer: Consumer, sent: Sent) -> None
 
 
 def _is_asked(batches: dict[Entry, _Batch], reached: dict[str, Entry], call: Call) -> None:
-    """A message counts as settled from the moment that the bench asked for it, in whichever delivery, so that only an
-    ACK against all evidence is a breach."""
+    """Note an ack call.
+
+    A message counts as settled from the moment that the bench asked for it, in whichever delivery, so that only an ACK
+    against all evidence is a breach.
+    """
     if call.cumulative:
         reached[call.entry.topic] = max(reached.get(call.entry.topic, call.entry), call.entry)
     own = batches.get(call.entry)
@@ -92,7 +95,10 @@ def _is_asked(batches: dict[Entry, _Batch], reached: dict[str, Entry], call: Cal
 
 
 def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote, seeks: Seeks) -> Iterator[_Settled]:
-    """A cumulative ack of a later entry settles all of this one, and a seek what it passes over."""
+    """Yield what an ACK settles.
+
+    A cumulative ack of a later entry settles all of this one, and a seek what it passes over.
+    """
     ack, topic = wrote.event, wrote.session.topic
     for place, id in enumerate(ack.ids):
         batch = batches.get(Entry(topic, id.ledger, id.entry))
@@ -105,7 +111,7 @@ def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote,
 
 
 def _is_owed(batch: _Batch, end: Event) -> bool:
-    """It was settled to the last message, by a call that had succeeded, and no ACK of it had left."""
+    """Return whether it was settled to the last message, by a call that had succeeded, and no ACK of it had left."""
     call = batch.completing
     if batch.sent or batch.unclear or batch.copies > 1 or call is None or call.cumulative:
         return False

@@ -19,7 +19,10 @@ from assay_conformance.pulsar.timeline import (
 
 
 def _asked(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event]]:
-    """Of consumers without an interval. A cumulative ack that does not reach beyond an earlier one is ignored."""
+    """Yield the acks of consumers without an interval.
+
+    A cumulative ack that does not reach beyond an earlier one is ignored.
+    """
     reached: dict[tuple[int, str], Entry] = {}
     for ack in timeline.ack_calls:
         place = (ack.handle, ack.entry.topic)

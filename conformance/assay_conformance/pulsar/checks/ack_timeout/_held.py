@@ -36,13 +36,19 @@ class Ended(NamedTuple):
 
 
 def ended(timeline: Timeline) -> Iterator[Ended]:
-    """Whole entries, handed over and neither acknowledged nor nacked, nor to go round by a retry letter that fails."""
+    """Yield whole entries that were handed over and held until something ended that.
+
+    They were neither acknowledged nor nacked, nor to go round by a retry letter that fails.
+    """
     for consumer, span in timed(timeline):
         yield from _ended(timeline, consumer, span)
 
 
 def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended]:
-    """`unsure`: what may be held since an unknown time, as what was handed over twice."""
+    """Yield the ends of what a consumer held.
+
+    `unsure`: what may be held since an unknown time, as what was handed over twice.
+    """
     held: dict[Entry, Held] = {}
     unsure: set[Entry] = set()
     nacked: set[Entry] = set()

@@ -11,8 +11,10 @@ from assay_conformance.pulsar.timeline.courses import Redelivery
 
 
 def waits(timeline: Timeline, *, even: bool) -> Iterator[tuple[Ended, Held]]:
-    """Every message that was held until a request, or overdue when its session ended, where the time-out is a whole
-    number of its ticks (`even`), or else is not."""
+    """Yield every message that was held until a request, or overdue when its session ended.
+
+    The time-out is a whole number of its ticks (`even`), or else is not.
+    """
     for end in ended(timeline):
         is_owed = isinstance(end.by, Redelivery) or not buries(timeline.view, end.consumer)
         if end.span.even is even and is_owed:
@@ -20,7 +22,7 @@ def waits(timeline: Timeline, *, even: bool) -> Iterator[tuple[Ended, Held]]:
 
 
 def in_time(timeline: Timeline, wait: tuple[Ended, Held]) -> Says:
-    """Not before the time-out, not after it and two ticks."""
+    """Judge whether it came not before the time-out, and not after it and two ticks."""
     (by, consumer, span, _), held = wait
     handed, event, bounds = held.event, by.event, timeline.bounds
     said = f"consumer {consumer.handle} delivered {held.entry} at"

@@ -22,7 +22,7 @@ class Span(NamedTuple):
 
 
 def timed(timeline: Timeline) -> Iterator[tuple[Consumer, Span]]:
-    """Every consumer with a time-out."""
+    """Yield every consumer with a time-out."""
     for consumer in timeline.consumers:
         timeout_ms = timeline.setting(consumer, "ack_timeout_ms")
         if timeout_ms:
@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 def steps(timeline: Timeline, consumer: Consumer) -> Iterator[Step]:
-    """The course of a consumer, and what its messages came with."""
+    """Yield the course of a consumer, and what its messages came with."""
     last: dict[Entry, Frame] = {}
     copies: dict[Entry, int] = {}
     for moment in timeline.course(consumer):

@@ -119,7 +119,7 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
 
 
 def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
-    """A request without ids is due when the application holds something."""
+    """Judge a request without ids, which is due when the application holds something."""
     calls = [call for _, (call, _) in taken(holdings.acked_in_time, request)]
     if calls and not (holdings.held_since or holdings.is_unsure or holdings.nacked):
         last = max(calls, key=lambda call: call.called_ns)
@@ -138,7 +138,7 @@ def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
 
 
 def _whole_messages(holdings: _Holdings, request: Redelivery) -> Says:
-    """A request that names the last chunk of a message the application has names its others, too."""
+    """Judge whether a request that names the last chunk of a held message names its others, too."""
     for chunks in holdings.joined.by_last(request.session, set(request.named)):
         missing = [str(chunk) for chunk in chunks if chunk not in request.named]
         if chunks[-1] in holdings.held_since and missing:

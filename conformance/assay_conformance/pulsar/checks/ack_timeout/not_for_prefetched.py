@@ -12,8 +12,10 @@ Waited = tuple[Consumer, Entry, Frame, Event]
 
 
 def _waited(timeline: Timeline) -> Iterator[Waited]:
-    """Entries that waited in the queue for longer than the time-out until they were handed over, or until a request
-    named them."""
+    """Yield entries that waited in the queue for longer than the time-out.
+
+    They waited until they were handed over, or until a request named them.
+    """
     for consumer, span in timed(timeline):
         handed: set[Entry] = set()
         for moment, last, frame, is_sure in steps(timeline, consumer):

@@ -59,8 +59,10 @@ def _times(call: _Call) -> tuple[int, int]:
 
 
 def _full(timeline: Timeline, call: _Call) -> Frame | None:
-    """The MESSAGE with which as many messages as a batch may have lay in the client, of those that nobody had before;
-    None where there were never so many."""
+    """Return the MESSAGE with which as many messages as a batch may have lay in the client; None where they never did.
+
+    Only messages count that were not handed over before.
+    """
     most, there = call.limits.messages, 0
     first = _first_message(timeline, call)
     for delivery in lying(timeline, call.consumer, first) if most else ():
@@ -71,7 +73,7 @@ def _full(timeline: Timeline, call: _Call) -> Frame | None:
 
 
 def _first_message(timeline: Timeline, call: _Call) -> Event:
-    """What the batch begins with; its end where it is empty."""
+    """Return what the batch begins with; its end where it is empty."""
     count = (call.end.count or 0) if isinstance(call.end, Completion) else 0
     before = [message for message in timeline.received(call.consumer) if message.seq < call.end.seq]
     return before[-count] if count else call.end

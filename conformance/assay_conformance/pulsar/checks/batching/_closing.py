@@ -13,7 +13,7 @@ CLOSING_VERBS = ("flush", "close")
 
 
 def called_ns(send: Send | None) -> int | None:
-    """When the application's call was made, by its agent's own stamp."""
+    """Return when the application made the call, by its agent's own stamp."""
     return None if send is None or send.completion is None else send.completion.called_ns
 
 
@@ -42,6 +42,6 @@ class Asked(NamedTuple):
 
 
 def is_alone(send: Send) -> bool:
-    """It leaves by itself, and makes the open batch leave in front of it."""
+    """Return whether the message leaves by itself, and makes the open batch leave in front of it."""
     args = send.invoke.args
     return any(args.get(key) is not None for key in ("deliver_after_ms", "deliver_at_ms", "sequence_id"))

@@ -44,8 +44,11 @@ class Cost(NamedTuple):
 
 
 def compared(timeline: Timeline) -> Iterator[tuple[Cost, Cost]]:
-    """Both orders of every pair of producers that were given alike messages, sent every one of them, and batch
-    differently. Only what was not flushed in between: flushes cut batches alike, whatever their limits are."""
+    """Yield both orders of every pair of producers with alike messages that batch differently.
+
+    Each was given the same messages and sent every one of them. Only what was not flushed in between counts: flushes
+    cut batches alike, whatever their limits are.
+    """
     openings = timeline.openings if len(timeline.openings) > 1 and timeline.batches else ()
     costs = [cost for handle in openings for cost in _cost(timeline, handle)]
     alike = (pair for pair in permutations(costs, 2) if pair[0].load == pair[1].load and pair[0].sent == pair[1].sent)
@@ -78,7 +81,7 @@ def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
 
 
 def _is_flushed(timeline: Timeline, handle: int) -> bool:
-    """By a flush or a synchronous send, with messages behind it."""
+    """Return whether it is flushed, by a flush or a synchronous send, with messages behind it."""
     sends = timeline.sends_of(handle)
     flushes = [flush.seq for flush in timeline.events.invokes("flush") if flush.handle == handle]
     flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]

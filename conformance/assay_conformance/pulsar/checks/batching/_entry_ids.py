@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Timeline, Unit
 
 
 def numbered_batches(timeline: Timeline) -> Iterator[Unit]:
-    """Batches of several messages, but for those by key: the ids of several such batches interleave."""
+    """Yield batches of several messages, but for those by key: the ids of several such batches interleave."""
     for unit in timeline.batches:
         by_key = timeline.view.producer_setting(unit.line.handle or 0, "batching_type") == "key_based"
         if len(unit.first.members) > 1 and not by_key:
@@ -16,5 +16,5 @@ def numbered_batches(timeline: Timeline) -> Iterator[Unit]:
 
 
 def ids_inside(unit: Unit) -> list[int]:
-    """The sequence ids of its messages, of those that have one of their own."""
+    """Return the sequence ids of its messages, of those that have one of their own."""
     return [member.sequence_id for member in unit.first.members if member.sequence_id is not None]

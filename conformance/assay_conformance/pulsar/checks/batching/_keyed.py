@@ -14,7 +14,7 @@ from assay_conformance.pulsar.timeline import Send, Timeline, Unit
 
 
 def keyed_entries(timeline: Timeline) -> Iterator[Unit]:
-    """Entries of producers that batch by key, in the order in which each of them first sent them."""
+    """Yield entries of producers that batch by key, in the order in which each of them first sent them."""
     setting = timeline.view.producer_setting
     for producer in (one for one in timeline.producers if one.handle is not None):
         handle = producer.handle or 0
@@ -23,7 +23,7 @@ def keyed_entries(timeline: Timeline) -> Iterator[Unit]:
 
 
 def keys_inside(timeline: Timeline, unit: Unit) -> list[bytes]:
-    """What Key_Shared goes by for each of its messages."""
+    """Return the key by which Key_Shared selects, for each of its messages."""
     return [_sticky(send) for send in timeline.sends(unit)]
 
 
@@ -33,10 +33,10 @@ def _sticky(send: Send) -> bytes:
 
 
 def highest_id(frame: Frame) -> int:
-    """What an entry goes by."""
+    """Return the id that an entry goes by."""
     return max(frame.sequence_id or 0, frame.highest_sequence_id or 0)
 
 
 def quoted(key: bytes) -> str:
-    """A key in a sentence."""
+    """Return a key for a sentence."""
     return f"key {key.decode(errors='replace')!r}" if key else "no key"

@@ -23,11 +23,11 @@ class Limits:
     delay_ms: int
 
     def reached_by(self, unit: Unit, after: Unit | None = None, *, headers: bool = False) -> Closing | None:
-        """Which one the batch had come to, or would have exceeded with the first message of the one `after` it: what
-        comes to its bytes exactly has still room (Java, C++ and Go clients alike).
+        """Return the limit that the batch had reached, or would have exceeded with the next message (of unit `after`).
 
-        Bytes are those of the payloads, as Java and C++ clients count. With `headers` the Go client's count is heard,
-        too: what stands in front of each message inside is part of it.
+        What comes to its bytes exactly has still room (Java, C++ and Go clients alike). Bytes are those of the
+        payloads, as Java and C++ clients count. With `headers` the Go client's count is considered, too: what stands in
+        front of each message inside is part of it.
         """
         if 0 < self.messages <= len(unit.numbers):
             return Closing.COUNT
@@ -39,7 +39,7 @@ class Limits:
 
 
 def limits_of(view: View, handle: int) -> Limits | None:
-    """None for a producer that does not batch, or whose delay is not known."""
+    """Return the limits; None for a producer that does not batch, or whose delay is not known."""
     setting = view.producer_setting
     delay_ms = setting(handle, "batching_max_publish_delay_ms")
     if setting(handle, "batching") is not True or delay_ms is None:
@@ -49,22 +49,22 @@ def limits_of(view: View, handle: int) -> Limits | None:
 
 
 def in_one_frame(view: View, limits: Limits) -> Limits:
-    """These limits, and that of the broker: what exceeds it may leave in smaller batches."""
+    """Return these limits, and that of the broker: what exceeds it may leave in smaller batches."""
     most = view.case.topology.max_message_bytes
     return replace(limits, bytes=min(limits.bytes or most, most))
 
 
 def units_read_at_once(view: View, handle: int) -> Iterator[Unit]:
-    """Those of a producer whose moment of leaving is known."""
+    """Yield the units of a producer whose moment of leaving is known."""
     for line in view.tracker.lines.of_handle(handle):
         if view.is_read_at_once():
             yield from line.units
 
 
 def asked_ns(view: View, unit: Unit) -> int | None:
-    """When the client was told of the unit's first message: its agent's own stamp, or None.
+    """Return when the client was given the unit's first message, by its agent's own stamp, or None.
 
-    An agent that waits for something else of that producer keeps a send back, so nothing else tells.
+    An agent that waits for something else of that producer keeps a send back, so nothing else shows it.
     """
     if unit.line.handle is None or not unit.numbers:
         return None
@@ -91,7 +91,7 @@ def _is_whole(passed_ns: int, period_ns: int) -> bool:
 
 
 def admitted_by(unit: Unit, t_ns: int) -> bool:
-    """The session the unit first left on was open by then, and so until it left."""
+    """Return whether the session on which the unit first left was open by then, and so until it left."""
     ready = unit.sends[0][0].ready
     return ready is not None and ready.t_ns <= t_ns
 

@@ -100,8 +100,10 @@ def _leaves_when_full(timeline: Timeline, batch: _Batch) -> Says:
 
 
 def _full_since_ns(timeline: Timeline, batch: _Batch) -> int | None:
-    """When the client had the last message that the batch had room for, and an answer to the unit before it; None
-    where that is not known."""
+    """Return when the client had the last message for which the batch had room, and an answer to the unit before it.
+
+    None where that is not known.
+    """
     unit, handle = batch.unit, batch.unit.line.handle
     if handle is None or not 0 < batch.limits.messages == len(unit.numbers):
         return None

@@ -31,7 +31,7 @@ def _delayed(timeline: Timeline) -> Iterator[_Delayed]:
 
 
 def is_delayed(send: Send) -> bool:
-    """It was asked for with a delivery time, or a delay."""
+    """Return whether the send has a delivery time, or a delay."""
     return any(send.invoke.args.get(key) is not None for key in ("deliver_after_ms", "deliver_at_ms"))
 
 

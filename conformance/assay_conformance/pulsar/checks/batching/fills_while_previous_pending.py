@@ -18,8 +18,10 @@ class _Full(NamedTuple):
 
 
 def _full(timeline: Timeline) -> Iterator[_Full]:
-    """With batches of half a queue, and room in it for the last message, where brokers read what is written as it
-    comes."""
+    """Yield full batches of half a queue, with room in it for the last message.
+
+    Brokers read what is written as it comes.
+    """
     view = timeline.view
     for producer in timeline.producers:
         handle = -1 if producer.handle is None else producer.handle
@@ -37,7 +39,10 @@ def _full(timeline: Timeline) -> Iterator[_Full]:
 
 
 def _waiting(units: Sequence[Unit], by_ns: int) -> int:
-    """Messages of the last of these units that had no answer. Receipts come in order, and errors ahead of them."""
+    """Return how many messages of the last of these units had no answer.
+
+    Receipts come in order, and errors ahead of them.
+    """
     since_receipt = takewhile(lambda one: all(receipt.t_ns > by_ns for receipt in one.receipts), reversed(units))
     return sum(len(one.numbers) for one in since_receipt if _is_unanswered(one, by_ns))
 

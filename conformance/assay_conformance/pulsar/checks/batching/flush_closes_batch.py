@@ -55,7 +55,7 @@ def _returns_behind_receipt(timeline: Timeline, end: Completion) -> Says:
 
 
 def _own_unit(timeline: Timeline, end: Completion) -> Unit | None:
-    """What a send left in, whenever that was."""
+    """Return the unit in which a send left, whenever that was."""
     send = timeline.send(end.handle or 0, timeline.number(end))
     return None if send is None else timeline.unit_with(send)
 
@@ -84,7 +84,7 @@ def _flushed(timeline: Timeline, ends: list[Completion]) -> Iterator[_Flushed]:
 
 
 def _open(timeline: Timeline, producer: Producer, end: Completion, called_ns: int) -> Iterator[Unit]:
-    """Units that left behind the call, and began before it: the next ones, but where there is a batch for each key."""
+    """Yield units that began before the call and left behind it: the next ones, but where each key has a batch."""
     call, keyed = timeline.call(end), by_key(timeline, producer.handle or 0)
     start = bisect_left(producer.units, called_ns, key=lambda unit: unit.first.t_ns)
     for unit in producer.units[start:]:

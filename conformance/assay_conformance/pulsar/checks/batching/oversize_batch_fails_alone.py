@@ -24,7 +24,7 @@ class _Group(NamedTuple):
 
 
 def _groups(timeline: Timeline) -> Iterator[_Group]:
-    """Messages between two flushes, of producers that batch and do not compress, none too large by itself."""
+    """Yield the messages between two flushes, of producers that batch and do not compress, none too large by itself."""
     most, connected = timeline.view.case.topology.max_message_bytes, timeline.events.frames("CONNECTED")
     limit = min((announced_limit(frame, most) for frame in connected if frame.to_receiver), default=None)
     setting = timeline.view.producer_setting
@@ -42,7 +42,10 @@ def _between(sends: Iterable[Send], flushes: list[int]) -> Iterator[list[Send]]:
 
 
 def _flushes(timeline: Timeline, handle: int) -> list[int]:
-    """One that is asked for while another is under way may join it, and ends no batch."""
+    """Return the ends of flushes that end a batch.
+
+    One that is asked for while another is under way may join it, and ends no batch.
+    """
     ends = {end.op: end.seq for end in timeline.ends("flush")}
     found, under_way = [], list[int]()
     for flush in timeline.events.invokes("flush"):

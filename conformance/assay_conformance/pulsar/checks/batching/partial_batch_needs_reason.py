@@ -50,7 +50,7 @@ class _Held(NamedTuple):
         return cls(*_columns(calls), *_columns(ends))
 
     def at(self, t_ns: int) -> tuple[int, int]:
-        """(messages, bytes), counting those whose end is so near that it may not have shown."""
+        """Return (messages, bytes), counting those whose end is so near that it may not have shown."""
         called, ended = bisect_right(self.called_ns, t_ns), bisect_right(self.ended_ns, t_ns - SLACK_NS)
         return called - ended, self.called_bytes[called] - self.ended_bytes[ended]
 
@@ -79,7 +79,7 @@ class _Producer:
         self.asked = Asked.of(timeline, handle)
 
     def batches(self) -> Iterator[_Batch]:
-        """Of all its partitions, where brokers read what is written as it comes."""
+        """Yield the batches of all its partitions, where brokers read what is written as it comes."""
         for producer in self._timeline.producers_of(self.handle):
             at_once = self._timeline.view.is_read_at_once()
             for unit, after in zip_longest(producer.units, producer.units[1:]) if at_once else ():
@@ -104,14 +104,16 @@ class _Producer:
         return Closing.DELAY if self._is_over(batch) or by_timer else None
 
     def _is_over(self, batch: _Batch) -> bool:
-        """Its time was up, or nothing came in its time that is not in it."""
+        """Return whether its time was up, or nothing came in its time that is not in it."""
         due_ns = batch.since_ns + self.limits.delay_ms * MS - SLACK_NS
         next_ns = None if batch.after is None else asked_ns(self._timeline.view, batch.after)
         return batch.unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns
 
     def _is_by_timer_before(self, unit: Unit) -> bool:
-        """The time of the batch in front was up just when this one left, or it has been gone for so long: Java's timer
-        counts from then."""
+        """Return whether the timer of the batch in front was up when this one left.
+
+        Or that batch has been gone for so long: Java's timer counts from then.
+        """
         before = unit.line.units[unit.index - 1] if unit.index else None
         if before is None:
             return False

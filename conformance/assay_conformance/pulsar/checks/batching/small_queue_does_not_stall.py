@@ -100,9 +100,11 @@ def _left(timeline: Timeline, queue: _Queue) -> Iterator[_Left]:
 
 
 def _made_room_ns(ends: Sequence[tuple[int, int]], unit: Unit) -> int:
-    """The last end of an older send by when a batch left; `ends`: when each send ended, in order, and its number. An
-    end by the client's clock may seem to come a little later than what it made room for: the two have clocks of their
-    own."""
+    """Return the last end of an older send by when a batch left.
+
+    `ends`: when each send ended, in order, and its number. An end by the client's clock may seem to come a little later
+    than what it made room for: the two have clocks of their own.
+    """
     left_ns, slack_ns = unit.first.t_ns, TOLERANCES["time-out-early"].slack_ns
     last = bisect_right(ends, left_ns + slack_ns, key=lambda end: end[0])
     older = (ends[place][0] for place in range(last - 1, -1, -1) if ends[place][1] < unit.numbers[0])
@@ -143,7 +145,7 @@ def _leaves_in_time(timeline: Timeline, left: _Left) -> Says:
 
 
 def _is_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Overdue) -> Says:
-    """Nothing is in flight, so nothing but the client's own batch keeps this send waiting."""
+    """Judge whether a send is stuck: nothing is in flight, so only the client's own batch keeps it waiting."""
     call = timeline.call_of(overdue.op)
     queue = queues.get(-1 if call is None or call.verb != "send" or call.handle is None else call.handle)
     send = None if call is None or queue is None else timeline.send(queue.handle, call.number or 0)
@@ -167,7 +169,7 @@ def _is_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Overdu
 
 
 def _is_idle(timeline: Timeline, producer: Producer, at: Event) -> bool:
-    """It is admitted, on a connection that lives, and has an answer to everything it sent."""
+    """Return whether it is admitted, on a connection that lives, and has an answer to everything it sent."""
     session = next((one for one in reversed(producer.sessions) if one.request.seq < at.seq), None)
     if session is None or session.admitted is None or session.admitted.seq > at.seq or producer.closing_before(at.seq):
         return False
@@ -187,7 +189,7 @@ class _Pair(NamedTuple):
 
 
 def _pairs(timeline: Timeline, small: list[_Queue], filled: set[int]) -> Iterator[_Pair]:
-    """Where nothing is said of batches by key, of memory, and of messages that leave by themselves."""
+    """Yield pairs where nothing is set of batches by key or memory, and no message leaves by itself."""
     view = timeline.view
     for queue in small:
         handle, limits = queue.handle, in_one_frame(view, queue.limits)

@@ -30,7 +30,7 @@ def _end_alike(timeline: Timeline, unit: Unit) -> Says:
 
 
 def _have_places(timeline: Timeline, unit: Unit) -> Says:
-    """An agent may leave out how many messages the batch has."""
+    """Judge the places of a batch's messages. An agent may leave out how many messages the batch has."""
     timeline.check_whole(unit.line.handle or 0)
     timeline.check_receipts(unit.line.handle or 0, unit.receipts[-1])
     named = [receipt.ids[0].position for receipt in unit.receipts if receipt.ids and not is_duplicate(receipt)]

@@ -60,7 +60,7 @@ def _worse(timeline: Timeline, smaller: Cost, larger: Cost) -> Says:
 
 
 def _close_to_each_other(timeline: Timeline, smaller: Cost, limits: Limits) -> bool:
-    """Batches left by the shorter delay, and their next message came while the longer one would have waited."""
+    """Return whether batches left by the shorter delay, and the longer one would have waited for their next message."""
     waits_ns, gaps = limits.delay_ms * MS // 2, 0
     for unit, after in pairwise(smaller.units) if limits.delay_ms > smaller.limits.delay_ms else ():
         asked, next_ns = asked_ns(timeline.view, unit), asked_ns(timeline.view, after)

@@ -127,12 +127,14 @@ class Arrivals:
         return DEFAULT_MAX_PENDING if limit is None else limit
 
     def is_beyond(self, chunk: Chunk) -> bool:
-        """Whether there had been more incomplete messages by a chunk than the consumer keeps: which it dropped is its
-        own choice."""
+        """Return whether there had been more incomplete messages by a chunk than the consumer keeps.
+
+        Which of them it dropped is its own choice.
+        """
         return 0 < self.limit(chunk.consumer) < chunk.most
 
     def overflowed(self, session: ConsumerSession, by: Event) -> bool:
-        """The same by any event."""
+        """Return whether more had been incomplete by any event than the consumer keeps."""
         chunks = self._of_session.get(session.request.seq, [])
         place = bisect_left(chunks, by.seq, key=lambda chunk: chunk.frame.seq)
         return place > 0 and self.is_beyond(chunks[place - 1])
@@ -143,7 +145,7 @@ def _is_chunk(frame: Frame) -> bool:
 
 
 def whole_not_delivered(timeline: Timeline, offer: Offer, past: str = "", *causes: Event) -> Iterator[Breach]:
-    """A breach for each receive that misses a whole message; `past` is what had happened to it before."""
+    """Yield a breach for each receive that misses a whole message; `past` is what had happened to it before."""
     arrivals = timeline.once(Arrivals)
     kept = [end for end in offer.missed if not arrivals.overflowed(offer.session, end)]
     what = f"the last chunk of a whole message{past}"

@@ -52,8 +52,10 @@ class Chunks:
                     yield ack
 
     def may_be_acked(self, consumer: Consumer, entry: Entry, by: Event) -> bool:
-        """Whether its message may be acknowledged, by the application or to dead-letter it: the application may have
-        received an earlier delivery of a message that is incomplete again."""
+        """Return whether its message may be acknowledged, by the application or to dead-letter it.
+
+        The application may have received an earlier delivery of a message that is incomplete again.
+        """
         asked = self.asked(consumer, entry, by=by)
         reaches = (not ack.call.cumulative or ack.call.covers(entry) for ack in asked)
         return any(reaches) or buries(self._timeline.view, consumer)
@@ -67,8 +69,10 @@ class Chunks:
 
 
 def is_given_up(timeline: Timeline, given_up: GivenUp) -> Says:
-    """What there is to say of chunks that were given up. What the application acknowledges itself is not judged,
-    whatever happened to its chunks."""
+    """Judge chunks that were given up.
+
+    What the application acknowledges itself is not judged, whatever happened to its chunks.
+    """
     because, chunks = given_up.because, timeline.once(Chunks)
     ends = timeline.consumer_sessions.ends(because.session)
     over = next((end for end in ends if end.seq > because.frame.seq), None)

@@ -99,7 +99,7 @@ class Sendings:
             self._ended(sending, frame)
 
     def _ended(self, sending: Sending, last: Frame) -> None:
-        """Its message is known with its last chunk, and whether it was begun with another uuid."""
+        """Note the end of a sending, which shows its message, and whether it was begun with another uuid."""
         identity = last.members[0].identity if last.members else None
         send = None if identity is None else self._timeline.send(identity.handle, identity.number)
         if identity is None or send is None:

@@ -13,7 +13,7 @@ Message = tuple[int, int]
 
 
 def sent_chunks(timeline: Timeline) -> Iterator[Frame]:
-    """Every SEND of a chunk that a client wrote."""
+    """Yield every SEND of a chunk that a client wrote."""
     for frame in timeline.events.frames("SEND"):
         if frame.meta is not None and frame.meta.chunk_id is not None and from_client(frame):
             yield frame

@@ -12,9 +12,11 @@ _OTHER_ERRORS = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, Er
 
 
 def ended_unmeasured(timeline: Timeline, end: Completion) -> bool:
-    """Whether this send ended because of its queue or its producer. One that waits for room when its producer is closed
-    is interrupted, which has no error class of its own; and what is sent with a producer that did not open, or opens at
-    its first use, may end as the opening did."""
+    """Return whether this send ended because of its queue or its producer.
+
+    One that waits for room when its producer is closed is interrupted, which has no error class of its own; and what is
+    sent with a producer that did not open, or opens at its first use, may end as the opening did.
+    """
     handle = -1 if end.handle is None else end.handle
     closing = timeline.closing(handle)
     is_interrupted = end.error is ErrorClass.OTHER and closing is not None and closing.seq < end.seq
@@ -41,6 +43,6 @@ class HighestLimit:
                 self._limits.append(limit)
 
     def before(self, event: Event) -> int:
-        """By an event; 0 where none had been announced."""
+        """Return the highest limit by an event; 0 where none had been announced."""
         place = bisect_left(self._seqs, event.seq)
         return self._limits[place - 1] if place else 0

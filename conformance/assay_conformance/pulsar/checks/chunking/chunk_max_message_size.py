@@ -18,7 +18,7 @@ class _Sent(NamedTuple):
 
 
 def _sent(timeline: Timeline) -> Iterator[_Sent]:
-    """Not with batching as well, which is judged by chunking.excludes-batching."""
+    """Yield what was sent without batching; chunking.excludes-batching judges batching as well."""
     setting = timeline.view.producer_setting
     for unit, frame in timeline.sent:
         handle = unit.line.handle or 0

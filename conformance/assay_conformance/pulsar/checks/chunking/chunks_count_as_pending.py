@@ -17,7 +17,7 @@ class _Pending(NamedTuple):
 
 
 def _pending(timeline: Timeline) -> Iterator[_Pending]:
-    """With chunks in flight, until a send fails."""
+    """Yield what is pending with chunks in flight, until a send fails."""
     for producer in timeline.producers:
         known = producer.handle is not None and any(unit.is_chunk for unit in producer.units)
         if not known or not is_chunking(timeline, producer.handle or 0):
@@ -31,8 +31,10 @@ def _pending(timeline: Timeline) -> Iterator[_Pending]:
 
 
 def _first_failure(timeline: Timeline, producer: Producer) -> int | None:
-    """The event from which on a send may have left the queue at any time, as one that fails does, unless it was refused
-    before anything of it left."""
+    """Return the event from which on a send may have left the queue at any time, as one that fails does.
+
+    One that was refused before anything of it left does not count.
+    """
     found = []
     for send in timeline.sends_of(producer.handle):
         end = send.completion

@@ -63,8 +63,10 @@ def _is_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: dict[
 
 
 def _may_be_whole(chunk: Chunk, got: Received) -> bool:
-    """Whether the message may be whole with this chunk: the others came before the consumer requested redelivery of
-    everything, or over the connection before."""
+    """Return whether the message may be whole with this chunk.
+
+    The others came before the consumer requested redelivery of everything, or over the connection before.
+    """
     is_last = (chunk.meta.chunk_id or 0) + 1 == chunk.meta.chunks
     return is_last and (not chunk.frame.members or got.payload == chunk.frame.members[0].payload)
 

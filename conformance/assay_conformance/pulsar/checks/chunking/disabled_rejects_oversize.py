@@ -48,8 +48,10 @@ def _is_no_larger(limit: HighestLimit, send: Frame) -> Says:
 
 
 def _oversize(timeline: Timeline, limit: HighestLimit) -> Iterator[tuple[Invoke, Completion]]:
-    """How sends beyond the limit ended, where that was the same all the while: pending ones may be measured by either
-    otherwise."""
+    """Yield how sends beyond the limit ended, where that was the same all the while.
+
+    Pending ones may be measured by either otherwise.
+    """
     setting = timeline.view.producer_setting
     for end in timeline.ends("send"):
         call, handle = timeline.call(end), end.handle or 0

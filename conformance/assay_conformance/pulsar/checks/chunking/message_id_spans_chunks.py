@@ -51,7 +51,7 @@ class _Seek(NamedTuple):
 
 
 def _seeks(timeline: Timeline) -> Iterator[_Seek]:
-    """Where the application asked for one alone: of two under way, either may leave first."""
+    """Yield seeks that the application made one at a time: of two under way, either may leave first."""
     events, called = timeline.events, dict[int | None, Invoke | None]()
     arrived: dict[tuple[int, str], list[Frame]] = {}
     calls = [*events.invokes("seek"), *events.completions("seek")]
@@ -74,7 +74,7 @@ def _seeks(timeline: Timeline) -> Iterator[_Seek]:
 
 
 def _target(messages: list[list[Frame]], seek: Invoke) -> list[Frame]:
-    """The chunks of the target message in order; none where it is not chunked, or its chunks are not clear."""
+    """Return the chunks of the target message in order; none where it is not chunked, or its chunks are not clear."""
     if seek.args.get("message_id") is None:
         return []
     position = MessageId(*seek.args["message_id"]).position

@@ -9,7 +9,10 @@ from assay_conformance.pulsar.timeline import Entry, Says, Timeline, check, ms
 
 
 def _gaps(timeline: Timeline) -> Iterator[GivenUp]:
-    """Until one of the chunks comes again: it may be assembled after all, and acknowledged with its message."""
+    """Yield what was given up, until one of the chunks comes again.
+
+    The message may be assembled after all, and its chunks acknowledged with it.
+    """
     open_: dict[Entry, list[GivenUp]] = {}
     found: list[GivenUp] = []
     for chunk in timeline.once(Arrivals).all:

@@ -94,7 +94,7 @@ def _counts_once(timeline: Timeline, joined: _Joined) -> Says:
 
 
 def _delivered(timeline: Timeline, joined: _Joined) -> Iterator[Received]:
-    """What the application got of a message since it was joined in spite of repeats."""
+    """Yield what the application got of a message since it was joined in spite of repeats."""
     first = joined.whole[0]
     for got in timeline.received(first.consumer):
         if got.seq > first.frame.seq and timeline.entry_of(got) == first.entry:

@@ -18,7 +18,7 @@ def restarts_at_first_chunk(timeline: Timeline) -> Says:
 
 
 def _restarted(timeline: Timeline) -> tuple[list[GivenUp], dict[Place, Chunk]]:
-    """What was given up at a restart, and the last chunks of restarted messages."""
+    """Return what was given up at a restart, and the last chunks of restarted messages."""
     found, whole, restarted = list[GivenUp](), dict[Place, Chunk](), set[tuple[int, str]]()
     arrivals = timeline.once(Arrivals)
     for chunk in arrivals.all:

@@ -52,7 +52,7 @@ class _Sent(NamedTuple):
 
 
 def _sent(timeline: Timeline) -> Iterator[_Sent]:
-    """Not behind a SEND_ERROR of its session, for what follows may be sent again there."""
+    """Yield what was sent, not behind a SEND_ERROR of its session, for what follows may be sent again there."""
     splits, begun, unclear = dict[tuple[int, str], _Split](), set[str](), set[int]()
     for frame in timeline.events.frames("SEND", "SEND_ERROR"):
         session, meta = timeline.session_of(frame), frame.meta
@@ -89,7 +89,7 @@ def _is_described(meta: Meta) -> bool:
 
 
 def _joined(frame: Frame) -> list[Message]:
-    """The messages that chunks join to."""
+    """Return the messages to which chunks join."""
     known = frame.members if _is_chunk(frame) and from_client(frame) else ()
     return [(one.identity.handle, one.identity.number) for one in known if one.identity is not None]
 
@@ -176,7 +176,10 @@ def _is_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
 
 
 def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -> Says:
-    """Where there is room for a chunk: what properties take is judged by chunking.chunks-fit-max-message-size."""
+    """Judge whether a message is split where a chunk has room.
+
+    What properties take is judged by chunking.chunks-fit-max-message-size.
+    """
     call, limit, handle = timeline.call(end), timeline.view.case.topology.max_message_bytes, end.handle or 0
     large = (call.size or 0) > limit > properties_bytes(call) and call.number is not None
     if not large or not _splits(timeline, handle) or _never_fits(timeline, handle, call.size or 0):
@@ -207,6 +210,6 @@ def _never_fits(timeline: Timeline, handle: int, size: int) -> bool:
 
 
 def _splits(timeline: Timeline, handle: int) -> bool:
-    """What happens to chunking with batching is judged by another requirement."""
+    """Return whether the producer splits messages; chunking with batching is judged by another requirement."""
     setting = timeline.view.producer_setting
     return setting(handle, "chunking") is True and setting(handle, "batching") is not True

@@ -171,11 +171,11 @@ def _end_to_end(timeline: Timeline, fate: _Fate, sending: Sending, send: Send) -
 
 
 def _twice(timeline: Timeline, fate: _Fate, message: Message) -> tuple[Received, Received] | None:
-    """The first and the last time that it was received, where that is more often than it came whole, over any
-    connection so far: what came whole over a lost connection may be received after the next one is open. Not judged
-    after a request for redelivery.
+    """Return the first and the last time that it was received, where that is more often than it came whole.
 
-    It comes whole once, unless its last chunk was stored again: deduplication is judged by another requirement.
+    What came whole over any connection so far counts: it may be received after the next one is open. Not judged after a
+    request for redelivery. It comes whole once, unless its last chunk was stored again: deduplication is judged by
+    another requirement.
     """
     seen: dict[int, list[Received]] = {}
     for got, session in fate.received.get(message, ()):

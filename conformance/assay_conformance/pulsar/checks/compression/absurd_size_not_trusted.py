@@ -36,7 +36,7 @@ def absurd_size_not_trusted(timeline: Timeline) -> Says:
 
 
 def _absurd(timeline: Timeline) -> Iterator[tuple[int, Frame]]:
-    """With the handles of the consumers that they came to."""
+    """Yield the absurd frames with the handles of the consumers that they came to."""
     for frame in timeline.events.frames("MESSAGE"):
         if not _is_absurd(frame) or not to_client(frame) or not frame.intact:
             continue

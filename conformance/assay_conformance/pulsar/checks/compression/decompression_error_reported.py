@@ -22,7 +22,10 @@ def decompression_error_reported(timeline: Timeline) -> Says:
 
 
 def _error_of(own: frozenset[int], view: View, frame: Frame) -> str | None:
-    """One with an absurd size has two reasons to be rejected: judged by `compression.absurd-size-not-trusted`."""
+    """Return the error for a frame that cannot be decompressed.
+
+    One with an absurd size has two reasons to be rejected: judged by `compression.absurd-size-not-trusted`.
+    """
     meta = metadata_if_compressed(frame)
     if meta is None or not frame.intact or meta.chunk_id is not None or meta.uncompressed_size > MAX_MESSAGE_BYTES:
         return None

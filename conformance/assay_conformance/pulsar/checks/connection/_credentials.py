@@ -7,7 +7,7 @@ from assay_conformance.pulsar.timeline import Timeline
 
 
 def given_in_order(timeline: Timeline) -> tuple[Supplied, ...]:
-    """Nothing where there is no authentication."""
+    """Return the credentials in order; nothing where there is no authentication."""
     credentials = timeline.view.setting("client", "credentials")
     if credentials:
         return supplied(str(credentials))
@@ -16,5 +16,5 @@ def given_in_order(timeline: Timeline) -> tuple[Supplied, ...]:
 
 
 def last_given(timeline: Timeline) -> bytes:
-    """The last credentials, which stay; empty where there are none."""
+    """Return the last credentials, which stay; empty where there are none."""
     return next((one.data for one in reversed(given_in_order(timeline)) if one.data is not None), b"")

@@ -46,14 +46,16 @@ class Opening(NamedTuple):
     """Connections whose end is only assumed to be a setback: an open call that succeeded had another one."""
 
     def setback(self) -> Event | None:
-        """The last one that no attempt followed. What came after the call had ended, before the bench recorded that,
-        is none."""
+        """Return the last setback that no attempt followed.
+
+        What came after the call had ended, before the bench recorded that, is none.
+        """
         last = self.setbacks[-1]
         is_none = self._is_followed(last, None) or (self.end is not None and last.t_ns > ended_ns(self.end))
         return None if is_none else last
 
     def overcome(self) -> set[type[Event]]:
-        """The kinds of setbacks that an attempt followed, ahead of the next one."""
+        """Return the kinds of setbacks that an attempt followed, ahead of the next one."""
         pairs = zip_longest(self.setbacks, self.setbacks[1:])
         return {type(this) for this, later in pairs if self._is_followed(this, later)}
 
@@ -63,7 +65,7 @@ class Opening(NamedTuple):
 
 
 def openings(timeline: Timeline) -> Iterator[Opening]:
-    """All of the attempt that met a setback."""
+    """Yield all openings of the attempt that met a setback."""
     asked_by, alone = _asked(timeline), list(_unreachable(timeline))
     known = [*(one.frame for one in timeline.registered), *(one.frame for one in timeline.requests(*_LOOKUPS))]
     attempts = sorted(event.seq for event in (*known, *timeline.events.of(Opened)))
@@ -85,7 +87,7 @@ def _calls(timeline: Timeline) -> list[tuple[Invoke, Completion | None]]:
 
 
 def _asked(timeline: Timeline) -> dict[int, list[Asked]]:
-    """By handle."""
+    """Return what was asked, by handle."""
     found: dict[int, list[Asked]] = defaultdict(list)
     let_in: dict[tuple[int, str], int] = {}
     for one in timeline.registered:
@@ -108,8 +110,10 @@ def _asked(timeline: Timeline) -> dict[int, list[Asked]]:
 
 
 def _handle(timeline: Timeline, one: Registered) -> int | None:
-    """Whose it is. One on a retry letter topic, which no step names, is of the only consumer that has it and is being
-    opened."""
+    """Return the handle of a registration.
+
+    One on a retry letter topic, which no step names, is of the only consumer that has it and is being opened.
+    """
     if one.handle is not None or one.kind == "producer":
         return one.handle
     base, found = base_topic(one.session.topic), set[int]()
@@ -122,7 +126,7 @@ def _handle(timeline: Timeline, one: Registered) -> int | None:
 
 
 def _unreachable(timeline: Timeline) -> Iterator[tuple[Invoke, Closed]]:
-    """Connections that ended before their handshake, while one open call was pending, and none had ended."""
+    """Yield connections that ended before their handshake, while one open call was pending, and none had ended."""
     calls = _calls(timeline)
     first = min((end.seq for _, end in calls if end is not None and not ended_by_client(end)), default=None)
     for closed in timeline.events.of(Closed):
@@ -135,7 +139,7 @@ def _unreachable(timeline: Timeline) -> Iterator[tuple[Invoke, Closed]]:
 
 
 def is_attempted_again(timeline: Timeline, opening: Opening, kind: type[Event], *others: type[Event]) -> Says:
-    """A setback of this kind is overcome, or one of the others."""
+    """Judge whether a setback of this kind is overcome, or one of the others."""
     end, setback = opening.end, opening.setback()
     if end is None or ended_by_client(end):
         return
@@ -164,14 +168,16 @@ def _fits(timeline: Timeline, setback: Event, until_ns: int) -> bool:
 
 
 def limit_of(timeline: Timeline, opening: Opening) -> int:
-    """The operation time-out of an open call, in ns."""
+    """Return the operation time-out of an open call, in ns."""
     limit = timeline.view.client_setting(opening.invoke.handle, "operation_timeout_ms")
     return (limit if isinstance(limit, int) else 30_000) * MS
 
 
 def _is_refused(timeline: Timeline, opening: Opening, end: Completion) -> bool:
-    """Some topic, or a look-up of some topic, got a final error last: opening several may fail because of one of them,
-    whatever the others get."""
+    """Return whether some topic, or a look-up of some topic, got a final error last.
+
+    Opening several may fail because of one of them, whatever the others get.
+    """
     refused = {one.topic: one.is_refused for one in opening.asked}
     failed: dict[str, bool] = {}
     for one in timeline.requests(*_LOOKUPS):

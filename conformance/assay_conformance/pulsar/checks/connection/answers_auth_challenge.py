@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 def _challenges(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
-    """Every AUTH_CHALLENGE that came when none was open on its connection, and the AUTH_RESPONSE behind it."""
+    """Yield every AUTH_CHALLENGE with no other open on its connection, and the AUTH_RESPONSE behind it."""
     open_ones: dict[int, Frame] = {}
     for frame in timeline.events.frames("AUTH_CHALLENGE", "AUTH_RESPONSE"):
         if frame.command == "AUTH_CHALLENGE" and frame.to_receiver:
@@ -19,7 +19,7 @@ def _challenges(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
 
 
 def _announces_none(timeline: Timeline) -> Says:
-    """A broker challenges no client that does not say in its CONNECT that it answers: it closes the connection."""
+    """Judge a client that does not announce that it answers: a broker closes its connection."""
     for connect in timeline.events.frames("CONNECT"):
         closed = timeline.closed(connect.conn)
         flags = connect.fields.get("feature_flags") or {}
@@ -65,8 +65,10 @@ def _is_late(timeline: Timeline) -> bool:
 
 
 def _wrong(timeline: Timeline, response: Frame) -> tuple[str, str] | None:
-    """What is wrong with its credentials. Every CONNECT takes the next of the list, and the last can only be
-    repeated."""
+    """Return what is wrong with its credentials.
+
+    Every CONNECT takes the next of the list, and the last can only be repeated.
+    """
     connects = [one for one in timeline.events.frames("CONNECT") if one.conn == response.conn and one.from_sender]
     answer = response.fields.get("response") or {}
     given = answer.get("auth_data") if isinstance(answer, dict) else None

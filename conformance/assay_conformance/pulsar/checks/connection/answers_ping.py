@@ -13,7 +13,7 @@ NO_PONG = "no-pong"
 
 
 def _pings(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
-    """Every PING that was written to a client, and its PONG: the next of its connection that answers no earlier one."""
+    """Yield every PING to a client, and its PONG: the next of its connection that answers no earlier one."""
     waiting: dict[int, deque[Frame]] = defaultdict(deque)
     for frame in timeline.events.frames("PING", "PONG") if timeline.view.is_read_at_once() else ():
         if frame.command == "PING" and frame.dir is Direction.TO_CLIENT and frame.to_receiver:

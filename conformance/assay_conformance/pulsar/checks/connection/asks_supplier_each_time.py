@@ -10,7 +10,7 @@ Connected = tuple[Frame, Frame | None]
 
 
 def _connects(timeline: Timeline) -> Iterator[Connected]:
-    """Every CONNECT of the only client, and the last command before it that carried credentials."""
+    """Yield every CONNECT of the only client, and the last command before it that carried credentials."""
     if len(timeline.events.invokes("open_client")) != 1 or not given_in_order(timeline):
         return
     before: Frame | None = None
@@ -49,6 +49,6 @@ def _is_repeated(tokens: list[str], data: str, before: str) -> bool:
 
 
 def _data_of(frame: Frame) -> str:
-    """In hexadecimal, as it was written; empty where it has none."""
+    """Return its data in hexadecimal, as it was written; empty where it has none."""
     fields = frame.fields.get("response", {}) if frame.command == "AUTH_RESPONSE" else frame.fields
     return str(fields.get("auth_data", ""))

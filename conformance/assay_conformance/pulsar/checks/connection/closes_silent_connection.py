@@ -31,8 +31,11 @@ def _interval_ns(timeline: Timeline) -> int:
 
 
 def _silences(timeline: Timeline) -> Iterator[_Silence]:
-    """Those of more than one interval. What is written to the client does not count while a toxic lets nothing through
-    to it: that is a silence since it began."""
+    """Yield silences of more than one interval.
+
+    What is written to the client does not count while a toxic lets nothing through to it: that is a silence since it
+    began.
+    """
     interval_ns = _interval_ns(timeline)
     going_on: dict[int, _Silence] = {}
     blocked_by: Fired | None = None
@@ -69,7 +72,7 @@ def _silences(timeline: Timeline) -> Iterator[_Silence]:
 
 
 def _of_connections(timeline: Timeline) -> list[Event]:
-    """What concerns silences, in order; nothing of a history that is shorter than an interval."""
+    """Return what concerns silences, in order; nothing of a history that is shorter than an interval."""
     of = timeline.events.of
     if not 0 < _interval_ns(timeline) < timeline.lasted_ns:
         return []
@@ -78,8 +81,11 @@ def _of_connections(timeline: Timeline) -> list[Event]:
 
 
 def _blocks_to_client(timeline: Timeline, event: Fired) -> bool:
-    """Whether it blocks only the direction to the client. Where both are blocked, the wire does not show that the
-    client pings and closes, since TCP without acknowledgments soon sends nothing new."""
+    """Return whether it blocks only the direction to the client.
+
+    Where both are blocked, the wire does not show that the client pings and closes, since TCP without acknowledgments
+    soon sends nothing new.
+    """
     faults = timeline.view.case.faults
     action = faults[event.fault].action if event.fault < len(faults) else None
     return isinstance(action, Timeout) and action.direction is _TO_CLIENT
@@ -117,7 +123,10 @@ def closes_silent_connection(timeline: Timeline, silence: _Silence) -> Says:
 
 
 def _is_late(timeline: Timeline, silence: _Silence, seen_ns: int, intervals: int) -> bool:
-    """The client's own timers make it ping and close: a fault that silences the broker does not excuse it."""
+    """Return whether the client's own timers should have made it ping or close.
+
+    A fault that silences the broker does not excuse it.
+    """
     due_ns, since_ns = silence.since_ns + intervals * _interval_ns(timeline), silence.since_ns
     if not isinstance(silence.last, Fired):
         return timeline.bounds.is_overdue("keep-alive", since_ns, seen_ns, due_ns=due_ns, what="a keep-alive")

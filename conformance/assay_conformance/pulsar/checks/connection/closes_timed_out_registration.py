@@ -75,7 +75,7 @@ def _is_not_left_behind(timeline: Timeline, one: Registered) -> Says:
 
 
 def _leaves_with_its_connection(timeline: Timeline, one: Registered) -> Says:
-    """Where the client registers it on another connection, and leaves the one without an answer."""
+    """Judge a client that registers on another connection, and leaves the one without an answer."""
     left, request = timeline.connection(one.frame.conn).left_by_client, one.frame
     others = (other for other in timeline.registered if other.handle == one.handle and other.frame.conn != request.conn)
     if left is not None and one.handle is not None and any(other.frame.seq > request.seq for other in others):
@@ -83,7 +83,7 @@ def _leaves_with_its_connection(timeline: Timeline, one: Registered) -> Says:
 
 
 def _gave_up(timeline: Timeline, one: Registered) -> Completion | None:
-    """The time-out of its open call."""
+    """Return the time-out of its open call."""
     ends = timeline.events.completions(f"open_{one.kind}") if one.handle is not None else ()
     failed = (end for end in ends if end.handle == one.handle and end.seq > one.frame.seq)
     return next((end for end in failed if end.outcome is not Outcome.OK and end.error is ErrorClass.TIMEOUT), None)

@@ -40,7 +40,7 @@ def _openings(timeline: Timeline) -> Iterator[_Opening]:
 
 
 def _is_unanswered(timeline: Timeline, request: Request, seq: int) -> bool:
-    """On a connection that still lasts."""
+    """Return whether a request is unanswered on a connection that still lasts."""
     answer, closed = request.answer, timeline.closed(request.frame.conn)
     return (answer is None or answer.seq > seq) and (closed is None or closed.seq > seq)
 

@@ -103,7 +103,7 @@ def _is_new(timeline: Timeline, look_up: _LookUp, redirect: Frame) -> bool:
 
 
 def _broker(timeline: Timeline, frame: Frame) -> int | None:
-    """The broker at the other end of a frame's connection."""
+    """Return the broker at the other end of a frame's connection."""
     opened = timeline.connection(frame.conn).opened
     return None if opened is None else opened.broker
 

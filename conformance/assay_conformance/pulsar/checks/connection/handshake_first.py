@@ -17,7 +17,7 @@ class _Written(NamedTuple):
 
 
 def _first_frames(timeline: Timeline) -> Iterator[_Written]:
-    """Of every connection, up to the first behind CONNECTED."""
+    """Yield what was written on every connection, up to the first frame behind CONNECTED."""
     connected: set[int] = set()
     used: set[int] = set()
     connects: dict[int, Frame] = {}

@@ -35,7 +35,7 @@ class _Troubled(NamedTuple):
 
 
 def _pauses(timeline: Timeline, command: str) -> Iterator[_Pause]:
-    """By topic, in order."""
+    """Yield the pauses by topic, in order."""
     asked = sorted(timeline.requests(command), key=lambda one: (timeline.local_topic(one.frame), one.frame.seq))
     for topic, requests in groupby(asked, key=lambda one: timeline.local_topic(one.frame)):
         found, is_first = list(requests), True
@@ -59,7 +59,7 @@ def _troubled(timeline: Timeline) -> Iterator[_Troubled]:
 
 
 def _over(timeline: Timeline, failed: Frame) -> Event | None:
-    """What makes another look-up needless: an opening ends, or the application begins to end what it has."""
+    """Return what makes another look-up needless: an opening ends, or the application begins to end what it has."""
     ends: list[Event] = [*timeline.ends("open_producer"), *timeline.ends("open_consumer"), *timeline.leavings]
     return min((end for end in ends if end.seq > failed.seq), key=lambda end: end.seq, default=None)
 

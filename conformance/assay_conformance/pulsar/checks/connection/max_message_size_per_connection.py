@@ -31,7 +31,7 @@ def _is_alone(send: Frame) -> bool:
 
 
 def _limits(timeline: Timeline, event: Event) -> list[int]:
-    """What brokers had announced by then."""
+    """Return the limits that brokers had announced by then."""
     announced = (one.max_message_bytes for one in timeline.handshakes if one.is_before(event))
     return [limit for limit in announced if limit is not None]
 
@@ -79,8 +79,10 @@ def _does_not_fit(timeline: Timeline, end: Completion) -> Says:
 
 
 def _session(timeline: Timeline, end: Completion) -> ProducerSession | None:
-    """The session of the send's producer, where it was the same from the call to its end. For a message that never left
-    it is unknown which partition, and so which connection, it was for."""
+    """Return the session of the send's producer, where it was the same from the call to its end.
+
+    For a message that never left it is unknown which partition, and so which connection, it was for.
+    """
     called = timeline.call(end).seq
     producers = (one for one in timeline.producers if one.handle == end.handle and one.handle is not None)
     sessions = [one for producer in producers for one in producer.sessions if one.request.seq < end.seq]

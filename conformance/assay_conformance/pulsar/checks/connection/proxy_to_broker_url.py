@@ -9,7 +9,7 @@ from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 
 
 def _through_the_proxy(timeline: Timeline) -> Iterator[tuple[Frame, Frame]]:
-    """Every PRODUCER and SUBSCRIBE on a topic of which the last look-up leads through the proxy, and its answer."""
+    """Yield every PRODUCER and SUBSCRIBE on a topic whose last look-up leads through the proxy, and its answer."""
     answers = [
         (one.answer, str(one.frame.fields.get("topic", "")))
         for one in timeline.requests("LOOKUP")
@@ -59,5 +59,5 @@ def _opened_to(timeline: Timeline, frame: Frame) -> str:
 
 
 def _address(url: object) -> str:
-    """The address without the scheme, which clients leave out."""
+    """Return the address without the scheme, which clients leave out."""
     return str(url or "").rpartition("//")[2].rstrip("/")

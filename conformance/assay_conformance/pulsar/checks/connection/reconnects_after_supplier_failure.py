@@ -19,7 +19,7 @@ Lost = tuple[Producer, Closed]
 
 
 def _lost(timeline: Timeline) -> Iterator[Lost]:
-    """Connections of open producers that ended, where the supplier fails for a time."""
+    """Yield connections of open producers that ended, where the supplier fails for a time."""
     given = given_in_order(timeline)
     if not given or given[-1].data is None or all(one.data is not None for one in given):
         return
@@ -64,6 +64,6 @@ def _since(line: Producer, ended: Closed) -> str:
 
 
 def _failed(timeline: Timeline, line: Producer, ended: Closed) -> Completion | None:
-    """A send that did not wait for that, and had time left."""
+    """Return the end of a send that failed, without waiting for the reconnect, and had time left."""
     ends = (send.completion for send in timeline.sends_of(line.handle))
     return next((end for end in ends if end and end.seq > ended.seq and end.error in _GIVEN_UP), None)

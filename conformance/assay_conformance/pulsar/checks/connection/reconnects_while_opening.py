@@ -15,7 +15,7 @@ def reconnects_while_opening(timeline: Timeline) -> Says:
 
 
 def _goes_on_no_longer(timeline: Timeline, opening: Opening) -> Says:
-    """The operation time-out of an open call begins no later than with its first registration."""
+    """Judge the length of an opening: its operation time-out begins no later than with its first registration."""
     first: dict[str, Frame] = {}
     limit_ns = limit_of(timeline, opening)
     for asked in opening.asked:

@@ -19,7 +19,7 @@ class _Asked(NamedTuple):
 
 
 def _requests(timeline: Timeline) -> Iterator[_Asked]:
-    """Every request that is not the first of its connection."""
+    """Yield every request that is not the first of its connection."""
     known: dict[tuple[int, bool, int], list[Frame]] = {}
     latest: dict[tuple[int, bool, int], Frame] = {}
     in_use: set[int] = set()
@@ -61,7 +61,7 @@ def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
 
 
 def _is_asked_again(timeline: Timeline, before: Frame, frame: Frame) -> bool:
-    """The same look-up once more, behind the answer to the one before."""
+    """Return whether it is the same look-up once more, behind the answer to the one before."""
     answer = timeline.answers_to_requests.to(before)
     is_same = frame.command in _LOOKUPS and (before.command, before.fields) == (frame.command, frame.fields)
     return is_same and answer is not None and answer.seq < frame.seq

@@ -57,17 +57,19 @@ class _Pending:
     """Whether one that is open may have had to look up its topic, after a lost connection or a close by the broker."""
 
     def on(self, topic: str) -> list[_Opening]:
-        """Those that look this topic up."""
+        """Return the openings that look this topic up."""
         return [opening for opening in self.openings.values() if base_topic(topic) in opening.topics]
 
     def alone_on(self, topic: str) -> _Opening | None:
-        """The one that does, where there is exactly one."""
+        """Return the opening that looks it up, where there is exactly one."""
         found = self.on(topic)
         return found[0] if len(found) == 1 else None
 
     def is_for_open_topic(self, topic: str, frame: Frame) -> bool:
-        """Whether it may be: an open producer or consumer looks for added partitions at intervals, and looks its topic
-        up to reconnect."""
+        """Return whether a look-up may be for a topic that is open.
+
+        An open producer or consumer looks for added partitions at intervals, and looks its topic up to reconnect.
+        """
         seeks_partitions = frame.command.startswith("PARTITIONED_METADATA")
         return base_topic(topic) in self.open_topics and (seeks_partitions or self.is_disturbed)
 
@@ -191,6 +193,6 @@ def _timeout_ns(timeline: Timeline, opening: _Opening) -> int:
 
 
 def _has_room_until(opening: _Opening, timeout_ns: int) -> int:
-    """The time since the call by which the next look-up, and even the second one, would have fitted."""
+    """Return the time since the call by which the next look-up, and even the second one, would have fitted."""
     spare = TOLERANCES["answer"].slack_ns if opening.failures == 1 else 2 * TOLERANCES["reconnect"].slack_ns
     return min(timeout_ns // 2, timeout_ns - spare)

@@ -20,8 +20,11 @@ LETTER_ADDS_BYTES = 256
 
 
 def buried(timeline: Timeline, *, large: bool) -> Course:
-    """What became of them. A retry letter settles a message, or it is asked for at once: until it comes again, it is
-    not to be buried. `unsettled`: what came in chunks and was nacked less often than it may be."""
+    """Return what became of messages to be moved to the dead letter topic.
+
+    A retry letter settles a message, or it is asked for at once: until it comes again, it is not to be moved.
+    `unsettled`: what came in chunks and was nacked less often than it may be.
+    """
     most = {one.handle: count for one in timeline.consumers if (count := most_redeliveries(timeline, one))}
     nacks = [one for one in _nacks(timeline) if most.get(one.call.consumer.handle)] if most else []
     at_most = [one for one in nacks if _times(timeline, one) >= most[one.call.consumer.handle]]
@@ -41,7 +44,7 @@ def _nacks(timeline: Timeline) -> Iterator[Called]:
 
 
 def _times(timeline: Timeline, nack: Called) -> int:
-    """How often its message had been redelivered; -1 where that is not known."""
+    """Return how often its message had been redelivered; -1 where that is not known."""
     times = timeline.redeliveries(nack.call.message)
     return -1 if times is None else times
 
@@ -60,8 +63,10 @@ def _beyond(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
 
 
 def _unseen(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
-    """Messages that came with the maximum, and whose letter left before the application got them: Go and Rust clients
-    do not hand them over."""
+    """Yield messages that came with the maximum, and whose letter left before the application got them.
+
+    Go and Rust clients do not hand them over.
+    """
     letters = [(one, one.origin) for one in timeline.letters.of(Kind.DEAD) if one.origin is not None]
     came: dict[Entry, list[tuple[Frame, Consumer, Entry]]] = {}
     for frame, _, consumer, entry in _intact(timeline) if letters else ():
@@ -92,8 +97,11 @@ def _intact(timeline: Timeline) -> Iterator[tuple[Frame, ConsumerSession, Consum
 def _came_whole(
     timeline: Timeline, chunks: dict[tuple[int, str | None], int], session: ConsumerSession, entry: Entry
 ) -> bool:
-    """With this entry, which has just come, its client has all of the message: some of its chunks alone make no letter,
-    however often those have come. `chunks`: by session and uuid the one that is to come next."""
+    """Return whether with this entry, which has just come, its client has all of the message.
+
+    Some of its chunks alone make no letter, however often those have come. `chunks`: by session and uuid the one that
+    is to come next.
+    """
     stored = timeline.letters.stored(entry)
     if stored is None or stored.meta.chunk_id is None:
         return True
@@ -108,7 +116,7 @@ def _came_whole(
 
 
 def _is_whole(timeline: Timeline, entry: Entry, *, large: bool) -> bool:
-    """A message has the place of its last chunk."""
+    """Return whether an entry has a whole message, which has the place of its last chunk."""
     stored = timeline.letters.stored(entry)
     chunk = None if stored is None else stored.meta.chunk_id
     last = stored is not None and (chunk is None or chunk + 1 >= (stored.meta.chunks or 0))
@@ -116,7 +124,7 @@ def _is_whole(timeline: Timeline, entry: Entry, *, large: bool) -> bool:
 
 
 def _too_long(timeline: Timeline) -> set[Entry]:
-    """What came in a frame with hardly any room for what a letter adds: its client may have to refuse it."""
+    """Return what came in a frame with hardly any room for what a letter adds: its client may have to refuse it."""
     most_bytes, found = timeline.view.case.topology.max_message_bytes, set()
     for frame, _, _, entry in _intact(timeline):
         unpacked = (frame.meta and frame.meta.uncompressed_size) or 0
@@ -126,8 +134,11 @@ def _too_long(timeline: Timeline) -> set[Entry]:
 
 
 def _was_refused_earlier(timeline: Timeline, cause: Event, before: Frame, again: Event) -> bool:
-    """Whether the application refused a message before it was asked for because its letter had failed, or the two
-    requests may have crossed that: then the second is that refusal's, of the delivery before."""
+    """Return whether the second of two requests belongs to the refusal of the delivery before.
+
+    The application refused the message before it was asked for because its letter had failed, or the two requests may
+    have crossed that.
+    """
     called_ns = cause.called_ns if isinstance(cause, Completion) else None
     is_of_before = called_ns is not None and called_ns < before.t_ns
     return is_of_before or not timeline.bounds.is_past("crossing", before.t_ns, again.t_ns)

@@ -10,6 +10,6 @@ INDIVIDUAL = ("shared", "key_shared")
 
 
 def most_redeliveries(timeline: Timeline, consumer: Consumer) -> int:
-    """The maximum of a consumer on whose subscription redeliveries are counted; 0 where there is none."""
+    """Return the maximum of a consumer whose subscription counts redeliveries; 0 where there is none."""
     kind = in_force(timeline.view, consumer, "subscription_type")
     return timeline.setting(consumer, "max_redeliver_count") or 0 if kind in INDIVIDUAL else 0

@@ -37,8 +37,10 @@ def is_settled(timeline: Timeline, riddles: Riddles, ended: Ended) -> Says:
 
 
 def _has_acted(timeline: Timeline, ended: Ended) -> Says:
-    """A consumer that is not admitted settles nothing; what its letter failed before it was admitted is sent again
-    unasked."""
+    """Judge whether the consumer has acted.
+
+    One that is not admitted settles nothing; what its letter failed before it was admitted is sent again unasked.
+    """
     errand, _, session, end, _ = ended
     ready = None if session is None else session.admitted
     if errand.waits_ns is None or ready is None or ready.seq > end.seq:

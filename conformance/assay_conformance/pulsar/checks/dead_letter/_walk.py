@@ -20,7 +20,10 @@ def errands(
     settled_by: Iterable[tuple[Event, Entry]] = (),
     calls: Iterable[tuple[Event, Call]] = (),
 ) -> Course:
-    """What becomes of these messages. `settled_by`: what else settles one; `calls`: which of them are unsettled."""
+    """Return what becomes of these messages.
+
+    `settled_by`: what else settles one; `calls`: which of them are unsettled.
+    """
     causes, calls = list(causes), list(calls)
     walk = _Errands(timeline)
     return Course(walk.through(causes, settled_by, calls) if causes or calls else [], walk.unsettled)
@@ -94,7 +97,7 @@ class _Errands:
             errand.receipt = next((one for one in letter.receipts if one.seq < cause.event.seq), None)
 
     def _can_become_one(self, source: Entry, origin: Entry) -> bool:
-        """It is stored, no copy of it came in a batch, and it is not settled already."""
+        """Return whether it is stored, no copy of it came in a batch, and it is not settled already."""
         stored, first = self._letters.stored(source), self._letters.stored(origin)
         batched = any(one is not None and one.meta.batch is not None for one in (stored, first))
         return stored is not None and not batched and source not in self._acked and source not in self._settled
@@ -198,7 +201,10 @@ class _Errands:
                 yield Ended(replace(errand), Way.ACKED, session, ack)
 
     def _is_asked_for_again(self, session: ConsumerSession, request: Frame) -> Iterator[Ended]:
-        """One whose letter is under way, or there, is settled by it all the same."""
+        """Yield what a request asks for again.
+
+        One whose letter is under way, or there, is settled by it all the same.
+        """
         named = sorted(named_by(request, session)) or [errand.source for errand in self._open.values()]
         for source in [source for source in named if source.topic == session.topic]:
             origin = self._letters.origin_of(source)
@@ -219,8 +225,10 @@ class _Errands:
                 yield consumer.closing, partial(self._is_closing, consumer, consumer.closing)
 
     def _is_over(self, session: ConsumerSession, end: Event) -> Iterator[Ended]:
-        """What was not settled comes again by itself. Its letter may be under way all the same, and settle it when the
-        consumer is back."""
+        """Yield what ended with a session: what was not settled comes again by itself.
+
+        Its letter may be under way all the same, and settle it when the consumer is back.
+        """
         consumer = known_owner(session, end)
         for errand in self._open.values():
             if errand.source.topic == session.topic and errand.consumer is consumer:

@@ -50,6 +50,6 @@ def _has_its_content(letter: Letter, original: Stored) -> Says:
 
 
 def lacks(letter: Letter, original: Stored | None, code: str, expected: str, came: str) -> Breach:
-    """What is to be said of a letter that does not carry what it should."""
+    """Return the breach of a letter that does not carry what it should."""
     said = f"{letter} was sent at {ms(letter.frame.t_ns)}; expected {expected}; it has {came}"
     return breach(code, said, original, letter.frame)

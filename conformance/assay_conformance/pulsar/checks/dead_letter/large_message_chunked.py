@@ -59,7 +59,7 @@ def _called(call: Call) -> Event:
 
 
 def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
-    """Consumers that something did not come to as it was sent, or whose permits did not get there -> since when."""
+    """Return since when consumers did not get something as it was sent, or their permits did not arrive."""
     found: dict[int, int] = {}
     for frame in timeline.events.frames("MESSAGE", "FLOW") if unsettled else ():
         session = timeline.consumer_sessions.of(frame) if is_torn(frame) else None
@@ -70,7 +70,7 @@ def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
 
 
 def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: _Nacked) -> Says:
-    """At the latest when a receive ends with fewer messages than it was to bring."""
+    """Judge whether it comes again, at the latest when a receive ends with fewer messages than it was to bring."""
     (call, until), consumer = nacked, nacked.call.consumer
     begin = bisect_right(timeline.starved, _called(call).seq, key=lambda end: end.seq)
     for short in islice(timeline.starved, begin, None):

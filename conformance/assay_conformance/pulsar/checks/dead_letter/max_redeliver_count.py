@@ -67,7 +67,10 @@ def _tries(timeline: Timeline) -> _Tries:
 
 
 def _is_in_its_turn(timeline: Timeline, tries: _Tries, letter: Letter) -> Says:
-    """The messages of a batch go round each for itself, and name the same origin: the one that went furthest counts."""
+    """Judge whether a letter is in its turn.
+
+    The messages of a batch go round each for itself, and name the same origin: the one that went furthest counts.
+    """
     most, origin, frame = timeline.setting(letter.address.consumer, "max_redeliver_count"), letter.origin, letter.frame
     if origin is None or not most:
         return

@@ -16,8 +16,11 @@ def dead_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
 
 
 def _takes_no_others_name(timeline: Timeline, registration: Registration) -> Says:
-    """A producer that comes back may find itself still there; one that comes for the first time should not have chosen
-    that name."""
+    """Judge whether a letter's producer takes the name of another one.
+
+    A producer that comes back may find itself still there; one that comes for the first time should not have chosen
+    that name.
+    """
     request, answer = registration.frame, registration.answer
     address, name = timeline.letters.address(request), request.fields.get("producer_name")
     if address is None or answer is None or not name or request.fields.get("epoch"):

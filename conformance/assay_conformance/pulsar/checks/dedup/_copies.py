@@ -130,7 +130,7 @@ class Copies:
         unit.copies.append(arrival)
 
     def _may_be_forgotten(self, name: Name, record: Record, at: Frame) -> bool:
-        """Whether the broker may not know the name: it was unused for too long, or one of too many names at a load."""
+        """Return whether the broker may have forgotten the name: unused for too long, or one of too many."""
         if at.t_ns - record.event.t_ns > self._idle_ns:
             return True
         loaded = len(self._records) > self._names and record.loads != self._timeline.loads(name[0], at)
@@ -170,8 +170,7 @@ class Copies:
 
 
 def duplicates_of(timeline: Timeline, *kinds: Copied) -> Says:
-    """What there is to say of duplicates of these kinds: they are not stored, and are answered by a receipt without an
-    id."""
+    """Judge duplicates of these kinds: they are not stored, and are answered by a receipt without an id."""
     copies = timeline.once(Copies)
     yield from each((copy for copy in copies.answered if copy.copied in kinds), _is_answered)
     yield from each(copies.units.values(), _is_stored_once, kinds)

@@ -53,7 +53,7 @@ Name = tuple[str, str]
 
 
 def named_session(timeline: Timeline, frame: Frame, topics: Set[str]) -> ProducerSession | None:
-    """The session of a frame, where its producer has a name and its topic is one of these."""
+    """Return the session of a frame, where its producer has a name and its topic is one of these."""
     session = timeline.session_of(frame)
     is_known = session is not None and session.name is not None and base_topic(session.topic) in topics
     return session if is_known else None

@@ -18,7 +18,7 @@ class LastId(NamedTuple):
 
 
 def last_ids(timeline: Timeline) -> list[LastId]:
-    """Of every producer that was not registered yet when its broker got its PRODUCER, in order of the answers."""
+    """Return the last id of every producer that was new when its broker got its PRODUCER, in order of the answers."""
     found, there = list[LastId](), dict[tuple[int, int], ServedProducer]()
     for one in timeline.served_producers:
         before, admitted = there.get(one.place), one.admitted

@@ -46,15 +46,18 @@ class _Name:
         return id > self.arrived or (id > self.stored and all(id > write.highest for write in self.pending.values()))
 
     def written(self, highest: int) -> None:
-        """All up to this id are."""
+        """Note that all up to this id are written."""
         self.stored = max(self.stored, highest)
         while self.pending and (first := next(iter(self.pending.values()))).highest <= highest:
             del self.pending[first.send.seq]
 
 
 def _retries(timeline: Timeline) -> Iterator[_Write]:
-    """SENDs arriving after the broker's CLOSE_PRODUCER are ignored; those of a connection that was lost may still be
-    written."""
+    """Yield SENDs that repeat a failed write.
+
+    SENDs arriving after the broker's CLOSE_PRODUCER are ignored; those of a connection that was lost may still be
+    written.
+    """
     topics = deduplicated(timeline.view) if timeline.events.frames("SEND_ERROR") else frozenset()
     names, gone = dict[Name, _Name](), set[tuple[int, int | None]]()
     waiting: dict[tuple[int, int | None], dict[int, list[_Write]]] = {}

@@ -30,8 +30,11 @@ class _Answered(NamedTuple):
 
 
 def _answered(timeline: Timeline) -> Iterator[_Answered]:
-    """Not after a SEND_ERROR on the connection, which the client may have left because of that, nor behind the broker's
-    CLOSE_PRODUCER. A receipt that does not answer the oldest unit is judged by another requirement."""
+    """Yield units that a duplicate's receipt answered.
+
+    Not after a SEND_ERROR on the connection, which the client may have left because of that, nor behind the broker's
+    CLOSE_PRODUCER. A receipt that does not answer the oldest unit is judged by another requirement.
+    """
     duplicates = {frame.seq for frame in timeline.events.frames("SEND_RECEIPT") if is_duplicate(frame)}
     for unit in timeline.units if duplicates else ():
         receipt = unit.receipts[-1] if unit.receipts and not unit.errors else None
@@ -78,9 +81,11 @@ def _had_timed_out(answered: _Answered) -> bool:
 
 
 def _was_delivered(timeline: Timeline, answered: _Answered) -> bool:
-    """Whether connection and producer lasted long enough for the receipt to arrive, and the client had no reason to
-    leave the connection before it read it. A send that failed at once failed because of this receipt; one that stays
-    pending needs time to show that it does."""
+    """Return whether the receipt could arrive, and the client had no reason to leave before it read it.
+
+    Connection and producer lasted long enough. A send that failed at once failed because of this receipt; one that
+    stays pending needs time to show that it does.
+    """
     receipt, unit, end = answered.receipt, answered.unit, answered.send.completion
     if timeline.connection(receipt.conn).may_be_left_before(receipt):
         return False

@@ -18,8 +18,11 @@ CODES: Final = {
 
 
 def _by_their_own_ids(timeline: Timeline) -> Iterator[Holding]:
-    """Not with a configured initial sequence id, which may repeat ids on purpose; with raw entries in the topic, which
-    may use the ids; and while two producers have the same name, and both assign its ids."""
+    """Yield holdings whose messages have ids of the producers' own.
+
+    Not with a configured initial sequence id, which may repeat ids on purpose; with raw entries in the topic, which may
+    use the ids; and while two producers have the same name, and both assign its ids.
+    """
     view, topics = timeline.view, deduplicated(timeline.view)
     if not topics or any(step.verb == "store_entries" for step in view.case.steps):
         return

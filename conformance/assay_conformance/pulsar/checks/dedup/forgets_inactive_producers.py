@@ -29,7 +29,10 @@ class _Return(NamedTuple):
 
 
 def _returns(timeline: Timeline) -> Iterator[_Return]:
-    """A broker that loads a topic counts from then on: names from before the load are not judged."""
+    """Yield the returns of names.
+
+    A broker that loads a topic counts from then on: names from before the load are not judged.
+    """
     topics, loads = deduplicated(timeline.view), timeline.loads
     used, left, there = dict[Name, Stored](), dict[Name, Event](), Counter[Name]()
     for moment, one in _moments(timeline) if topics else ():
@@ -55,7 +58,7 @@ def _returns(timeline: Timeline) -> Iterator[_Return]:
 
 
 def _moments(timeline: Timeline) -> list[tuple[Event, ServedProducer | None]]:
-    """What was stored, and the producers that came and went, in order."""
+    """Return what was stored, and the producers that came and went, in order."""
     found: list[tuple[Event, ServedProducer | None]] = [(stored, None) for stored in timeline.events.of(Stored)]
     for one in timeline.served_producers:
         for success in one.successes[:1]:

@@ -39,7 +39,7 @@ class _Name:
             self.marker = send
 
     def answered(self, answer: Frame) -> Frame | None:
-        """The SEND that this answers, where it is judged."""
+        """Return the SEND that this answers, where it is judged."""
         place = (answer.conn, answer.sequence_id or 0)
         self.unanswered[place] = max(0, self.unanswered[place] - 1)
         return self.waiting.pop(place, None)
@@ -91,7 +91,10 @@ def markers_are_exempt(timeline: Timeline, answered: _Answered) -> Says:
 
 
 def _may_be_loaded_as_message(timeline: Timeline, marker: Frame, answer: Frame) -> bool:
-    """The log has a message where a fault made a marker of the SEND: a broker that loads the topic afterwards reads its
-    id."""
+    """Return whether the marker may be loaded as a message.
+
+    The log has a message where a fault made a marker of the SEND: a broker that loads the topic afterwards reads its
+    id.
+    """
     session = timeline.session_of(answer)
     return session is not None and session.request.seq > marker.seq

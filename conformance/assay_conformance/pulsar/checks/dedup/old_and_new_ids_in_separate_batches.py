@@ -16,7 +16,7 @@ class _Batch(NamedTuple):
 
 
 def _batches(timeline: Timeline) -> Iterator[_Batch]:
-    """Not with key-based batching, where one batch may be older than what left before it."""
+    """Yield the batches, not with key-based batching, where one may be older than what left before it."""
     for producer in timeline.producers:
         handle, setting = producer.handle or 0, timeline.view.producer_setting
         batches = setting(handle, "batching") is True and setting(handle, "batching_type") != "key_based"
@@ -39,7 +39,7 @@ def _initial_last_id(timeline: Timeline, producer: Producer) -> int:
 
 
 def _ids(unit: Unit) -> list[int]:
-    """Of its messages, in order; none where one of them is unknown."""
+    """Return the ids of its messages, in order; none where one of them is unknown."""
     ids = [member.sequence_id for member in unit.first.members]
     if len(ids) == 1:
         return [unit.sequence_id]

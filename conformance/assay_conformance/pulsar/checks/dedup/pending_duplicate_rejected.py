@@ -28,7 +28,7 @@ class _Name:
     """SENDs that are neither stored nor refused yet, in order of arrival."""
 
     def take(self, stored: Stored) -> None:
-        """All up to this entry are stored."""
+        """Note that all up to this entry are stored."""
         if stored.late:
             self.late[stored.seq] = highest_id(stored)
         self.stored = max(self.stored, highest_id(stored))
@@ -36,7 +36,7 @@ class _Name:
             del self.waiting[place_of(first)]
 
     def first_pending(self, id: int) -> Frame | None:
-        """The SEND with this id or a later one that is not stored yet."""
+        """Return the SEND with this id or a later one that is not stored yet."""
         pending = self.waiting.values() if id <= self.arrived and id > self.stored else ()
         return next((send for send in pending if id <= (send.sequence_id or 0)), None)
 
@@ -60,7 +60,7 @@ class _Walk:
         self._copies: dict[Place, tuple[_Name, Frame, Frame]] = {}
 
     def copies(self) -> Iterator[_Copy]:
-        """Of messages that were sent alone, each with its answer."""
+        """Yield copies of messages that were sent alone, each with its answer."""
         events = self._timeline.events
         frames = events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR") if self._topics else ()
         others = (*events.of(Stored), *events.of(Stepped), *events.of(Fired)) if frames else ()
@@ -75,7 +75,7 @@ class _Walk:
                 yield from self._frame(moment)
 
     def _loaded(self, event: Stepped | Fired) -> None:
-        """What a broker that ended had not stored is lost: a SEND with its id is no duplicate any more."""
+        """Forget what a broker that ended had not stored: a SEND with its id is no duplicate any more."""
         for (topic, _), name in self._names.items():
             if event in self._timeline.reloads(topic):
                 name.waiting.clear()

@@ -34,7 +34,7 @@ def _starts(timeline: Timeline) -> Iterator[_Start]:
 
 
 def _begun(timeline: Timeline, producer: Producer) -> Iterator[tuple[int, Unit, Unit]]:
-    """The number of the call that began each unit, the unit of earlier messages before it, and the unit."""
+    """Yield the number of the call that began each unit, the unit of earlier messages before it, and the unit."""
     for before, unit in pairwise(unit for unit in producer.units if unit.numbers):
         send = timeline.send(producer.handle or 0, unit.numbers[0])
         if send is not None and before.numbers[-1] < unit.numbers[0]:

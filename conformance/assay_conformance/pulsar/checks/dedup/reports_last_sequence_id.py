@@ -21,8 +21,10 @@ class _Known:
 
 
 def _reported(timeline: Timeline) -> Iterator[tuple[LastId, int, int]]:
-    """Each with the least and the greatest id that it may be: any from the highest stored one to the highest that
-    arrived, for what the broker refused lies between."""
+    """Yield the reported ids, each with the least and the greatest that it may be.
+
+    It is any from the highest stored one to the highest that arrived, for what the broker refused lies between.
+    """
     view, known = timeline.view, dict[Name, _Known]()
     steps = (step for step in view.case.steps if step.verb in ("store_entries", "set_policy"))
     changed = {step.args.get("topic") for step in steps}
@@ -48,8 +50,11 @@ def _reported(timeline: Timeline) -> Iterator[tuple[LastId, int, int]]:
 
 
 def _bounds(timeline: Timeline, report: LastId, known: _Known) -> tuple[int, int]:
-    """What was stored before the topic was loaded again, or so long ago that its name may be forgotten, is judged by
-    other requirements."""
+    """Return the bounds of a reported id.
+
+    What was stored before the topic was loaded again, or so long ago that its name may be forgotten, is judged by other
+    requirements.
+    """
     topic, last = report.name[0], known.last
     if base_topic(topic) not in deduplicated(timeline.view):
         return NO_SEQUENCE_ID, NO_SEQUENCE_ID
@@ -77,6 +82,9 @@ def reports_last_sequence_id(timeline: Timeline, reported: tuple[LastId, int, in
 
 
 def _is_loading(timeline: Timeline, topic: str, answer: Frame) -> bool:
-    """Waiting producers are answered while the topic is loaded again, and the step is recorded after that."""
+    """Return whether the topic is being loaded.
+
+    Waiting producers are answered while it is loaded again, and the step is recorded after that.
+    """
     reloads = timeline.reloads(topic)
     return any(answer.seq < one.seq and one.t_ns - answer.t_ns <= IN_FLIGHT_NS for one in reloads)

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, 
 
 
 def _first_units(timeline: Timeline) -> Iterator[Unit]:
-    """What each producer handle sent first, to whatever topic or partition."""
+    """Yield what each producer handle sent first, to whatever topic or partition."""
     first: dict[int, Unit] = {}
     for unit in (line.units[0] for line in timeline.producers if line.handle is not None and line.units):
         handle = unit.line.handle or 0

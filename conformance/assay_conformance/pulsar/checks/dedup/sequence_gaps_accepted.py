@@ -9,7 +9,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 def _gaps(timeline: Timeline) -> Iterator[tuple[Frame, Frame]]:
-    """SENDs with an id more than one above all before, each with its receipt."""
+    """Yield SENDs with an id more than one above all before, each with its receipt."""
     topics = deduplicated(timeline.view)
     last, gaps = dict[Name, int](), dict[Place, Frame]()
     for frame in timeline.events.frames("SEND", "SEND_RECEIPT") if topics else ():

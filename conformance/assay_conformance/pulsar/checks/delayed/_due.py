@@ -35,7 +35,7 @@ class Due(NamedTuple):
 
 
 def delayed(timeline: Timeline) -> dict[tuple[str, Position], Due]:
-    """Every entry with a delivery time, by topic and place; none of a topic with delayed delivery disabled."""
+    """Return every entry with a delivery time, by topic and place; none of a topic with delayed delivery disabled."""
     topology = timeline.view.case.topology
     policies = {topic.name: topology.policies_of(topic).delayed_delivery for topic in topology.topics}
     began = next(iter(timeline.events.of(Began)), None)
@@ -61,7 +61,7 @@ class SentDelayed(NamedTuple):
 
 
 def sent_delayed(timeline: Timeline, *, waiting: bool) -> Iterator[SentDelayed]:
-    """All of them, subscription by subscription: on those that wait for the time, or on the others."""
+    """Yield all that was sent delayed, by subscription: on those that wait for the time, or on the others."""
     due = delayed(timeline)
     for subscription in timeline.steady_subscriptions if due else ():
         for member, delivery in subscription.served:

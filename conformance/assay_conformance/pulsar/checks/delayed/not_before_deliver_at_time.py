@@ -52,8 +52,10 @@ class _Line:
         self._due: set[int] = set()
 
     def passes(self, sent: SentDelayed) -> Iterator[_Passed]:
-        """The first that passed this one. What was redelivered, for example to a group whose consumers all left, has no
-        turn."""
+        """Yield the first that passed this one.
+
+        What was redelivered, for example to a group whose consumers all left, has no turn.
+        """
         due, frame = sent.due, sent.delivery.frame
         end = bisect_left(self._sent, frame.t_ns - OUT_OF_TURN_NS, key=_sent_ns)
         if id(due) in self._due or not end or self._latest_ns[end - 1] <= due.at_ns:

@@ -46,7 +46,7 @@ def _is_lost(timeline: Timeline, due_by_place: dict[object, Due], subscription: 
 
 
 def _reload(timeline: Timeline, due: Due, before_ns: int) -> Stepped | Fired | None:
-    """The first one between storing and a time."""
+    """Return the first reload between storing and a time."""
     reloads = timeline.reloads(due.stored.topic)
     return next((one for one in reloads if due.stored.t_ns <= one.t_ns < before_ns), None)
 

@@ -15,7 +15,7 @@ MOST_EVENTS = 6
 
 
 def by_rule(timeline: Timeline, clause: str) -> Says:
-    """All that the rule of a clause says."""
+    """Yield all that the rule of a clause says."""
     yield from exercised(timeline, clause)
     for found in timeline.rows.rules[clause].breaches:
         yield breach(found.code, found.sentence, *events_of(timeline, found))
@@ -23,7 +23,7 @@ def by_rule(timeline: Timeline, clause: str) -> Says:
 
 
 def exercised(timeline: Timeline, clause: str) -> Says:
-    """How often a row met the precondition."""
+    """Yield an exercise for each row that met the precondition."""
     times, events = timeline.rows.rules[clause].exercised(), timeline.rows.transcript.events.values()
     if times:
         received = (event for event in chain.from_iterable(events) if isinstance(event, Received))
@@ -31,12 +31,12 @@ def exercised(timeline: Timeline, clause: str) -> Says:
 
 
 def doubted(timeline: Timeline, clause: str) -> Says:
-    """What the rule could not decide, if there is such a thing."""
+    """Yield what the rule could not decide, if there is such a thing."""
     doubt = timeline.rows.rules[clause].doubt
     yield from (NotDecided(doubt),) if doubt else ()
 
 
 def events_of(timeline: Timeline, found: Breach) -> tuple[Event, ...]:
-    """What the history has of the message in question, or the faults, where it is about none."""
+    """Return what the history has of the message in question, or the faults, where it is about none."""
     events = timeline.rows.transcript.events.get((found.stream, found.seq)) or timeline.events.of(Fired)
     return tuple(sorted(events, key=lambda event: event.seq)[:MOST_EVENTS])

@@ -70,7 +70,7 @@ class Witnessed:
             self._carried.update([(id.position, member.payload) for member in members])
 
     def unknown_deliveries(self, timeline: Timeline) -> list[UnknownDelivery]:
-        """All of them, in order of arrival."""
+        """Return all unknown deliveries, in order of arrival."""
         misnamed: list[UnknownDelivery] = []
         found: list[UnknownDelivery] = []
         fitting, doubtful = 0, list[tuple[Received, str | None]]()
@@ -108,7 +108,7 @@ class Witnessed:
         return (ANY_TOPIC, payload) in self._payloads or any((one, payload) in self._payloads for one in topics)
 
     def _is_complete(self, topic: str | None) -> bool:
-        """`topic`: None where it may be any of them."""
+        """Return whether all that a topic holds is known. `topic`: None where it may be any of them."""
         if ANY_TOPIC in self._unreadable:
             return False
         if topic is None:
@@ -137,7 +137,7 @@ def _topic_of(session: ProducerSession | ConsumerSession | None) -> str:
 
 
 def _topic_received(timeline: Timeline, event: Received) -> str | None:
-    """None where neither the delivery nor its consumer names one."""
+    """Return the topic of a delivery; None where neither the delivery nor its consumer names one."""
     if event.topic is not None:
         return base_topic(timeline.local_name(event.topic))
     consumer = timeline.consumer(event.handle)

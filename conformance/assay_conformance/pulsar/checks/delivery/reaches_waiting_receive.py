@@ -40,8 +40,11 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
 
 
 def _oldest(timeline: Timeline, arrived: deque[Delivery] | None, end: Completion) -> Delivery | None:
-    """The first whose session lasts; what comes late is none, and neither is what its session took with it, or what a
-    cumulative acknowledgment had covered."""
+    """Return the first delivery whose session lasts.
+
+    What comes late is none, and neither is what its session took with it, or what a cumulative acknowledgment had
+    covered.
+    """
     while arrived and (_is_over(timeline, arrived[0], end) or _is_done(timeline, arrived[0], end)):
         arrived.popleft()
     return arrived[0] if arrived and arrived[0].frame.seq < end.seq else None

@@ -43,5 +43,5 @@ def _failover(timeline: Timeline) -> set[str]:
 
 
 def _row_name(subscription: str, topic: str) -> str:
-    """The name of the subscription in the rows."""
+    """Return the name of the subscription in the rows."""
     return f"{subscription} on {base_topic(topic)}"

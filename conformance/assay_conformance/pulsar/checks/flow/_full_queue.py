@@ -12,13 +12,13 @@ DEFAULT_MAX_PENDING: Final = 1_000
 
 
 def refused_sends(timeline: Timeline) -> list[Completion]:
-    """Sends that a full queue refused, also those that an agent says succeeded."""
+    """Return sends that a full queue refused, also those that an agent reports as successful."""
     ends = (end for end in timeline.events.completions("send") if end.handle is not None)
     return [end for end in ends if end.error is ErrorClass.QUEUE_FULL]
 
 
 def held(timeline: Timeline, handle: int, call: Invoke) -> list[Send]:
-    """Sends of this producer asked for before this call that may still have had a place in the queue at the call."""
+    """Return the producer's sends made before this call that may still have had a place in the queue at it."""
     return list(timeline.once(queued_sends)[handle].held(call, call.seq))
 
 
@@ -28,7 +28,7 @@ def count_held(timeline: Timeline, handle: int, call: Invoke) -> int:
 
 
 def memory_surely_fits(timeline: Timeline, handle: int, call: Invoke, refusal: Completion) -> bool:
-    """Whether the memory limit of a producer's client had room for this send, as far as is known when it is refused.
+    """Return whether the memory limit of a producer's client had room for a refused send, as far as is known.
 
     Calls of other producers may reach the client in another order. Batches under way may hold more than what is in
     them, and so may a client that has consumers: for the letters they post, or for what they prefetch.

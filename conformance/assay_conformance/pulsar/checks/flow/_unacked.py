@@ -19,7 +19,7 @@ class Step(NamedTuple):
 
 
 def steps(timeline: Timeline, subscription: Subscription) -> list[Step]:
-    """All that changes what is held, in order."""
+    """Return all that changes what is held, in order."""
     ended: dict[int, list[Delivery]] = {}
     for one in subscription.deliveries:
         ends = [end.seq for end in (one.settled, one.given_back) if end is not None]
@@ -52,7 +52,7 @@ class Holdings:
         return sum(charged(one.frame) for one in self._out.get(id(member.session), {}).values())
 
     def oldest(self, member: Member) -> Frame | None:
-        """The MESSAGE that it holds for longest."""
+        """Return the MESSAGE that it has held for longest."""
         return next((one.frame for one in self._out.get(id(member.session), {}).values()), None)
 
 
@@ -73,7 +73,7 @@ def held_at_most(timeline: Timeline, subscription: Subscription, member: Member)
 
 
 def last_moved(timeline: Timeline, subscription: Subscription, end: Event) -> Event | None:
-    """The last that may have made the broker send something: whoever goes leaves room, too."""
+    """Return the last event that may have made the broker send something: a consumer that leaves gives room, too."""
     sessions = [member.session for member in subscription.members]
     frames = (frame for one in sessions for frame in timeline.consumer_sessions.frames(one, "FLOW", "ACK", REDELIVER))
     moved: list[Event] = [frame for frame in frames if frame.at_broker]
@@ -90,6 +90,6 @@ def was_sought(timeline: Timeline, subscription: Subscription) -> bool:
 
 
 def _whole_entries(ack: Frame) -> list[Position]:
-    """Those that an ACK names without saying which of their members are left."""
+    """Return the entries that an ACK names without stating which of their members are left."""
     sets = ack.ack_sets
     return [id.position for number, id in enumerate(ack.ids) if not (number < len(sets) and sets[number])]

@@ -10,8 +10,10 @@ from assay_conformance.pulsar.timeline import PermitAccount, Timeline, listens
 
 
 def zero_queue_accounts(timeline: Timeline) -> Iterator[PermitAccount]:
-    """The permits of each of their sessions, as clients keep them. One with a listener asks for a message whenever its
-    handler is free, and the application for none."""
+    """Yield the permits of each of their sessions, as clients keep them.
+
+    A consumer with a listener asks for a message whenever its handler is free, and the application for none.
+    """
     for account in timeline.client_accounts:
         session, consumer = account.session, account.consumer
         alone = consumer is not None and len(consumer.topics) == 1 and not is_partition(session.topic)

@@ -59,8 +59,10 @@ def _comes_at_once(timeline: Timeline, refusal: Completion) -> Says:
 
 
 def _opened_late_ns(timeline: Timeline, refusal: Completion) -> int:
-    """When the last producer of a handle was let in first, ahead of a refusal; 0 without one. Sends that are called
-    before, also those that open their partition, wait for that, and only then join its queue."""
+    """Return when the last producer of a handle was first admitted, ahead of a refusal; 0 without one.
+
+    Sends that are called before, also those that open their partition, wait for that, and only then join its queue.
+    """
     let_in = (
         next((session.admitted for session in producer.sessions if session.admitted is not None), None)
         for producer in timeline.producers_of(refusal.handle or 0)

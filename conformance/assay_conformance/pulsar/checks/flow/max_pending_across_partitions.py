@@ -35,7 +35,7 @@ class _Full(NamedTuple):
 
 
 def _share(timeline: Timeline, handle: int) -> int:
-    """What a partition of this producer's topic may have; 0 where no limit is shared."""
+    """Return what a partition of this producer's topic may have; 0 where no limit is shared."""
     setting = timeline.view.producer_setting
     across, own = setting(handle, "max_pending_across_partitions"), setting(handle, "max_pending_messages")
     topic = timeline.topic_of(handle) if across else None

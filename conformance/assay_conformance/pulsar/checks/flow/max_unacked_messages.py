@@ -136,8 +136,10 @@ def _all_are_within(limited: _Limited, blocked: _Blocked, held: Holdings, frame:
 
 
 def _goes_on(timeline: Timeline, limited: _Limited, member: Member) -> Says:
-    """With permits, messages and room for them, something comes. What waits may be of keys that are another one's, and
-    is not known of a subscription that was moved."""
+    """Judge whether something comes where there are permits, messages and room for them.
+
+    What waits may be of keys that are another consumer's, and is not known of a subscription that was moved.
+    """
     subscription = limited.subscription
     end: Event | None = member.session.ended or member.left or next(iter(timeline.events.of(Ended)), None)
     if end is None or (subscription.kind == "Key_Shared" and len(subscription.members) > 1):

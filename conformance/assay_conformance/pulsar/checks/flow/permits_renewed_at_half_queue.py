@@ -56,8 +56,10 @@ def _refills(timeline: Timeline) -> Iterator[_Refill]:
 
 
 def _steps(timeline: Timeline, account: PermitAccount) -> list[Event]:
-    """What the application took, grants but for the first, and ends of the session. A consumer of several topics, as
-    with retry letters, has a queue and permits on each."""
+    """Return what the application took, grants but for the first, and ends of the session.
+
+    A consumer of several topics, as with retry letters, has a queue and permits on each.
+    """
     session, consumer = account.session, account.consumer
     ends = timeline.consumer_sessions.ends(session)
     over = account.cut_off or (session.ended or ends[-1])

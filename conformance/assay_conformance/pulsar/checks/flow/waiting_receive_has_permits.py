@@ -39,7 +39,10 @@ class _Waited(NamedTuple):
 
 
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
-    """Where the consumer has a queue. What a client settles by letters it may keep there until these are stored."""
+    """Yield receives that waited where the consumer has a queue.
+
+    What a client settles by letters it may keep there until these are stored.
+    """
     for end in timeline.starved:
         consumer = timeline.consumer(end.handle)
         is_asking = consumer is not None and number_in_force(timeline.view, consumer, "receiver_queue_size") != 0
@@ -51,7 +54,7 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
 
 
 def _live(timeline: Timeline, consumer: Consumer, end: Completion) -> Iterator[PermitAccount]:
-    """Of its sessions that were admitted, and neither over nor sought on."""
+    """Yield the accounts of its sessions that were admitted, and neither over nor sought on."""
     for account in timeline.client_accounts:
         session = account.session
         is_in = account.consumer is consumer and session.admitted is not None and session.admitted.seq < end.seq

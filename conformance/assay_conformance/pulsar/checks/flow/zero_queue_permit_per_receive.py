@@ -31,7 +31,10 @@ _NEVER_ASKED: Final[tuple[Sequence[int], Sequence[int]]] = ((), (0,))
 
 
 def _asked_for(timeline: Timeline) -> dict[int | None, tuple[list[int], list[int]]]:
-    """Consumer handle -> its receive calls (`seq`), and how many messages those ahead of each, and all, ask for."""
+    """Return by consumer handle its receive calls (`seq`), and how many messages they ask for.
+
+    That is how many those ahead of each, and all, ask for.
+    """
     found: dict[int | None, tuple[list[int], list[int]]] = {}
     for call in timeline.events.invokes("receive"):
         calls, sums = found.setdefault(call.handle, ([], [0]))
@@ -73,12 +76,12 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
 
 
 def _excess(timeline: Timeline, grant: Grant, beyond: int) -> int:
-    """What of the permits beyond what was asked for no message accounts for that the application did not get."""
+    """Return what of the permits beyond the request no message accounts for that the application did not get."""
     return 0 if beyond <= 0 else beyond - _lost(timeline, grant) - _dropped(timeline, grant)
 
 
 def _lost(timeline: Timeline, grant: Grant) -> int:
-    """Messages that came garbled on this connection, or of which an ACK says why nobody can read them."""
+    """Return how many messages came garbled on this connection, or are unreadable by what an ACK says."""
     lost, read = 0, dict[Position, int]()
     for frame in timeline.consumer_sessions.frames(grant.account.session, "MESSAGE", "ACK"):
         if frame.seq > grant.frame.seq or not frame.at_client:
@@ -93,7 +96,10 @@ def _lost(timeline: Timeline, grant: Grant) -> int:
 
 
 def _dropped(timeline: Timeline, grant: Grant) -> int:
-    """Messages that may have been dropped for good, of those that came on any connection and were not handed over."""
+    """Return how many messages may have been dropped for good, of those that came and were not handed over.
+
+    They may have come on any connection.
+    """
     consumer, flow, kept = grant.account.consumer, grant.frame, Counter[Entry]()
     if consumer is None:
         return 0
@@ -110,7 +116,7 @@ def _dropped(timeline: Timeline, grant: Grant) -> int:
 
 
 def _is_over(timeline: Timeline, grant: Grant, entry: Entry) -> bool:
-    """The application had acknowledged it, or sought behind it."""
+    """Return whether the application had acknowledged it, or sought behind it."""
     consumer = grant.account.consumer
     calls = timeline.calls_about(consumer, entry) if consumer is not None else ()
     acked = any(call.invoke.verb == "ack" and call.invoke.seq < grant.frame.seq for call in calls)

@@ -47,7 +47,7 @@ def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount
 
 
 def _since_ns(timeline: Timeline, account: PermitAccount, over: Event) -> int | None:
-    """Since when a permit was due that had not come when a receive ended, or the session was over."""
+    """Return since when a permit was due that had not come when a receive ended, or the session was over."""
     admitted = account.session.admitted
     if admitted is None:
         return None
@@ -59,7 +59,7 @@ def _since_ns(timeline: Timeline, account: PermitAccount, over: Event) -> int | 
 
 
 def _asked_ns(timeline: Timeline, account: PermitAccount, at: Event) -> int | None:
-    """When the application had asked for a message last, where some receive was waiting; None where none was."""
+    """Return when the application last asked for a message, where some receive was waiting; None where none was."""
     receives = timeline.once(_receives).get(account.handle, _Receives())
     place = bisect_left(receives.calls, at.seq, key=_seq)
     return receives.calls[place - 1].t_ns if place and receives.last_ends[place - 1] >= at.seq else None
@@ -76,7 +76,7 @@ class _Receives:
 
 
 def _receives(timeline: Timeline) -> dict[int | None, _Receives]:
-    """By handle: looked up, for a consumer may return as often as it receives."""
+    """Return the receives by handle, for look-up: a consumer may reconnect as often as it receives."""
     found: dict[int | None, _Receives] = {}
     for call in timeline.events.invokes("receive"):
         its, end = found.setdefault(call.handle, _Receives()), timeline.end_of(call.op)

@@ -57,7 +57,7 @@ def _is_disturbed(timeline: Timeline, invoke: Invoke, end: Completion | Overdue)
 
 
 def _topics(timeline: Timeline, invoke: Invoke) -> set[str]:
-    """Those of the messages that it names."""
+    """Return the topics of the messages that a call names."""
     named = set(invoke.args.get("messages", ()))
     messages = (one for one in timeline.events.of(Received) if one.handle == invoke.handle and one.delivery in named)
     entries = (timeline.entry_of(one) for one in messages)

@@ -47,7 +47,7 @@ def _is_behind(one: HandlerCall, call: HandlerCall) -> bool:
 
 
 def _starved(timeline: Timeline, call: HandlerCall) -> Iterator[Completion]:
-    """Waits behind it for calls that did not all come, as long as none of the consumer's came any more."""
+    """Yield waits behind a handler call for calls that did not all come, while none of the consumer's came."""
     if any(_is_behind(one, call) for one in timeline.handler_calls):
         return
     for end in timeline.starved:
@@ -56,7 +56,7 @@ def _starved(timeline: Timeline, call: HandlerCall) -> Iterator[Completion]:
 
 
 def _acked_by_client(timeline: Timeline, call: HandlerCall) -> Frame | None:
-    """The ACK of its entry, which the application did not ask for."""
+    """Return the ACK of its entry, which the application did not ask for."""
     entry, consumer = timeline.entry_of(call.message), call.consumer
     if entry is None or not consumer.invoke.args.get("config", {}).get("durable", True):
         return None

@@ -32,7 +32,7 @@ def _by_client(timeline: Timeline) -> dict[int | None, list[HandlerCall]]:
 
 
 def _threads(timeline: Timeline, client: int | None) -> int:
-    """0 where it is not known."""
+    """Return how many threads the client has; 0 where it is not known."""
     opening = next((call for call in timeline.events.invokes("open_client") if call.handle == client), None)
     own = opening.args.get("config", {}) if opening is not None else {}
     view = timeline.view

@@ -46,7 +46,7 @@ class Growing:
 
 
 def backoffs(timeline: Timeline) -> Iterator[Growing]:
-    """Every nack that was asked for by its id, or was overdue when its session ended."""
+    """Yield every nack that was asked for by its id, or was overdue when its session ended."""
     for consumer in timeline.nacking:
         if not buries(timeline.view, consumer):
             yield from _backoffs(timeline, consumer)

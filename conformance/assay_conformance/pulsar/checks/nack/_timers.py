@@ -10,8 +10,10 @@ from assay_conformance.pulsar.timeline.courses import Asked, Moment, Redelivery,
 
 
 def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tuple[Moment, set[Entry]]]:
-    """The course of a consumer; with each request the entries that it asks for of which some nack has waited long
-    enough, and those with a message whose retry letter fails."""
+    """Yield the course of a consumer; with each request the entries of which some nack has waited long enough.
+
+    Those with a message whose retry letter fails are among them.
+    """
     running: dict[Entry, list[int]] = {}
     unposted: set[Entry] = set()
     for moment in timeline.course(consumer):
@@ -28,8 +30,11 @@ def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tu
 
 
 def _due(running: dict[Entry, list[int]], request: Redelivery, window: Window, asked_for: list[Entry]) -> set[Entry]:
-    """One request uses up one nack, the oldest, of each entry it names, and of all where it names none: how many
-    were acted upon together is the client's business. What is overdue was acted upon, too."""
+    """Return the entries that are due.
+
+    One request uses up one nack, the oldest, of each entry it names, and of all where it names none: the client decides
+    how many it acts upon together. What is overdue was acted upon, too.
+    """
     now_ns, due = request.event.t_ns, set()
     earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
     overdue_ns = window.latest_ns + TOLERANCES["nack-late"].slack_ns

@@ -25,13 +25,13 @@ class Window(NamedTuple):
 
 
 def window_of(view: View, consumer: OpenedConsumer) -> Window | None:
-    """None where the delay is not known, or every message has its own."""
+    """Return the window; None where the delay is not known, or every message has its own."""
     delay_ms = number_in_force(view, consumer, "nack_delay_ms")
     return None if delay_ms is None or backs_off(view, consumer) else _window(view, consumer, delay_ms)
 
 
 def least_window_of(view: View, consumer: OpenedConsumer) -> Window | None:
-    """Of a client that raises a shorter delay to the least."""
+    """Return the window of a client that raises a shorter delay to the least."""
     return None if backs_off(view, consumer) else _window(view, consumer, LEAST_DELAY_MS)
 
 
@@ -40,8 +40,10 @@ def backs_off(view: View, consumer: OpenedConsumer) -> bool:
 
 
 def backoff_window_of(view: View, call: Call, redeliveries: int | None) -> Window | None:
-    """Of one nack, by its message's redelivery count (PIP-106); None where that is not known, or the consumer has no
-    backoff."""
+    """Return the window of one nack, by its message's redelivery count (PIP-106).
+
+    None where that is not known, or the consumer has no backoff.
+    """
     least_ms, most_ms, factor = (
         in_force(view, call.consumer, f"nack_backoff_{key}") for key in ("min_ms", "max_ms", "multiplier")
     )

@@ -21,7 +21,7 @@ class _Waited(NamedTuple):
 
 
 def _nacks(timeline: Timeline) -> Iterator[_Waited]:
-    """Every nack that was asked for, or overdue when its session ended."""
+    """Yield every nack that was asked for, or overdue when its session ended."""
     for consumer in timeline.nacking:
         window = window_of(timeline.view, consumer)
         if window is not None and not buries(timeline.view, consumer):

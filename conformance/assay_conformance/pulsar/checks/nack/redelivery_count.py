@@ -63,7 +63,7 @@ def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
 def _steps(
     timeline: Timeline, subscription: Subscription
 ) -> list[tuple[Frame, Member, Delivery | list[Position] | None]]:
-    """What each member was sent, the positions that it asked for, and when it was admitted."""
+    """Return what each member was sent, the positions that it asked for, and when it was admitted."""
     found: list[tuple[Frame, Member, Delivery | list[Position] | None]] = []
     for member in subscription.members:
         found.append((member.joined, member, None))
@@ -84,7 +84,10 @@ def _requests(timeline: Timeline, subscription: Subscription, member: Member) ->
 def _sent(
     subscription: Subscription, member: Member, frame: Frame, counts: dict[Position, _Count], *, is_sure: bool
 ) -> Says:
-    """Of an entry that is acknowledged in part it is not known whether a consumer still has it (not `is_sure`)."""
+    """Judge a dispatch.
+
+    Of an entry that is acknowledged in part it is not known whether a consumer still has it (not `is_sure`).
+    """
     position, count = frame.ids[0].position, frame.redelivery_count or 0
     before, counts[position] = counts.get(position), _Count(frame)
     least = most = earlier = 0

@@ -82,7 +82,10 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
 
 
 def _since_ns(last: Call, event: Event, called: list[int], window: Window) -> int | None:
-    """From the last nack by its consumer: that later ones must not postpone earlier ones is another requirement."""
+    """Return since when it is due: from the last nack by its consumer.
+
+    That later ones must not postpone earlier ones is another requirement.
+    """
     since_ns = known_ns(last, event)
     for called_ns in called[bisect_right(called, since_ns) :] if since_ns is not None else ():
         if called_ns > (since_ns or 0) + window.latest_ns:

@@ -45,8 +45,10 @@ def requests_merged(timeline: Timeline, invoke: Invoke) -> Says:
 
 
 def _took_ns(invoke: Invoke, completion: Completion) -> int:
-    """How long the client took its messages over, by its agent's clock where that tells it: the way of the agent's word
-    to us may be longer."""
+    """Return how long the client took its messages over, by its agent's clock where that is known.
+
+    The agent's report may take longer to reach the bench.
+    """
     if completion.called_ns is None or completion.done_ns is None:
         return completion.t_ns - invoke.t_ns
     return completion.done_ns - completion.called_ns

@@ -19,7 +19,7 @@ class _Batch:
     settled: set[int] = field(default_factory=set)
 
     def all_seen(self, since: int) -> bool:
-        """Every message of it has come, so that what comes from now on came again."""
+        """Return whether every message of it has come, so that what comes from now on came again."""
         return len({one.event.message_id.batch_index for one in self.handed if one.event.seq > since}) >= self.size > 1
 
 
@@ -96,8 +96,10 @@ def _judged(
 
 
 def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
-    """The event of its last seek, where it stands behind that; -1 before any. A seek into an entry left behind what has
-    not come since."""
+    """Return the event of its last seek, where it stands behind that; -1 before any.
+
+    A seek into an entry left behind what has not come since.
+    """
     seeks = [one for one in timeline.events.invokes("seek") if one.handle == consumer.handle and one.seq < at.seq]
     end = timeline.end_of(seeks[-1].op) if seeks else None
     return -1 if not seeks else seeks[-1].seq if end is None or end.seq > at.seq else end.seq

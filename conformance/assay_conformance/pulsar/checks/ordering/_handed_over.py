@@ -20,7 +20,7 @@ class Reading(NamedTuple):
 
 
 def readings(timeline: Timeline, *kinds: str) -> Iterator[Reading]:
-    """Those on subscriptions of these types."""
+    """Yield the readings on subscriptions of these types."""
     for consumer in timeline.consumers:
         found: dict[str, list[Received]] = {}
         for message in timeline.received(consumer):
@@ -34,14 +34,14 @@ def readings(timeline: Timeline, *kinds: str) -> Iterator[Reading]:
 
 
 def came(timeline: Timeline, reading: Reading) -> Iterator[tuple[ConsumerSession, Frame]]:
-    """The MESSAGEs that came on these sessions, session by session."""
+    """Yield the MESSAGEs that came on these sessions, session by session."""
     for session, frame in _frames(timeline, reading, "MESSAGE"):
         if frame.to_receiver and frame.ids:
             yield session, frame
 
 
 def restarts(timeline: Timeline, reading: Reading) -> Iterator[Frame]:
-    """What makes messages come again: that it subscribes again, a request for redelivery, or a seek."""
+    """Yield what makes messages come again: another subscription, a request for redelivery, or a seek."""
     yield from (one.request for one in reading.sessions[1:] if one.request.from_sender)
     yield from (frame for _, frame in _frames(timeline, reading, REDELIVER, "SEEK") if frame.from_sender)
 
@@ -60,5 +60,5 @@ def place(message: Received) -> tuple[int, int, int]:
 
 
 def describe(id: MessageId) -> str:
-    """How sentences call a message."""
+    """Return how sentences name a message."""
     return id.name + (f" message {id.batch_index}" if id.batch_index >= 0 else "")

@@ -7,7 +7,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 def _through_the_queue(timeline: Timeline) -> Iterator[list[Completion]]:
-    """Of each producer, how its sends ended, in order."""
+    """Yield of each producer how its sends ended, in order."""
     found: dict[int, list[Completion]] = {}
     for end in timeline.ends("send"):
         if end.handle is not None and (end.outcome is Outcome.OK or end.error is ErrorClass.TIMEOUT):

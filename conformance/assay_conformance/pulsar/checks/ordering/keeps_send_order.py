@@ -45,7 +45,7 @@ def _standing(timeline: Timeline, holding: Holding, send: Send) -> Standing:
 
 
 def _is_dispatched_in_order(timeline: Timeline, session: ConsumerSession) -> Says:
-    """Until the consumer seeks."""
+    """Judge whether dispatches are in order, until the consumer seeks."""
     furthest: Frame | None = None
     positions: set[Position] = set()
     for frame in _dispatched(timeline, session):
@@ -64,7 +64,7 @@ def _is_dispatched_in_order(timeline: Timeline, session: ConsumerSession) -> Say
 
 
 def _dispatched(timeline: Timeline, session: ConsumerSession) -> Iterator[Frame]:
-    """What the broker wrote before the first SEEK that came behind some of it."""
+    """Yield what the broker wrote before the first SEEK that came behind some of it."""
     messages = [one for one in timeline.consumer_sessions.frames(session, "MESSAGE") if one.from_sender and one.ids]
     seeks = timeline.consumer_sessions.frames(session, "SEEK") if messages else []
     sought = next((one.seq for one in seeks if one.seq > messages[0].seq), None)

@@ -72,7 +72,7 @@ def key_shared_keeps_order(_timeline: Timeline, subscription: Subscription) -> S
 
 
 def _holder_changes(sent: _Sent, known: _Dispatched, member: Member) -> Exercised | Breach:
-    """Another consumer is sent an entry of the key: the one before may have none of the key out."""
+    """Judge a change of holder: another consumer is sent an entry of the key, so the one before may have none out."""
     frame = sent.delivery.frame
     before, known.holder = known.holder, member
     earlier, known.sent = known.sent, {}

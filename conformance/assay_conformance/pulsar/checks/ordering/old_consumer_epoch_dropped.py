@@ -111,8 +111,11 @@ def _handed(timeline: Timeline, epoch: _Epoch, session: ConsumerSession, settled
 
 
 def _is_due(session: ConsumerSession, settled: Settled, entry: Entry) -> bool:
-    """Whether it has to be received: it is neither acknowledged, nor the target of a seek (a seek may go on after
-    it), nor on a reader, which may have read it."""
+    """Return whether it has to be received.
+
+    It is neither acknowledged, nor the target of a seek (a seek may go on after it), nor on a reader, which may have
+    read it.
+    """
     consumer = session.consumer
     if consumer is None or is_reader(session) or (entry.ledger, entry.entry) in consumer.sought:
         return False

@@ -73,7 +73,7 @@ def _unnumbered(timeline: Timeline, producer: Producer) -> Says:
 
 
 def _compared(earlier: Unit, later: Unit, spare: int) -> Exercised | Breach:
-    """`spare`: number of messages that may have taken an id and have not left."""
+    """Compare two units. `spare`: number of messages that may have taken an id and have not left."""
     last = earlier.sequence_id + earlier.first.messages - 1
     step = later.sequence_id - last
     if 1 <= step <= 1 + max(spare, 0):

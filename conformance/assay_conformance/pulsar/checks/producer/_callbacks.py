@@ -17,8 +17,10 @@ def waits(timeline: Timeline, call: Invoke) -> bool:
 
 
 def has_to_end(timeline: Timeline, called: CalledIn) -> Says:
-    """It ends, well or badly; not judged where frames were lost or held, receipts are owed, or its callback was left
-    waiting."""
+    """Judge whether it ends, well or badly.
+
+    Not judged where frames were lost or held, receipts are owed, or its callback was left waiting.
+    """
     call, callback, beside = called
     end = timeline.end_of(call.op)
     overdue = next((one for one in timeline.events.of(Overdue) if one.op == call.op), None)

@@ -68,7 +68,7 @@ class _Life:
 
 
 def _lives(timeline: Timeline) -> Iterator[list[_Life]]:
-    """Of each topic that is not simply shared."""
+    """Yield the producers of each topic that is not simply shared."""
     topics: dict[str, list[_Life]] = {}
     for one in timeline.served_producers:
         topics.setdefault(one.topic, []).append(_Life(one, one.first_end(one.refusal, one.replaced)))
@@ -79,8 +79,11 @@ def _lives(timeline: Timeline) -> Iterator[list[_Life]]:
 
 
 def _fence(lives: Sequence[_Life]) -> None:
-    """A producer that fences ends all others. They are ended before the broker looks whether the epoch of the one that
-    fences has moved on: so they are, too, where it is refused for that."""
+    """End all other producers where one fences.
+
+    They are ended before the broker looks whether the epoch of the one that fences has moved on: so they are, too,
+    where it is refused for that.
+    """
     fencing = [(answer, life) for life in lives if life.served.mode == FENCES for answer in life.served.answers]
     for answer, life in sorted(fencing, key=lambda pair: pair[0].seq):
         admits = answer is life.admitted
@@ -132,7 +135,7 @@ def _sends_though_fenced(timeline: Timeline, life: _Life) -> Says:
 
 
 def _freed(lives: Sequence[_Life]) -> Iterator[tuple[_Life, Event]]:
-    """The first of those that wait for the topic, and the end of the last one there."""
+    """Yield the first of those that wait for the topic, and the end of the last one there."""
     ends = {life.gone.seq: life.gone for life in lives if life.gone is not None and life.is_there(life.gone)}
     for _, end in sorted(ends.items()):
         waiting = next((life for life in lives if life.waits_behind(end)), None)

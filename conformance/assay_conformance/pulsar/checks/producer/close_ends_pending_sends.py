@@ -50,7 +50,7 @@ def _closes(timeline: Timeline) -> Closes:
 
 
 def _sent_behind(timeline: Timeline, closes: Closes) -> Iterator[tuple[Frame, Frame]]:
-    """SENDs behind a CLOSE_PRODUCER of their session, with that."""
+    """Yield SENDs behind a CLOSE_PRODUCER of their session, with that."""
     places = {(one.frame.conn, one.frame.producer_id): one.frame.seq for one in reversed(closes.values())}
     for frame in timeline.events.frames("SEND") if closes else ():
         first = places.get((frame.conn, frame.producer_id))
@@ -120,7 +120,7 @@ def _ends(timeline: Timeline, closes: Closes, pending: _Pending) -> Says:
 
 
 def _fails(timeline: Timeline, answer: Frame | None, pending: _Pending, unit: Unit, end: Completion) -> Says:
-    """Its receipt did not come in time, or may never have been read."""
+    """Judge a send that failed: its receipt did not come in time, or may never have been read."""
     receipt = None if answer is None else next(_in_time(timeline, unit, answer), None)
     if answer is None or receipt is None or _stops_reading(timeline, pending, answer, end):
         yield Exercised(end)
@@ -137,9 +137,12 @@ def _fails(timeline: Timeline, answer: Frame | None, pending: _Pending, unit: Un
 
 
 def _stops_reading(timeline: Timeline, pending: _Pending, answer: Frame, end: Completion) -> bool:
-    """What was written to a client around the end of its connection may never have been read, nor what came behind
-    bytes that are no frame. One that is closed behind its producer waits for nothing more, nor does one wait longer
-    for the answer than its operations may take."""
+    """Return whether the client may have read no further.
+
+    What was written to a client around the end of its connection may never have been read, nor what came behind bytes
+    that are no frame. One that is closed behind its producer waits for nothing more, nor does one wait longer for the
+    answer than its operations may take.
+    """
     connection, client = timeline.connection(answer.conn), timeline.openings[pending.handle].args.get("client")
     cut = connection.lost is not None and connection.lost.seq < end.seq
     is_garbled = any(reason.why is Why.NOT_A_FRAME for reason in connection.reasons)
@@ -150,8 +153,11 @@ def _stops_reading(timeline: Timeline, pending: _Pending, answer: Frame, end: Co
 
 
 def _in_time(timeline: Timeline, unit: Unit, answer: Frame) -> Iterator[Frame]:
-    """Its receipts on the connection of that answer and before it, none of them ahead of an older send's, behind one
-    over which the client left, or behind the broker's own CLOSE_PRODUCER."""
+    """Yield its receipts on the connection of that answer and before it that had to be read.
+
+    None of them is ahead of an older send's, behind one over which the client left, or behind the broker's own
+    CLOSE_PRODUCER.
+    """
     errors = (one for one in timeline.events.frames("SEND_ERROR") if one.to_receiver and one.conn == answer.conn)
     own = (one for one in errors if one.producer_id == unit.session.producer_id)
     final = next((one for one in own if one.fields.get("error") in FINAL_ERRORS), None)

@@ -42,8 +42,11 @@ def flush_waits(timeline: Timeline, end: Completion) -> Says:
 
 
 def _ends_before(timeline: Timeline, send: Completion, flush: Completion) -> bool:
-    """Where a scheduler of the application resolves both, their order says nothing if they end together. Nor does that
-    of a send that failed: Java's flush hangs on the future of the last send, whose last callback runs first."""
+    """Return whether the send ended before the flush.
+
+    Where a scheduler of the application resolves both, their order says nothing if they end together. Nor does that of
+    a send that failed: Java's flush hangs on the future of the last send, whose last callback runs first.
+    """
     if send.seq < flush.seq:
         return True
     resolves = Lack.SEND_CALLBACKS in timeline.view.facts.lacks or send.outcome is not Outcome.OK

@@ -36,7 +36,7 @@ def interceptors_run_first(timeline: Timeline, send: Send) -> Says:
 
 
 def _wrong(notes: Sequence[Note], ahead: Sequence[str]) -> tuple[str, str] | None:
-    """A code and what was expected. `ahead`: what was called before the application heard of the end."""
+    """Return a code and what was expected. `ahead`: what was called before the application got the result."""
     if sorted(note.text for note in notes if note.text != ROUTER) != sorted((BEFORE_SEND, ACKNOWLEDGED)):
         return "not-once", "expected one call before it was sent and one at its end"
     if ahead[0] != BEFORE_SEND:

@@ -51,18 +51,18 @@ class _Names:
             admitted.sort(key=lambda pair: pair[0])
 
     def holder(self, topic: str, name: str, at: Event) -> ServedProducer | None:
-        """The last one that was admitted under a name, gone or not."""
+        """Return the last producer that was admitted under a name, gone or not."""
         admitted = self._admitted.get((topic, name), [])
         place = bisect_left(admitted, at.seq, key=lambda pair: pair[0])
         return admitted[place - 1][1] if place else None
 
     def wanted_ns(self, topic: str, name: str, since: Event | None, at: Event) -> int | None:
-        """When a producer first asked for the name between two events."""
+        """Return when a producer first asked for the name between two events."""
         asking = self._asking.get((topic, name), []) if since is not None else []
         return next((one.t_ns for one in asking if since is not None and since.seq < one.seq < at.seq), None)
 
     def are_judged(self, topic: str, at: Event) -> bool:
-        """No producer had wanted the topic for itself."""
+        """Return whether names are judged: no producer had asked for exclusive access to the topic."""
         return self._exclusive.get(topic, at.seq) >= at.seq
 
 
@@ -71,14 +71,14 @@ def _asked_name(one: ServedProducer) -> str:
 
 
 def _end(timeline: Timeline, one: ServedProducer) -> Event | None:
-    """What ended a producer that was admitted."""
+    """Return what ended a producer that was admitted."""
     since = next(iter(one.successes), one.request)
     fired = (cut for cut in timeline.events.of(Fired) if cut.action == "cut" and cut.conn == one.request.conn)
     return one.first_end(next((cut for cut in fired if cut.seq > since.seq), None))
 
 
 def _silence(timeline: Timeline, holder: ServedProducer) -> Fired | None:
-    """What ended it, where nothing comes to the broker any more, and no end of the connection either."""
+    """Return what ended it, where neither a frame nor the end of the connection reaches the broker any more."""
     end, faults = _end(timeline, holder), timeline.view.case.faults
     cut = faults[end.fault].action if isinstance(end, Fired) and end.fault < len(faults) else None
     silent = isinstance(cut, Cut) and cut.how is CutHow.BLACKHOLE and cut.direction is not Direction.TO_CLIENT
@@ -139,8 +139,10 @@ def _is_rightly_refused(timeline: Timeline, names: _Names, one: ServedProducer) 
 
 
 def _closed(timeline: Timeline, holder: ServedProducer, before: Event) -> Frame | None:
-    """The answer to the CLOSE_PRODUCER that ended it, where that came first: one that crossed the PRODUCER says nothing
-    of what the broker knew when it decided."""
+    """Return the answer to the CLOSE_PRODUCER that ended it, where that came first.
+
+    One that crossed the PRODUCER says nothing of what the broker knew when it decided.
+    """
     close = _end(timeline, holder)
     if not isinstance(close, Frame) or close.request_id is None or not close.to_receiver:
         return None

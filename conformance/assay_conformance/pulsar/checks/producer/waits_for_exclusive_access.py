@@ -95,7 +95,10 @@ def _lasts(timeline: Timeline, wait: _Wait) -> Says:
 
 
 def _failed_with_its_connection(opened: Completion, lost: Closed | None) -> bool:
-    """A time-out is no answer to the end of a connection: the next one would have to wait as well."""
+    """Return whether the opening failed with its connection.
+
+    A time-out is no answer to the end of a connection: the next one would have to wait as well.
+    """
     lost_before = lost is not None and lost.seq < opened.seq
     return lost_before and opened.outcome is not Outcome.OK and opened.error is not ErrorClass.TIMEOUT
 
@@ -122,7 +125,7 @@ def _is_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
 
 
 def _has_unanswered(timeline: Timeline, handle: int, end: Completion) -> bool:
-    """Another partition of it waits for any answer at all, and its time may be over."""
+    """Return whether another partition of it waits for any answer at all: its time may be over."""
     asking = (one for one in timeline.registrations if one.producer is not None and one.producer.handle == handle)
     asked = (one for one in asking if one.frame.seq < end.seq)
     return any(one.answer is None or one.answer.seq > end.seq for one in asked)

@@ -29,7 +29,7 @@ class Pending(NamedTuple):
 
 
 def pending_at(timeline: Timeline, producer: Producer, word: Frame) -> list[Pending]:
-    """All of a producer."""
+    """Return all pending sends of a producer."""
     return [
         Pending(word, unit, send)
         for unit in timeline.pending.unreceipted(producer, word)
@@ -41,7 +41,7 @@ def pending_at(timeline: Timeline, producer: Producer, word: Frame) -> list[Pend
 def fail_soon(
     timeline: Timeline, producer: Producer, word: Frame, said: str, expected: ErrorClass | None = None
 ) -> Says:
-    """What was pending when the broker `said` so in `word` fails soon, and with what is expected."""
+    """Judge whether what was pending when the broker `said` so in `word` fails soon, and with what is expected."""
     pending = pending_at(timeline, producer, word) if timeline.was_read(word) else ()
     yield from each(pending, _fails_soon, timeline, said, expected)
 

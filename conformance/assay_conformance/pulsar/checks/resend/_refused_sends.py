@@ -45,9 +45,10 @@ class RefusedSend(NamedTuple):
 
 
 def refused_sends(timeline: Timeline, *errors: str) -> Iterator[RefusedSend]:
-    """Sends alone in their unit that were the oldest unanswered ones when they were refused so, and the client read it.
+    """Yield sends alone in their unit that were the oldest unanswered ones when they were refused so.
 
-    Left out are those behind another SEND_ERROR on their connection, since a client may have left over that.
+    The client read the refusal. Left out are those behind another SEND_ERROR on their connection, since a client may
+    have left over that.
     """
     first = {frame.conn: frame for frame in reversed(timeline.events.frames("SEND_ERROR")) if frame.to_receiver}
     for answer in timeline.answers:
@@ -67,18 +68,21 @@ def refused_sends(timeline: Timeline, *errors: str) -> Iterator[RefusedSend]:
 
 
 def until_ns(timeline: Timeline, refused: RefusedSend) -> int:
-    """When the error's session was over, or the Case, or the producer."""
+    """Return when the error's session was over, or the Case, or the producer."""
     return timeline.bounds.until(timeline.closed(refused.error.conn), refused.unit.line.closing)
 
 
 def could_not_look_up(timeline: Timeline, since: Event, end: Event) -> bool:
-    """A lookup failed between these two: what then failed, failed for that."""
+    """Return whether a lookup failed between these two: what then failed, failed for that."""
     answers = timeline.events.frames("LOOKUP_RESPONSE")
     return any(since.seq < one.seq < end.seq and one.to_receiver and one.fields.get("error") for one in answers)
 
 
 def is_sent_again(timeline: Timeline, refused: RefusedSend) -> Says:
-    """The application is not told: the send leaves again, unless its time is up before, or its producer is shut out."""
+    """Judge whether the send leaves again, without an error for the application.
+
+    Its time may be up before, or its producer be refused.
+    """
     timeline.owner(refused.unit.line)
     again, end = refused.again, refused.end
     if again is None and end is not None and _is_lost_with_its_connection(timeline, refused, end):
@@ -95,26 +99,29 @@ def is_sent_again(timeline: Timeline, refused: RefusedSend) -> Says:
 
 
 def _just_goes_on(timeline: Timeline, refused: RefusedSend) -> bool:
-    """Neither was the connection left over it nor did the producer register again."""
+    """Return whether neither was the connection left over it nor did the producer register again."""
     since_ns, ends_ns = refused.error.t_ns, until_ns(timeline, refused)
     registers = any(session.request.seq > refused.error.seq for session in refused.unit.line.sessions)
     return not registers and timeline.bounds.is_overdue("reconnect", since_ns, ends_ns, what="a resend")
 
 
 def _is_lost_with_its_connection(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:
-    """Clients that do not send again what a lost connection left owe the answer to the error on whole ones alone."""
+    """Return whether it is lost with its connection.
+
+    Clients that do not send again what a lost connection left owe the answer to the error on whole ones alone.
+    """
     lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
     return not timeline.can(RESENDS) and any(refused.error.seq < one.seq < end.seq for one in lost)
 
 
 def _is_shut_out(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:
-    """The producer asked for its broker, or to be admitted again, and was refused: its sends end with that error."""
+    """Return whether look-up or registration was refused after the error: its sends fail with that."""
     sessions = (one for one in refused.unit.line.sessions if one.request.seq > refused.error.seq)
     return could_not_look_up(timeline, refused.error, end) or any(one.ready is None for one in sessions)
 
 
 def _passed_over(timeline: Timeline, refused: RefusedSend, end: Completion) -> Frame | None:
-    """What stands behind it in the queue and left on a later session, while its own send was still to end."""
+    """Return what stands behind it in the queue and left on a later session, while its own send was still to end."""
     producer = refused.unit.line
     ends_ns = min(ended_ns(end), timeline.bounds.until(producer.closing))
     sessions = [session for session in producer.sessions if session.request.seq > refused.error.seq]

@@ -39,7 +39,7 @@ def _names_another_highest(unit: Unit, receipt: Frame) -> bool:
 
 
 def _may_be_over(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
-    """Its sends may have timed out: there is nothing left to send again."""
+    """Return whether its sends may have timed out: then nothing is left to send again."""
     if not unit.numbers:
         return any(end.handle == unit.line.handle for end in timeline.failed_sends)
     ends = (send.completion for send in timeline.sends(unit))
@@ -47,7 +47,7 @@ def _may_be_over(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
 
 
 def _is_given_up(timeline: Timeline, receipt: Frame) -> bool:
-    """The client closed the connection of its own accord; or at once, whatever else the application was ending."""
+    """Return whether the client closed the connection by itself; or at once, whatever else the application ended."""
     left = timeline.connection(receipt.conn).left_by_client
     if left is None:
         return False
@@ -55,7 +55,11 @@ def _is_given_up(timeline: Timeline, receipt: Frame) -> bool:
 
 
 def _comes_too_late(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
-    """Somebody else ended its connection, or a fault swallowed what it carried, as it came; or its producer closed."""
+    """Return whether the receipt comes too late.
+
+    Its connection ended, but not by the client, or a fault swallowed what it carried, as the receipt came; or its
+    producer closed.
+    """
     cuts = (one for one in timeline.events.of(Fired) if one.action == "cut" and one.conn == receipt.conn)
     ends = [end for end in (timeline.connection(receipt.conn).lost, next(cuts, None)) if end is not None]
     at_once = any(not timeline.bounds.is_past("in-flight", receipt.t_ns, end.t_ns) for end in ends)

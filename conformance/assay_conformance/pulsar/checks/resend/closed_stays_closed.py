@@ -83,14 +83,17 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
 
 
 def _is_away(timeline: Timeline, session: ProducerSession, seq: int) -> bool:
-    """Not admitted, or no longer, at event `seq`."""
+    """Return whether it is not admitted, or no longer, at event `seq`."""
     ended = timeline.closed(session.conn)
     unready = session.ready is None or session.ready.seq > seq
     return unready or (ended is not None and ended.seq < seq)
 
 
 def _came_back(close: _Close) -> bool:
-    """It was admitted before the client was called: a close waits for sends asked for before it that block."""
+    """Return whether it was admitted before the client was called.
+
+    A close waits for sends made before it that block.
+    """
     admitted = (session.ready for session in close.producer.sessions if session.ready is not None)
     return any(ready.seq > close.call.seq and ready.t_ns < (close.end.called_ns or 0) for ready in admitted)
 
@@ -102,8 +105,10 @@ def _unowned(timeline: Timeline) -> dict[tuple[str, object], list[ProducerSessio
 
 
 def _first_return(timeline: Timeline, close: _Close, sessions: Sequence[ProducerSession]) -> ProducerSession | None:
-    """The first PRODUCER behind the close that only this producer can have written: its own, or one under its name with
-    no other there."""
+    """Return the first PRODUCER behind the close that only this producer can have written.
+
+    It is its own, or one under its name with no other there.
+    """
     producer = close.producer
     for place in range(bisect_right(sessions, close.call.seq, key=lambda one: one.request.seq), len(sessions)):
         session, request = sessions[place], sessions[place].request
@@ -116,7 +121,7 @@ def _first_return(timeline: Timeline, close: _Close, sessions: Sequence[Producer
 
 
 def _is_alone(timeline: Timeline, producer: Producer, request: Frame) -> bool:
-    """No other producer of the Case was open on its topic then, being opened, or just closed and on its way."""
+    """Return whether no other producer was then open on its topic, opening, or returning after its close."""
     mine = timeline.opening(producer)
     for handle, opening in timeline.openings.items():
         gone = timeline.close_of(handle)

@@ -51,7 +51,10 @@ def _completes_once(timeline: Timeline, ended_twice: tuple[Send, Completion]) ->
 
 
 def _is_completed_by_its_own(timeline: Timeline, receipts: list[Answer], end: Completion) -> Says:
-    """Not judged where the last receipt was one ahead of this producer's oldest send: that is another requirement's."""
+    """Judge whether a send is completed by its own receipt.
+
+    Not judged where the last receipt was one ahead of this producer's oldest send: that is another requirement's.
+    """
     unit = timeline.unit_of(end) if end.outcome is Outcome.OK else None
     if unit is None or any(receipt.seq < end.seq for receipt in unit.receipts):
         return

@@ -24,7 +24,7 @@ from assay_conformance.pulsar.timeline import (
 
 
 def _refused(timeline: Timeline) -> Iterable[RefusedSend]:
-    """The first refusal of each unit: one that was sent again may be refused again, and that is one breach."""
+    """Return the first refusal of each unit: one that was sent again may be refused again, and that is one breach."""
     return {one.unit: one for one in reversed(list(refused_sends(timeline, "NotAllowedError")))}.values()
 
 
@@ -50,8 +50,10 @@ def not_allowed_fails_one(timeline: Timeline, refused: RefusedSend) -> Says:
 
 
 def _taken_along(timeline: Timeline, refused: RefusedSend, end: Completion) -> Iterator[Completion]:
-    """Sends of that producer that the broker refused neither by themselves nor with it, and that ended with the refused
-    one, or not by their receipts."""
+    """Yield sends of that producer that the broker did not refuse, and that failed with the refused one.
+
+    So do those that ended otherwise than by their receipts.
+    """
     error, producer = refused.error, refused.unit.line
     for send in timeline.sends_of(producer.handle):
         other, unit = send.completion, timeline.unit_with(send)
@@ -67,7 +69,7 @@ def _taken_along(timeline: Timeline, refused: RefusedSend, end: Completion) -> I
 
 
 def _is_unheard(timeline: Timeline, error: Frame, unit: Unit, end: Completion) -> bool:
-    """It timed out long after its receipt had come behind that error, on a connection that lived on."""
+    """Return whether it timed out long after its receipt came behind that error, on a connection that lived on."""
     receipt = next((receipt for receipt in unit.receipts if receipt.seq > error.seq), None)
     if end.error is not ErrorClass.TIMEOUT or receipt is None or receipt.conn != error.conn:
         return False

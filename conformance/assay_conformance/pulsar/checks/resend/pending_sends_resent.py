@@ -34,7 +34,10 @@ def pending_sends_resent(timeline: Timeline) -> Says:
 
 
 def _fails_instead(timeline: Timeline, failed: Completion) -> Says:
-    """Where something stands between the client and the link, the client may know of the end before the link."""
+    """Judge a send that fails instead.
+
+    Where something stands between the client and the link, the client may know of the end before the link.
+    """
     unit = timeline.unit_of(failed) if failed.error in LOST_CONNECTION else None
     if unit is None or unit.answered_before(failed.seq) or unit.line.closing_before(failed.seq):
         return

@@ -39,7 +39,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
 
 
 def _before(producer: Producer, asked: Frame) -> ProducerSession | None:
-    """Its last session that was asked for earlier."""
+    """Return its last session that was asked for earlier."""
     place = bisect_left(producer.sessions, asked.seq, key=lambda one: one.request.seq)
     return producer.sessions[place - 1] if place else None
 
@@ -49,8 +49,11 @@ def _epoch(asked: Frame) -> int:
 
 
 def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSession) -> bool:
-    """Whether the producer on that partition is a new one: its client closed the one before, or that was refused for
-    good, let in unheard or never answered, and the next send opens one with an id of its own."""
+    """Return whether the producer on that partition is a new one.
+
+    Its client closed the one before, or that was refused for good, admitted in an answer that was not read or never
+    answered, and the next send opens one with an id of its own.
+    """
     if _was_closed_by_its_client(timeline, before, session.request):
         return True
     if before.admitted is not None and not _was_let_in(timeline, before, session.request):
@@ -62,8 +65,10 @@ def _is_another(timeline: Timeline, before: ProducerSession, session: ProducerSe
 
 
 def _was_let_in(timeline: Timeline, session: ProducerSession, until: Frame) -> bool:
-    """Whether it was before an event, and its client read the answer: the connection did not end at that moment, and
-    the client did not end it over what came ahead of the answer."""
+    """Return whether it was admitted before an event, and its client read the answer.
+
+    The connection did not end at that moment, and the client did not end it over what came ahead of the answer.
+    """
     admitted = session.admitted
     if admitted is None or admitted.seq > until.seq:
         return False
@@ -78,7 +83,7 @@ def _was_closed_by_its_client(timeline: Timeline, session: ProducerSession, unti
 
 
 def _first_closes(timeline: Timeline) -> dict[tuple[int, int], Frame]:
-    """Connection and producer id -> the first CLOSE_PRODUCER of the client."""
+    """Return by connection and producer id the first CLOSE_PRODUCER of the client."""
     found: dict[tuple[int, int], Frame] = {}
     for one in timeline.events.frames("CLOSE_PRODUCER"):
         if one.dir is Direction.TO_BROKER and one.from_sender:
@@ -99,7 +104,7 @@ def _begins_with_zero(timeline: Timeline, session: ProducerSession) -> Says:
 
 
 def _was_disturbed(timeline: Timeline, asked: Frame) -> bool:
-    """Something before made a client try again."""
+    """Return whether something before made a client try again."""
     events = timeline.events
     closes = (one for one in events.frames("CLOSE_PRODUCER") if one.dir is Direction.TO_CLIENT)
     first = (*events.of(Fired)[:1], *timeline.interruptions[:1], *events.frames("ERROR")[:1], next(closes, asked))

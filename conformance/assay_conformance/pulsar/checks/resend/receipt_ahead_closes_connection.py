@@ -5,7 +5,7 @@ from assay_conformance.pulsar.timeline import Answer, Exercised, Says, Timeline,
 
 
 def _first_ahead(timeline: Timeline) -> list[Answer]:
-    """The first on each connection."""
+    """Return the first receipt ahead on each connection."""
     first: dict[int, Answer] = {}
     for answer in timeline.answers:
         if answer.is_ahead and not answer.chosen_ids and answer.waited and not answer.is_for_a_closed_producer:

@@ -66,7 +66,7 @@ def _outages(timeline: Timeline) -> Iterator[_Outage]:
 
 
 def _tries_too_seldom(timeline: Timeline) -> Says:
-    """An outage that was long enough for waits to grow, and in which the client tried too seldom to show it."""
+    """Judge an outage long enough for waits to grow, in which the client tried too seldom to show it."""
     for outage in list(_outages(timeline)):
         first, closing = outage.refusals[0], timeline.closing(timeline.handle(outage.producer))
         lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
@@ -130,7 +130,7 @@ def _check_first_wait(timeline: Timeline, outage: _Outage, waits_ns: list[int]) 
 
 
 def _wait_ns(timeline: Timeline, outage: _Outage, place: int) -> int:
-    """From the last refusal before an attempt to that."""
+    """Return the wait from the last refusal before an attempt to that."""
     attempt, first = outage.attempts[place], outage.refusals[0]
     refused = next(refusal for refusal in reversed(outage.refusals) if refusal.seq < attempt.seq)
     lookups = (one for one in timeline.events.frames("LOOKUP") if first.seq < one.seq < attempt.seq)
@@ -148,7 +148,7 @@ def _may_be_cut_short(timeline: Timeline, outage: _Outage, attempt: Frame) -> bo
 
 
 def _starts_small_again(timeline: Timeline, outage: _Outage) -> Says:
-    """The first attempt after an outage that was over."""
+    """Judge the first attempt after an outage that was over."""
     ready, back = outage.let_in, outage.back
     if ready is None or back is None or len(outage.refusals) < LEAST_ATTEMPTS:
         return
@@ -169,7 +169,10 @@ def _starts_small_again(timeline: Timeline, outage: _Outage) -> Says:
 
 
 def _wanted(timeline: Timeline, outage: _Outage, lost: Closed) -> Event:
-    """When the producer was to come back: some clients do when it is used next, and it has something to send."""
+    """Return when the producer was to come back.
+
+    Some clients do when it is used next, and it has something to send.
+    """
     back = outage.back
     sends = [one for one in timeline.sends_of(outage.producer.handle) if back is not None and one.invoke.seq < back.seq]
     before = (one for one in sends if one.invoke.seq < lost.seq)
@@ -179,6 +182,6 @@ def _wanted(timeline: Timeline, outage: _Outage, lost: Closed) -> Event:
 
 
 def _was_heard(timeline: Timeline, ready: Frame, lost: Closed) -> bool:
-    """What was written towards a client just before the end of its connection may never have been read."""
+    """Return whether the client certainly read it: what was written just before a connection's end may not be read."""
     sends = (one for one in timeline.events.frames("SEND") if one.conn == ready.conn and one.seq > ready.seq)
     return timeline.bounds.is_past("in-flight", ready.t_ns, lost.t_ns) or any(sends)

@@ -36,7 +36,7 @@ def reconnect_retries_temporary_error(timeline: Timeline) -> Says:
 
 
 def _away(refused: list[Setback]) -> Intervals[Setback]:
-    """Each until its producer was admitted, or set back again."""
+    """Return the intervals from each refusal until its producer was admitted, or set back again."""
     ends = (one.over for one in refused)
     return Intervals(
         Interval(one.event.seq + 1, None if over is None else over.seq - 1, one)

@@ -29,7 +29,7 @@ class _Evicted(NamedTuple):
 
 
 def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
-    """Once a session; not one that was over before, nor one that the application had closed."""
+    """Yield each eviction once a session; not one that was over before, nor one that the application had closed."""
     orders = timeline.events.frames("CLOSE_PRODUCER")
     errors = [one for one in timeline.events.frames("SEND_ERROR") if one.fields.get("error") in FINAL_ERRORS]
     over = {id(timeline.session_of(one)): one.seq for one in reversed(errors) if one.to_receiver}
@@ -91,8 +91,11 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
 
 
 def _asked_in_vain_until(timeline: Timeline, order: Frame, lookups: list[Request], until_ns: int) -> int:
-    """A client waits for the answer to its lookup as long as any operation may take, or until the connection ends; what
-    was answered late keeps it from registering until then."""
+    """Return until when the client may have waited for answers.
+
+    A client waits for the answer to its lookup as long as any operation may take, or until the connection ends; what
+    was answered late keeps it from registering until then.
+    """
     waited_ns = [order.t_ns, *(one.answer.t_ns for one in lookups if one.answer is not None)]
     for lookup in lookups:
         if lookup.answer is None and lookup.frame.seq > order.seq:

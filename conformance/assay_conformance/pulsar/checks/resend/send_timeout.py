@@ -91,7 +91,7 @@ class _Timed(NamedTuple):
                 expired_ns = ended_ns(end)
 
     def _ended_in_time(self, end: Completion, batching_ns: int) -> bool:
-        """For another reason."""
+        """Return whether it ended in time, for another reason."""
         if end.error is _TIMEOUT or end.called_ns is None:
             return False
         return (end.done_ns or end.t_ns) <= end.called_ns + self.timeout_ns + batching_ns
@@ -102,15 +102,17 @@ class _Timed(NamedTuple):
         return int(setting("batching_max_publish_delay_ms") or 0) * MS if setting("batching") is True else 0
 
     def _called_ns(self, send: Send) -> int | None:
-        """None where the client may not have been called at all: an agent that waits for something else of that
-        producer keeps the send back, so the command proves nothing."""
+        """Return when the client was called; None where it may not have been called at all.
+
+        An agent that waits for something else of that producer keeps the send back, so the command proves nothing.
+        """
         if send.completion is not None and send.completion.called_ns is not None:
             return send.completion.called_ns
         unit = self.timeline.unit_with(send)
         return None if unit is None else unit.first.t_ns
 
     def _is_not_receipted(self, due: _Send) -> Says:
-        """Its receipt had not been there for long when it timed out."""
+        """Judge a send whose receipt had not been there for long when it timed out."""
         end = due.end
         receipt = self._sound_receipt(due.send) if end is not None and end.error is _TIMEOUT else None
         if end is None or receipt is None:
@@ -126,7 +128,7 @@ class _Timed(NamedTuple):
             )
 
     def _sound_receipt(self, send: Send) -> Frame | None:
-        """A receipt for the oldest unanswered unit, as its broker wrote it, on a connection without trouble so far."""
+        """Return a receipt for the oldest unanswered unit, on a connection without trouble so far."""
         unit = self.timeline.unit_with(send)
         for receipt in unit.receipts if unit is not None else ():
             session = self.timeline.session_of(receipt)
@@ -182,7 +184,7 @@ class _Timed(NamedTuple):
         return any(not bounds.is_past("send-timeout", due_ns, answer.t_ns) for answer in answers)
 
     def _otherwise_ended(self, end: Completion | None, due_ns: int) -> bool:
-        """Ended for another reason, or its producer was closed before its time came."""
+        """Return whether it ended for another reason, or its producer was closed before its time came."""
         closing = self.timeline.closing(self.handle)
         in_time = closing is not None and not self.timeline.bounds.is_past("send-timeout", due_ns, closing.t_ns)
         if closing is not None and in_time and (end is None or end.seq > closing.seq):
@@ -190,8 +192,11 @@ class _Timed(NamedTuple):
         return end is not None and end.error is not _TIMEOUT and (end.done_ns or end.t_ns) <= due_ns
 
     def _is_early(self, due: _Send) -> bool:
-        """Timed out before it was due: by the agent's own clock where it told call and end, which on a busy machine is
-        known less well than what is tolerated to the bench."""
+        """Return whether it timed out before it was due.
+
+        That is by the agent's own clock where it reported call and end, which on a busy machine is known less well than
+        what is tolerated to the bench.
+        """
         end, bounds = due.end, self.timeline.bounds
         if end is None or end.error is not _TIMEOUT:
             return False

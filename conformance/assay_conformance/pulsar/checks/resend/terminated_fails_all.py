@@ -36,7 +36,7 @@ def _refusals(timeline: Timeline) -> Iterator[tuple[Producer, Frame]]:
 
 
 def _send_errors(timeline: Timeline) -> Iterator[tuple[Producer, Frame]]:
-    """On connections where nothing came before that the client may have left over."""
+    """Yield errors on connections where nothing came before over which the client may have left."""
     for error in timeline.events.frames("SEND_ERROR"):
         session = timeline.session_of(error) if error.to_receiver and error.fields.get("error") == TERMINATED else None
         if session is not None and session.line is not None and not _has_had_trouble(timeline, error):
@@ -44,7 +44,7 @@ def _send_errors(timeline: Timeline) -> Iterator[tuple[Producer, Frame]]:
 
 
 def _has_had_trouble(timeline: Timeline, word: Frame) -> bool:
-    """A receipt out of turn, or a SEND_ERROR for another reason, came before."""
+    """Return whether a receipt out of turn, or a SEND_ERROR for another reason, came before."""
     return any(
         why in (Why.RECEIPT_LATER, Why.RECEIPT_STALE)
         or (why is Why.SEND_ERROR and isinstance(event, Frame) and event.fields.get("error") != TERMINATED)

@@ -54,8 +54,10 @@ def _waits(timeline: Timeline, session: ProducerSession) -> Says:
 
 
 def _waits_meanwhile(timeline: Timeline, failed: Completion) -> Says:
-    """A send asked for while the producer was between two connections. A client that does not send again fails what
-    left just before it noticed, and the wire does not show that it left."""
+    """Judge a send made while the producer was between two connections.
+
+    A client that does not send again fails what left just before it noticed, and the wire does not show that it left.
+    """
     unit = timeline.unit_of(failed)
     if failed.error not in LOST_CONNECTION or unit is not None:
         return

@@ -26,8 +26,11 @@ def retry_letter_copy_is_complete(timeline: Timeline) -> Says:
 
 
 def _unlike_their_calls(timeline: Timeline) -> Iterator[_Asked]:
-    """Two calls for one message get a letter each; those of earlier rounds have theirs. The messages of a batch go
-    round each for itself, and their letters name the same origin: they are not judged."""
+    """Yield calls whose letters differ from them.
+
+    Two calls for one message get a letter each; those of earlier rounds have theirs. The messages of a batch go round
+    each for itself, and their letters name the same origin: they are not judged.
+    """
     served: set[int] = set()
     asked: dict[Entry, list[Round]] = {}
     for one in timeline.letters.rounds:

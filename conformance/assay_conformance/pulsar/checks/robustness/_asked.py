@@ -33,7 +33,10 @@ class Asked(NamedTuple):
 
 
 def asked(timeline: Timeline, end: Completion) -> list[Asked]:
-    """Of a call that ended so. Raises `UnknownError` where whose the requests were is not known."""
+    """Return what a call that ended so asked for.
+
+    Raises `UnknownError` where whose the requests were is not known.
+    """
     return list(_ASKED[end.verb](timeline, timeline.call(end), end))
 
 
@@ -63,7 +66,7 @@ def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
 
 
 def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
-    """The last request for each topic, or the last that was answered well."""
+    """Yield the last request for each topic, or the last that was answered well."""
     consumer, found = timeline.consumer(end.handle), dict[str, Asked]()
     requests = timeline.requests(command)
     for place in range(bisect_right(requests, call.seq, key=_seq), bisect_left(requests, end.seq, key=_seq)):
@@ -79,7 +82,7 @@ def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion
 
 
 def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
-    """What a producer or consumer asks for as it is closed: of a client that is closed, its connections go."""
+    """Yield what a producer or consumer asks for as it is closed; when a client is closed, its connections go."""
     for frame in between(timeline.once(_own_closes).get(end.handle, ()), call, end):
         registered = _registered(timeline, frame)
         if registered is None or registered.admitted is None or registered.admitted.seq > call.seq:
@@ -89,7 +92,7 @@ def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Aske
 
 
 def _own_closes(timeline: Timeline) -> dict[int | None, list[Frame]]:
-    """What clients wrote to close producers and consumers, by handle."""
+    """Return what clients wrote to close producers and consumers, by handle."""
     frames = timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
     closes = (one for one in frames if one.from_sender and one.dir is Direction.TO_BROKER)
     by_handle = grouped(closes, lambda frame: _handle(_registered(timeline, frame)))
@@ -109,14 +112,14 @@ def _handle(session: ProducerSession | ConsumerSession | None) -> int | None:
 
 
 def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | None:
-    """The broker's own close of the same, which may cross the client's: with it the broker has forgotten it."""
+    """Return the broker's own close of the same, which may cross the client's: with it the broker has forgotten it."""
     by_id = timeline.events.frames_by(close.command, "conn", "producer_id", "consumer_id")
     both = by_id.get((close.conn, close.producer_id, close.consumer_id), ())
     return next((one for one in both if one.dir is Direction.TO_CLIENT and one.seq < end.seq), None)
 
 
 def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
-    """The unit that it left in; of a message in chunks, the last one."""
+    """Yield the unit in which it left; of a message in chunks, the last one."""
     timeline.check_pairing(end.handle)
     timeline.check_whole(-1 if end.handle is None else end.handle)
     timeline.check_untampered(end.handle)
@@ -147,8 +150,10 @@ def _asked(timeline: Timeline, what: str, request: Frame, end: Completion, *, go
 
 
 def _is_gone(closed: Closed, end: Completion) -> bool:
-    """Whether a connection had ended when a call did: the client may know of that ahead of the bench, but of an end of
-    its own."""
+    """Return whether a connection had ended when a call did.
+
+    The client may know of that ahead of the bench, unless it ended the connection itself.
+    """
     ended_by_others = closed.by is not ClosedBy.CLIENT and closed.t_ns - IN_FLIGHT_NS < end.t_ns
     return closed.seq < end.seq or ended_by_others
 

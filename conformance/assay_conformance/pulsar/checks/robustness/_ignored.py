@@ -18,13 +18,13 @@ class _Ignored(NamedTuple):
 
 
 def put_in(timeline: Timeline) -> list[Frame]:
-    """Frames that a fault made up, as they came to the client."""
+    """Return frames that a fault made up, as they came to the client."""
     frames = timeline.events.frames()
     return [one for one in frames if one.fate is Fate.INJECTED and one.dir is Direction.TO_CLIENT and one.to_receiver]
 
 
 def are_ignored(timeline: Timeline, frames: Sequence[Frame], what: str) -> Says:
-    """These frames, each of which is `what`, have no effect."""
+    """Judge whether these frames, each of which is `what`, have no effect."""
     if frames:
         yield from each(list(_first_ones(timeline, frames)), _is_ignored, timeline, frames, what)
 
@@ -60,8 +60,10 @@ def _is_ignored(timeline: Timeline, frames: Sequence[Frame], what: str, ignored:
 
 
 def _left_over(timeline: Timeline, came: Frame, frames: Sequence[Frame]) -> Closed | None:
-    """The end of its connection, where the client had no reason but these frames. Of a fault that puts something in,
-    the frames that came of it are the reason."""
+    """Return the end of its connection, where the client had no reason but these frames.
+
+    Of a fault that puts something in, the frames that came of it are the reason.
+    """
     ours = {frame.seq for frame in frames}
     if any(one.conn == came.conn and one.seq not in ours for one in put_in(timeline)):
         return None

@@ -20,7 +20,7 @@ class Taken(NamedTuple):
 
 
 def taken(timeline: Timeline) -> Iterator[Taken]:
-    """Every message that is stored whole, and was not altered on its way to some client before."""
+    """Yield every message that is stored whole, and was not altered on its way to some client before."""
     altered = _altered(timeline)
     for message in timeline.events.of(Received):
         entry = timeline.entry_of(message)
@@ -32,7 +32,7 @@ def taken(timeline: Timeline) -> Iterator[Taken]:
 
 
 def _altered(timeline: Timeline) -> dict[Entry, int]:
-    """Entries of which an altered copy came, and the number of the first."""
+    """Return the entries of which an altered copy came, and the number of the first."""
     found: dict[Entry, int] = {}
     for frame in timeline.events.frames("MESSAGE"):
         if frame.dir is Direction.TO_CLIENT and frame.to_receiver and is_altered(frame):
@@ -48,7 +48,7 @@ def is_altered(frame: Frame) -> bool:
 
 
 def changed(one: Taken, came: str, sent: str) -> Breach:
-    """It came as something else."""
+    """Return the breach of a message that came as something else."""
     message = one.message
     sentence = f"consumer {message.handle} received {one.entry} at {ms(message.t_ns)} with {came}; expected {sent}"
     return breach("changed", sentence, one.stored, message)

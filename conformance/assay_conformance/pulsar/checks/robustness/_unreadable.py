@@ -22,12 +22,12 @@ class Clause(NamedTuple):
 
 
 def unreadable(timeline: Timeline, clause: Clause) -> UnreadableMessages:
-    """All such entries that came to a consumer."""
+    """Return all such entries that came to a consumer."""
     return UnreadableMessages(timeline, lambda frame: clause.what if clause.is_bad(frame) else None)
 
 
 def are_discarded(timeline: Timeline, clause: Clause, bad: UnreadableMessages) -> Says:
-    """Each is acknowledged as the clause expects, and the connection goes on."""
+    """Judge whether each is acknowledged as the clause expects, and the connection goes on."""
     yield from each(bad.waited, _is_reported, timeline, clause)
     yield from each(_last_of_connections(timeline, bad), _goes_on, timeline, clause, bad.frames)
 
@@ -47,7 +47,7 @@ def _is_reported(timeline: Timeline, clause: Clause, waited: tuple[Unreadable, E
 
 
 def _last_of_connections(timeline: Timeline, bad: UnreadableMessages) -> Iterator[Unreadable]:
-    """The first that came soon before the end of its connection."""
+    """Yield the first that came soon before the end of its connection."""
     known: set[int] = set()
     for one in bad.messages:
         left = timeline.connection(one.frame.conn).ended_by_client

@@ -21,7 +21,7 @@ def any_segmentation(timeline: Timeline) -> Says:
 
 
 def _since(timeline: Timeline) -> dict[int, Fired]:
-    """Connection -> what first made its bytes come in pieces: a fault of its own, or one of all that are open."""
+    """Return by connection the first fault that segmented its bytes: its own, or one of all open ones."""
     found: dict[int, Fired] = {}
     for fired in timeline.events.of(Fired):
         if fired.action == "resegment" and fired.conn is not None:
@@ -74,7 +74,7 @@ def _is_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> S
 
 
 def _is_disturbed(timeline: Timeline, conn: int, before: Event) -> bool:
-    """Something else had happened there that a client may make something of."""
+    """Return whether something else had happened there to which a client may react."""
     fired = (one for one in timeline.events.of(Fired) if one.conn == conn and one.seq < before.seq)
     reasons = timeline.connection(conn).reasons_but()
     return any(one.action != "resegment" for one in fired) or any(one.event.seq < before.seq for one in reasons)

@@ -77,7 +77,7 @@ def _had_its_time(timeline: Timeline, overdue: Overdue) -> bool:
 
 
 def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
-    """A call whose own time-out is over by its deadline; others where nothing lets them go on for longer."""
+    """Return whether a call has to end: its own time-out is over, or nothing lets it go on for longer."""
     if waits_for_access(timeline, overdue.handle, overdue) or waits_behind_send(timeline, overdue):
         return False
     own_ms, is_send = time_out_ms(timeline, overdue.verb, overdue.handle), overdue.verb in OF_SENDS
@@ -95,7 +95,7 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
 
 
 def _is_held_up_by_the_application(timeline: Timeline, overdue: Overdue) -> bool:
-    """Whether it waits in the callback of a send, or behind a call that does: where a client may not be waited for."""
+    """Return whether it waits in the callback of a send, or behind a call that does, where clients need not go on."""
     waiting = (one.invoke for one in timeline.calls_in_callbacks if not one.beside and waits(timeline, one.invoke))
     ends = ((call, timeline.end_of(call.op)) for call in waiting if call.seq < overdue.seq)
     return any(end is None or end.seq > overdue.seq for _, end in ends)

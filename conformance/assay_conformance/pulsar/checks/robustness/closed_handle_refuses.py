@@ -38,13 +38,13 @@ def _late(timeline: Timeline) -> Iterator[_Late]:
 
 
 def _on(timeline: Timeline, end: Completion) -> int:
-    """The handle that a call is made on: of an opening its client."""
+    """Return the handle on which a call is made: of an opening, its client."""
     handle = timeline.call(end).args.get("client", end.handle)
     return -1 if handle is None else int(handle)
 
 
 def _names_something(timeline: Timeline, end: Completion) -> bool:
-    """Of an acknowledgment of no messages there is nothing to refuse."""
+    """Return whether a call names something: of an acknowledgment of no messages there is nothing to refuse."""
     return end.verb != "ack" or bool(timeline.calls_of(end))
 
 

@@ -65,7 +65,7 @@ def _is_local(timeline: Timeline, call: Invoke, end: Completion) -> bool:
 
 
 def _was_not_asked_for(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """Settings that are refused are refused before anything is asked for."""
+    """Return whether nothing was asked of the broker: settings that are refused are refused before that."""
     if end.error is ErrorClass.INVALID_CONFIG:
         return True
     handle = -1 if end.handle is None else end.handle
@@ -79,7 +79,7 @@ def _was_not_asked_for(timeline: Timeline, call: Invoke, end: Completion) -> boo
 
 
 def _is_misdirected(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """An acknowledgment that its subscription, or its consumer, does not take."""
+    """Return whether an acknowledgment is one that its subscription, or its consumer, does not take."""
     consumer = timeline.consumer(end.handle)
     kind = None if consumer is None else in_force(timeline.view, consumer, "subscription_type")
     shared = kind in ("shared", "key_shared")
@@ -94,7 +94,7 @@ def _has_several(timeline: Timeline, end: Completion) -> bool:
 
 
 def _cannot_seek(timeline: Timeline, call: Invoke, end: Completion) -> bool:
-    """A place that it does not know, or a second seek beside another one."""
+    """Return whether it seeks a place that it does not know, or is a second seek beside another one."""
     if end.error is ErrorClass.INVALID_CONFIG:
         return True
     others = (one for one in timeline.events.invokes("seek") if one.handle == end.handle and one.seq < call.seq)
@@ -158,7 +158,10 @@ def _has_code_inside(timeline: Timeline, end: Completion) -> bool:
 
 
 def _sends_letters(timeline: Timeline, end: Completion) -> bool:
-    """Whether a receive may also report what became of a letter: some clients send them while the application waits."""
+    """Return whether a receive may also report what became of a letter.
+
+    Some clients send letters while the application waits.
+    """
     consumer = timeline.consumer(end.handle)
     keys = ("max_redeliver_count", "retry_letters")
     return consumer is not None and any(in_force(timeline.view, consumer, key) for key in keys)

@@ -43,7 +43,7 @@ def _came_ns(timeline: Timeline, fired: Fired) -> int:
 
 
 def _is_held(timeline: Timeline, fired: Fired) -> bool:
-    """The last that a fault did to frames there was to hold one."""
+    """Return whether the last that a fault did to frames there was to hold one."""
     moved = [one for one in timeline.moved if one.conn == fired.conn and one.dir is Direction.TO_CLIENT]
     return bool(moved) and moved[-1].fate is Fate.HELD
 
@@ -53,7 +53,7 @@ def _end(timeline: Timeline, fired: Fired) -> Closed | None:
 
 
 def _until_ns(timeline: Timeline) -> int:
-    """When the application began to end what it has, or the Case ended."""
+    """Return when the application began to end what it has, or the Case ended."""
     return timeline.bounds.until(*(call for verb in LEAVING for call in timeline.events.invokes(verb)[:1]))
 
 
@@ -79,9 +79,11 @@ def _is_closed(timeline: Timeline, fired: Fired) -> Says:
 
 
 def _is_back(timeline: Timeline, fired: Fired) -> Says:
-    """Where a producer or a consumer was registered there: without one, no new connection is needed. A client that
-    finds its topic at another broker may use an existing connection to that one. It may have closed this one before its
-    peer noticed."""
+    """Judge whether the client is back, where a producer or a consumer was registered.
+
+    Without one, no new connection is needed. A client that finds its topic at another broker may use an existing
+    connection to that one. It may have closed this one before its peer noticed.
+    """
     closed, came_ns, until_ns = _end(timeline, fired), _came_ns(timeline, fired), _until_ns(timeline)
     admitted = {one.conn for one in timeline.producer_sessions if one.admitted is not None}
     admitted |= {one.conn for one in timeline.consumer_sessions.all if one.admitted is not None}
@@ -100,5 +102,5 @@ def _is_back(timeline: Timeline, fired: Fired) -> Says:
 
 
 def _is_late(timeline: Timeline, fired: Fired, closed: Closed) -> bool:
-    """It was kept open for too long: that is a finding of its own."""
+    """Return whether it was kept open for too long: that is a finding of its own."""
     return timeline.bounds.is_past("answer", _came_ns(timeline, fired), closed.t_ns)

@@ -11,7 +11,7 @@ Place = tuple[int, int]
 
 
 def _of_unregistered(timeline: Timeline) -> Iterator[Frame]:
-    """SENDs that reached the broker where their producer was never registered, or was closed or refused before."""
+    """Yield SENDs that reached a broker where their producer was not registered, or was closed or refused."""
     registered: set[Place] = set()
     requests: dict[tuple[int, int], Place] = {}
     for frame in timeline.events.frames("PRODUCER", "ERROR", "CLOSE_PRODUCER", "SEND"):

@@ -67,8 +67,11 @@ def _named(answer: Frame) -> str:
 
 
 def _is_spared(end: Completion) -> bool:
-    """A connection that ends takes with it what is to be closed; and the Go client's Close returns nothing, so that its
-    success says no more than that it has ended."""
+    """Return whether a success needs no answer.
+
+    A connection that ends takes with it what is to be closed; and the Go client's Close returns nothing, so that its
+    success says no more than that it has ended.
+    """
     return end.verb == "close"
 
 
@@ -121,7 +124,7 @@ def _is_attached(timeline: Timeline, end: Completion) -> bool:
 
 
 def _of_unknown_consumers(timeline: Timeline) -> set[str]:
-    """Topics that were subscribed to, by whom is not known."""
+    """Return topics with a SUBSCRIBE of which the consumer is not known."""
     return {base_topic(one.topic) for one in timeline.consumer_sessions.all if one.consumer is None}
 
 

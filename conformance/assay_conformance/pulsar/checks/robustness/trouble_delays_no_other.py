@@ -121,8 +121,10 @@ def _failed(timeline: Timeline, troubles: Troubles) -> Iterator[_Failed]:
 
 
 def _left_alone(timeline: Timeline, call: Invoke, end: Completion) -> Closed | None:
-    """The end, by the client, of the connection that the call waited on for an answer, where nothing else was in its
-    way. A client may end its calls first."""
+    """Return the end, by the client, of the connection on which the call waited for an answer, without another reason.
+
+    A client may end its calls first.
+    """
     opening = _opening(timeline, call.handle)
     topics = frozenset[str]() if opening is None else topics_of(timeline, opening)
     left: Closed | None = None

@@ -20,7 +20,7 @@ BY_CHANCE = 1e-9
 
 
 def first_messages(timeline: Timeline, judged: Callable[[PartitionedProducer], bool]) -> Iterable[Sequence[Routed]]:
-    """Of each topic the first message without a key of each of the judged producers, in order of the calls."""
+    """Return of each topic the first message without a key of each judged producer, in order of the calls."""
     found: dict[str, list[Routed]] = {}
     for handle, messages in timeline.routed_by_producer.items():
         keyless = [send.invoke.number for send in timeline.sends_of(handle) if is_keyless(send.invoke)]
@@ -31,7 +31,7 @@ def first_messages(timeline: Timeline, judged: Callable[[PartitionedProducer], b
 
 
 def begin_apart(timeline: Timeline, messages: Sequence[Routed]) -> Says:
-    """So many producers of one topic do not all begin at the same partition."""
+    """Judge whether so many producers of one topic do not all begin at the same partition."""
     one, last, partitions = messages[0], messages[-1], messages[0].producer.partitions
     if partitions ** (1.0 - len(messages)) >= BY_CHANCE:
         return

@@ -15,13 +15,13 @@ HASHES: Mapping[str, Callable[[str], int]] = {
 
 
 def keyed_under(timeline: Timeline, scheme: str) -> Iterator[Routed]:
-    """Messages with a key, of producers of one hashing scheme."""
+    """Yield messages with a key, of producers of one hashing scheme."""
     keyed = (message for message in timeline.routed if message.key is not None)
     return (message for message in keyed if message.producer.setting("hashing_scheme") == scheme)
 
 
 def keyed_by_default(timeline: Timeline) -> Iterator[Routed]:
-    """Messages with a key, of producers for which no hashing scheme was configured."""
+    """Yield messages with a key, of producers for which no hashing scheme was configured."""
     for message in timeline.routed:
         configured = {**timeline.view.case.config.producer, **(message.producer.opening.args.get("config") or {})}
         if message.key is not None and "hashing_scheme" not in configured:
@@ -29,7 +29,7 @@ def keyed_by_default(timeline: Timeline) -> Iterator[Routed]:
 
 
 def goes_by(message: Routed, scheme: str, code: str, why: str) -> Says:
-    """A message goes to the partition that a scheme makes of its key; `why` it is expected to."""
+    """Judge whether a message goes to the partition that a scheme makes of its key; `why` it is expected to."""
     yield Exercised(message.frame)
     partitions = message.producer.partitions
     expected = sign_safe_mod(HASHES[scheme](message.key or ""), partitions)

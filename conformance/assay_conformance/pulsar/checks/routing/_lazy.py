@@ -20,7 +20,7 @@ class LazyProducer(NamedTuple):
 
 
 def lazy_producers(timeline: Timeline) -> Iterator[LazyProducer]:
-    """Those that alone are opened on their topic, so that it is certain whose a PRODUCER is."""
+    """Yield producers that alone are opened on their topic, so that it is certain whose a PRODUCER is."""
     openings = timeline.events.invokes("open_producer")
     on_topic = Counter(opening.args.get("topic") for opening in openings)
     for opening in openings:

@@ -17,7 +17,7 @@ def avoids_full_partition(timeline: Timeline) -> Says:
 
 
 def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
-    """A message with a key has no turn, nor has what follows it."""
+    """Yield pairs of neighbours. A message with a key has no turn, nor has what follows it."""
     for messages in timeline.routed_by_producer.values():
         for before, message in pairwise(messages):
             known = before.number == message.number - 1 and before.is_keyless and message.is_keyless
@@ -38,7 +38,7 @@ def _steers(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
 
 
 def _is_refused(timeline: Timeline, end: Completion) -> Says:
-    """A send fails as its queue is full, and another partition has room."""
+    """Judge a send that fails as its queue is full while another partition has room."""
     messages = timeline.routed_by_producer.get(end.handle or 0)
     refused = end.outcome is Outcome.FAIL and end.error is ErrorClass.QUEUE_FULL
     if not refused or not messages or messages[0].frame.seq > end.seq or not is_keyless(timeline.call(end)):

@@ -30,7 +30,7 @@ def custom_router_called_once(timeline: Timeline, message: Routed) -> Says:
 
 
 def _wrong(message: Routed, calls: Sequence[Note]) -> tuple[str, str] | None:
-    """A code, and what the router of the application says against it."""
+    """Return a code, and what the calls of the application's router contradict."""
     if len(calls) != 1:
         return ("asked-again", f"was called {len(calls)} times") if calls else ("not-asked", "was not called")
     partitions, answer = calls[0].values["partitions"], calls[0].values["answer"]

@@ -19,7 +19,7 @@ def key_chooses_partition(timeline: Timeline) -> Says:
 
 
 def _hashed_alike(message: Routed) -> Hashable:
-    """Producers of an unknown scheme are each alone with it."""
+    """Return what is hashed alike. Producers of an unknown scheme are each alone with it."""
     producer = message.producer
     return producer.topic, producer.setting("hashing_scheme") or producer, message.key
 

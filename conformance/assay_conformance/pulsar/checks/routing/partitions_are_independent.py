@@ -28,8 +28,10 @@ class _Beside(NamedTuple):
 
 
 def _beside(timeline: Timeline) -> Iterator[_Beside]:
-    """Of producers that neither batch nor block when their queue is full: that would stop their caller. A broker that
-    stops reading stops for all partitions that share a connection."""
+    """Yield producers that neither batch nor block when their queue is full: that would stop their caller.
+
+    A broker that stops reading stops for all partitions that share a connection.
+    """
     setting, lines = timeline.view.producer_setting, dict[int, list[_Line]]()
     for producer in timeline.producers if timeline.view.is_read_at_once() else ():
         handle = producer.handle
@@ -62,7 +64,7 @@ class _Line:
             sent.sort(key=lambda one: -one[0].seq)
 
     def still_since(self, seq: int) -> Event | None:
-        """Since when it stands still at event `seq`: it was sent away, or has a SEND without an answer."""
+        """Return since when it stands still at event `seq`: it was closed, or has a SEND without an answer."""
         sessions = [session for session in self.producer.sessions if session.request.seq < seq]
         closes = [one.sent_away for one in sessions if one.sent_away is not None and one.sent_away.seq < seq]
         if not sessions:
@@ -77,7 +79,7 @@ class _Line:
 
 
 def _is_answered(frame: Frame, unit: Unit, seq: int) -> bool:
-    """On its own connection, by event `seq`."""
+    """Return whether it is answered on its own connection, by event `seq`."""
     answers = (*unit.receipts, *unit.errors)
     return any(answer.conn == frame.conn and frame.seq < answer.seq < seq for answer in answers)
 

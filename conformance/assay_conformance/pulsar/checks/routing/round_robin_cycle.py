@@ -8,8 +8,11 @@ from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline,
 
 
 def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
-    """Messages without a key, in the order of their calls, each with the one before it, where all between them are
-    known: one that never left may have had its turn, too, and so may one with an ordering key alone."""
+    """Yield messages without a key, in the order of their calls, each with the one before it.
+
+    All between them are known: one that never left may have had its turn, too, and so may one with an ordering key
+    alone.
+    """
     for messages in timeline.routed_by_producer.values():
         if messages[0].producer.takes_turns(batching=False):
             known = (message for message in messages if message.is_keyless or message.key is not None)

@@ -15,9 +15,11 @@ Load = tuple[int, Sequence[Send]]
 
 
 def _pairs(timeline: Timeline) -> Iterator[tuple[Load, Load]]:
-    """Producers under one load that differ in the length of their windows alone, the one of shorter windows first. A
-    load is one only where both are asked for each message at about the same time, and whatever goes wrong does so for
-    both."""
+    """Yield producers under one load that differ in the length of their windows alone, the shorter first.
+
+    A load is one only where both are asked for each message at about the same time, and whatever goes wrong does so for
+    both.
+    """
     setting, groups = timeline.view.producer_setting, dict[object, list[tuple[int, int]]]()
     for handle, opening in timeline.openings.items() if not _is_one_sided(timeline) else ():
         frequency, sends = setting(handle, _FREQUENCY), timeline.sends_of(handle)
@@ -36,7 +38,7 @@ def _pairs(timeline: Timeline) -> Iterator[tuple[Load, Load]]:
 
 
 def _is_one_sided(timeline: Timeline) -> bool:
-    """Something went wrong with single frames, of one producer or the other."""
+    """Return whether something went wrong with single frames, of one producer or the other."""
     faults = timeline.view.case.faults
     triggers = (
         faults[fired.fault].trigger if fired.fault < len(faults) else None for fired in timeline.events.of(Fired)

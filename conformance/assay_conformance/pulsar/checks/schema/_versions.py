@@ -34,7 +34,7 @@ def versions(timeline: Timeline) -> dict[Version, dict[str, Any]]:
 
 
 def version_in(answer: Frame | None) -> str:
-    """Of an answer; empty where it names none."""
+    """Return the schema version of an answer; empty where it names none."""
     return "" if answer is None else str(answer.fields.get("schema_version", ""))
 
 
@@ -45,7 +45,7 @@ def written_versions(timeline: Timeline) -> dict[tuple[str, tuple[int, int]], st
 
 
 def definition_of(schema: dict[str, Any]) -> object:
-    """What it says as JSON, however it was written; as text where that is none."""
+    """Return what the definition means as JSON, however it was written; as text where that is none."""
     return parsed(bytes.fromhex(schema.get("schema_data", "")).decode("utf-8", "replace"))
 
 

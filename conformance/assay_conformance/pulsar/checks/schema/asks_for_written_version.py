@@ -19,7 +19,7 @@ Read = tuple[Completion, Received]
 
 
 def _read(timeline: Timeline) -> Iterator[Read]:
-    """Each value that was read, with the call's end."""
+    """Yield each value that was read, with the call's end."""
     ends = [end for end in timeline.ends("value") if end.outcome is Outcome.OK]
     handed = {(one.handle, one.delivery): one for one in timeline.events.of(Received)} if ends else {}
     for end in ends:

@@ -12,7 +12,10 @@ def _asked(timeline: Timeline) -> list[Completion]:
 
 
 def _is_excused(timeline: Timeline, end: Completion) -> bool:
-    """An agent keeps only the id of what was acknowledged; and a schema that is requested may have no answer."""
+    """Return whether a failure is excused.
+
+    An agent keeps only the id of what was acknowledged; and a schema that is requested may have no answer.
+    """
     call, consumer = timeline.call(end), timeline.consumer(end.handle)
     if consumer is None or timeline.closing_before(consumer, end):
         return True

@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 def answers(timeline: Timeline, place: type[Invoke | Received]) -> Iterator[Answer]:
-    """Those after a received message, or those before any."""
+    """Yield the answers after a received message, or those before any."""
     steps, topics = timeline.view.case.steps, timeline.view.case.topology.topics
     shrinking = any(topic.message_ttl_s or topic.retention is not None for topic in topics)
     # Whether what was sent was stored in time for an answer is unknown.
@@ -73,7 +73,7 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
 
 
 def _moves(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completion | Received]:
-    """Its messages, and its receives, seeks and questions with their ends, in order."""
+    """Return its messages, and its receives, seeks and questions with their ends, in order."""
     events, verbs = timeline.events, ("receive", "seek", HAS_MESSAGE_AVAILABLE)
     found: list[Invoke | Completion | Received] = [*timeline.received(consumer)]
     for verb in verbs:
@@ -83,8 +83,11 @@ def _moves(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completion |
 
 
 def _torn(timeline: Timeline, consumer: Consumer) -> float:
-    """From when on a duplicate made by a fault may be read although the topic does not hold it, and a damaged or
-    dropped message may not be read although it does."""
+    """Return from when on reading and topic may differ.
+
+    A duplicate made by a fault may be read although the topic does not hold it, and a damaged or dropped message may
+    not be read although it does.
+    """
     for session in consumer.sessions:
         for frame in timeline.consumer_sessions.frames(session, "MESSAGE"):
             if (frame.fate is Fate.DUPLICATED or is_torn(frame)) and known_owner(session, frame) is consumer:
@@ -169,8 +172,10 @@ def _may_be_called(timeline: Timeline, consumer: Consumer, at: Invoke | Received
 
 
 def _not_come(timeline: Timeline, answer: Answer, stored: list[Stored]) -> list[Stored]:
-    """Entries that had not come to the reader when it answered. Java takes what has come for read as soon as a handler
-    is to be called with it, behind the call that goes on."""
+    """Return entries that had not come to the reader when it answered.
+
+    Java takes what has come for read as soon as a handler is to be called with it, behind the call that goes on.
+    """
     sessions = answer.consumer.sessions
     frames = (frame for session in sessions for frame in timeline.consumer_sessions.frames(session, "MESSAGE"))
     came = {frame.ids[0].position for frame in frames if frame.at_client and frame.ids and frame.seq < answer.end.seq}

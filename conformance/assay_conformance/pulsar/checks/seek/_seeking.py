@@ -63,12 +63,12 @@ def _asked(session: ConsumerSession) -> int:
 
 
 def seeks(timeline: Timeline) -> list[Sought]:
-    """All of consumers of one topic, consumer by consumer."""
+    """Return all seeks of consumers of one topic, consumer by consumer."""
     return [sought for sought in seeks_of_each_topic(timeline) if sought.consumer.topics == (sought.topic,)]
 
 
 def seeks_of_each_topic(timeline: Timeline) -> list[Sought]:
-    """All, consumer by consumer, and topic by topic."""
+    """Return all seeks, consumer by consumer, and topic by topic."""
     calls: dict[int, list[Invoke]] = {}
     for call in timeline.events.invokes("seek"):
         calls.setdefault(-1 if call.handle is None else call.handle, []).append(call)
@@ -89,7 +89,7 @@ def seeks_of_each_topic(timeline: Timeline) -> list[Sought]:
 
 
 def _topics(consumer: Consumer) -> list[str]:
-    """Its topics and partitions that a seek moves: each that it asked for, or the partitions in place of it."""
+    """Return its topics and partitions that a seek moves: each that it asked for, or the partitions in place of it."""
     asked = dict.fromkeys(session.topic for session in consumer.sessions)
     return [*consumer.topics] if len(consumer.topics) == 1 and not any(map(is_partition, asked)) else [*asked]
 
@@ -113,7 +113,7 @@ def _first(frames: Iterable[Frame], after: Event, until: float) -> Frame | None:
 
 
 def _shared(timeline: Timeline, consumer: Consumer) -> float:
-    """From when on another consumer may get the messages, and either may have written a SUBSCRIBE."""
+    """Return from when on another consumer may get the messages, and either may have written a SUBSCRIBE."""
     others = (one for one in timeline.consumers if one is not consumer and one.subscription == consumer.subscription)
     alike = (one.invoke.seq for one in others if set(one.topics) & set(consumer.topics))
     return min(alike, default=inf)
@@ -130,7 +130,7 @@ class _Receives:
         """When all that were called so far had ended."""
 
     def disturb(self, seek: Invoke, end: Completion | None) -> float:
-        """The first that was pending when a seek was called, or was called before that ended."""
+        """Return the first receive that was pending when a seek was called, or was called before that ended."""
         before = bisect_left(self._called, seek.seq)
         if before and self._pending_until[before - 1] > seek.seq:
             return seek.seq
@@ -139,8 +139,10 @@ class _Receives:
 
 
 def received_after(timeline: Timeline, sought: Sought) -> Iterator[Received]:
-    """What the application got after a seek that succeeded. A consumer seeks its retry letter topic as well: what
-    comes from there is left out."""
+    """Yield what the application got after a seek that succeeded.
+
+    A consumer seeks its retry letter topic as well: what comes from there is left out.
+    """
     messages, end = timeline.received(sought.consumer), sought.completion
     place = len(messages) if end is None else bisect_left(messages, end.seq, key=lambda message: message.seq)
     for message in takewhile(sought.is_done, islice(messages, place, None)):
@@ -150,12 +152,12 @@ def received_after(timeline: Timeline, sought: Sought) -> Iterator[Received]:
 
 
 def entry_named(sought: Sought, message: Received) -> Entry:
-    """Where its id says that a message is from."""
+    """Return the entry that a message's id names."""
     return Entry(sought.topic, message.message_id.ledger, message.message_id.entry)
 
 
 def target_of(invoke: Invoke) -> str:
-    """How sentences call where a seek goes."""
+    """Return how sentences name the place where a seek goes."""
     if (time_ms := invoke.args.get("publish_time_ms")) is not None:
         return f"publish time {time_ms} ms"
     id = invoke.args.get("message_id")
@@ -163,8 +165,11 @@ def target_of(invoke: Invoke) -> str:
 
 
 def lost_position(consumer: Consumer, at: Invoke | Received, event: Event) -> bool:
-    """Whether the consumer starts over where it began: the broker gets a time only once, so a subscription that is not
-    durable loses it with its connection. It then subscribes once more than the seek itself requires."""
+    """Return whether the consumer starts over where it began.
+
+    The broker gets a time only once, so a subscription that is not durable loses it with its connection. It then
+    subscribes once more than the seek itself requires.
+    """
     durable = (consumer.invoke.args.get("config") or {}).get("durable", True)
     if durable or not isinstance(at, Invoke) or at.args.get("publish_time_ms") is None:
         return False

@@ -33,7 +33,7 @@ def completes_after_resubscribe(timeline: Timeline, sought: Sought) -> Says:
 
 
 def _not_ended(timeline: Timeline, sought: Sought) -> Says:
-    """Each of its sessions since the SEEK gave it all the time until that ended."""
+    """Judge a seek that has not ended: each session since the SEEK gave it all the time until that ended."""
     answered, end = sought.answered, sought.completion
     until = sought.until if end is None else end.seq
     for session in sought.sessions() if answered is not None else ():

@@ -30,7 +30,7 @@ from assay_conformance.pulsar.timeline.courses import Asked, Sent
 
 
 def _seeking(timeline: Timeline) -> Iterable[tuple[Consumer, list[Sought]]]:
-    """Those of each consumer on each of its topics."""
+    """Return the seeks of each consumer on each of its topics."""
     found: dict[tuple[int, str], list[Sought]] = {}
     for sought in seeks_of_each_topic(timeline):
         found.setdefault((sought.consumer.handle, sought.topic), []).append(sought)
@@ -49,7 +49,7 @@ class _Held:
     prefetched: set[Entry] = field(default_factory=set)
 
     def sought(self) -> None:
-        """From here on all of it is from before the seek."""
+        """Note a seek: from here on all of it is from before."""
         self.stale = set(self.unsent)
         self.prefetched = set(self.arrived) - self.received
 
@@ -91,8 +91,11 @@ Moment = Sent | Asked | frozenset[Entry] | None
 
 
 def _in_order(timeline: Timeline, consumer: Consumer, its: list[Sought]) -> list[tuple[Event, Moment]]:
-    """Its MESSAGEs of one topic as they came, what the application acknowledged one by one, what it received, its
-    seeks, and its ACKs with the entries that they settle."""
+    """Return its events on one topic, in order.
+
+    They are its MESSAGEs as they came, what the application acknowledged one by one, what it received, its seeks, and
+    its ACKs with the entries that they settle.
+    """
     found: list[tuple[Event, Moment]] = [(sought.invoke, None) for sought in its]
     found += [(message, None) for message in timeline.received(consumer)]
     topic = its[0].topic

@@ -16,7 +16,7 @@ class _Second(NamedTuple):
 
 
 def _second(timeline: Timeline) -> Iterator[_Second]:
-    """A seek is pending until its end came; one that is called meanwhile, of whatever partition, is not."""
+    """Yield second seeks. A seek is pending until its end came; one called meanwhile, of whatever partition, is not."""
     pending: dict[int | None, tuple[Invoke, Completion | None]] = {}
     for call in timeline.events.invokes("seek"):
         first, end = pending.get(call.handle, (call, None))
@@ -58,8 +58,7 @@ def one_at_a_time(timeline: Timeline, second: _Second) -> Says:
 
 
 def _is_queued(timeline: Timeline, first: Invoke, end: Completion) -> bool:
-    """Whether on each topic that the consumer sought the second SEEK left when the first one had its answer, or its
-    connection was gone."""
+    """Return whether each second SEEK left when the first one had its answer, or its connection was gone."""
     consumer = timeline.consumer(first.handle)
     written: dict[str, list[Frame]] = {}
     for session in consumer.sessions if consumer is not None else ():
@@ -79,6 +78,6 @@ def _is_over(timeline: Timeline, seek: Frame, then: Frame) -> bool:
 
 
 def _partition(seek: Invoke) -> int | None:
-    """The partition of the target message; None for a time."""
+    """Return the partition of the target message; None for a time."""
     id = seek.args.get("message_id")
     return None if id is None else int(id[2])

@@ -104,7 +104,7 @@ def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arri
 
 
 def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
-    """The message that comes first; None where the topic held none by then, or does not hold the target.
+    """Return the message that comes first; None where the topic held none by then, or does not hold the target.
 
     None also with chunks, which come as their last one, and with messages that may be delivered later than others.
     """
@@ -125,7 +125,7 @@ def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
 
 
 def _is_target(id: MessageId, message: Message) -> bool:
-    """Without an index an id names all of its entry."""
+    """Return whether the message is the target. Without an index an id names all of its entry."""
     entry, index = message
     return (entry.ledger, entry.entry) == id.position and id.batch_index in (-1, index)
 

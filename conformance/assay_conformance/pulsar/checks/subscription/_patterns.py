@@ -52,7 +52,7 @@ class Follower:
 
 
 def followers(timeline: Timeline) -> Iterator[Follower]:
-    """All of them that were opened well."""
+    """Yield all followers that were opened well."""
     for end in timeline.events.completions("open_consumer"):
         consumer = timeline.consumer(end.handle)
         if consumer is not None and end.outcome is Outcome.OK and consumer.invoke.args.get("pattern"):
@@ -72,7 +72,7 @@ class Due:
 
 
 def due(timeline: Timeline, follower: Follower, events: Iterable[tuple[str, Event]], within_ms: int) -> Iterator[Due]:
-    """What it had to subscribe to, of the topics that came by these events, in order."""
+    """Yield what it had to subscribe to, of the topics that came by these events, in order."""
     settled: dict[str, float] = {}
     for topic, event in events:
         matches = topic in follower.consumer.topics and follower.is_open(event)
@@ -86,7 +86,7 @@ def due(timeline: Timeline, follower: Follower, events: Iterable[tuple[str, Even
 
 
 def _ends(timeline: Timeline, follower: Follower, topic: str) -> Iterator[Event]:
-    """Its SUBSCRIBEs, and what makes that none can be expected any more."""
+    """Yield its SUBSCRIBEs, and what makes that none can be expected any more."""
     for session in follower.consumer.sessions:
         if base_topic(session.topic) == topic and from_client(session.request):
             yield session.request

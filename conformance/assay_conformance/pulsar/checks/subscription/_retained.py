@@ -47,7 +47,7 @@ class Begun(NamedTuple):
 
 
 def beginnings(timeline: Timeline) -> Iterator[Begun]:
-    """Those of all consumers, subscription by subscription."""
+    """Yield the beginnings of all consumers, subscription by subscription."""
     for subscription in timeline.once(_subscriptions):
         stored = timeline.stored_on(subscription.topic)
         sought = timeline.once(_sought).get((subscription.topic, subscription.name))
@@ -61,7 +61,7 @@ def beginnings(timeline: Timeline) -> Iterator[Begun]:
 
 
 def _subscriptions(timeline: Timeline) -> list[Subscription]:
-    """Those of topics whose policies no step changes, or from which nothing goes by itself."""
+    """Return subscriptions to topics whose policies no step changes, or from which nothing goes by itself."""
     changed = [step.args.get("topic") for step in timeline.view.case.steps if step.verb in ("set_policy", "delete")]
     steady = timeline.steady_subscriptions
     unchanged = [one for one in timeline.subscriptions if base_topic(one.topic) not in changed]
@@ -79,7 +79,7 @@ def _sought(timeline: Timeline) -> dict[tuple[str, str], Frame]:
 
 
 def durable_subscriptions(timeline: Timeline, topic: str, at: Event) -> list[Subscription]:
-    """Those that there were on a topic at an event."""
+    """Return the durable subscriptions that existed on a topic at an event."""
     there = (one for one in timeline.once(_subscriptions) if one.topic == topic and one.durable)
     return [one for one in there if one.asked[0].session.request.seq < at.seq and not _is_over(one, at)]
 
@@ -93,7 +93,7 @@ def is_from_the_beginning(subscription: Subscription) -> bool:
 
 
 def last_unload(timeline: Timeline, topic: str, before: Event) -> Stepped | None:
-    """The last step that unloaded a topic: its ledger is closed then, and may be deleted."""
+    """Return the last step that unloaded a topic: its ledger is closed then, and may be deleted."""
     found = None
     for event in timeline.events.of(Stepped):
         step = timeline.view.case.step(event.step)
@@ -104,7 +104,7 @@ def last_unload(timeline: Timeline, topic: str, before: Event) -> Stepped | None
 
 
 def acked_at_unload(timeline: Timeline, topic: str, before: Event) -> list[set[Position]]:
-    """What each subscription had acknowledged then; what crosses the unload is lost in it."""
+    """Return what each subscription had acknowledged then; what crosses the unload is lost in it."""
     unload = last_unload(timeline, topic, before)
     there = [] if unload is None else durable_subscriptions(timeline, topic, unload)
     known_ns = 0 if unload is None else unload.t_ns - SETTLED_NS
@@ -112,8 +112,10 @@ def acked_at_unload(timeline: Timeline, topic: str, before: Event) -> list[set[P
 
 
 def loaded_ns(timeline: Timeline, begun: Begun, unload: Stepped) -> int:
-    """The first sign that the topic was loaded after an unload. One that registers before the step ends was closed with
-    the topic, and is one."""
+    """Return the first sign that the topic was loaded after an unload.
+
+    One that registers before the step ends was closed with the topic, and is one.
+    """
     subscriptions = [one for one in timeline.once(_subscriptions) if one.topic == begun.first.topic]
     if any(one.living(unload) for one in subscriptions if not _is_over(one, unload)):
         return unload.t_ns

@@ -26,7 +26,7 @@ class Unsubscribed(NamedTuple):
 
 
 def unsubscribed(timeline: Timeline) -> Iterator[Unsubscribed]:
-    """Every unsubscribe that ended, of a consumer that was open and had not begun to end, in order."""
+    """Yield every unsubscribe that ended, of a consumer that was open and had not begun to end, in order."""
     opened = timeline.opened("open_consumer")
     for end in timeline.ends("unsubscribe"):
         call, consumer = timeline.call(end), timeline.consumer(end.handle)
@@ -48,7 +48,7 @@ def may_be_unread(timeline: Timeline, one: Unsubscribed) -> bool:
 
 
 def answered(timeline: Timeline, session: ConsumerSession) -> tuple[Frame | None, Frame | None]:
-    """The first UNSUBSCRIBE of a session, and its answer as it was written to the client."""
+    """Return the first UNSUBSCRIBE of a session, and its answer as it was written to the client."""
     asked = (one for one in timeline.requests("UNSUBSCRIBE") if timeline.consumer_sessions.of(one.frame) is session)
     first = next(asked, None)
     return (None, None) if first is None else (first.frame, first.answer)

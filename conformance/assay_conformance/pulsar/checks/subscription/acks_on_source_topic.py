@@ -54,7 +54,7 @@ def acks_on_source_topic(timeline: Timeline, consumer: Consumer) -> Says:
 
 
 def _frames(timeline: Timeline, consumer: Consumer) -> list[tuple[ConsumerSession, Frame]]:
-    """Its MESSAGEs and ACKs on all its sessions, in order."""
+    """Return its MESSAGEs and ACKs on all its sessions, in order."""
     sessions = timeline.consumer_sessions
     found = ((one, frame) for one in consumer.sessions for frame in sessions.frames(one, "MESSAGE", "ACK"))
     return sorted((one for one in found if known_owner(*one) is consumer), key=lambda one: one[1].seq)

@@ -39,7 +39,7 @@ def _closed(timeline: Timeline) -> Iterator[_Closed]:
 
 
 def _away(consumer: Consumer, topic: str) -> ConsumerSession | None:
-    """Its last session on the topic before the close, where that was not admitted or had ended."""
+    """Return its last session on the topic before the close, where that was not admitted or had ended."""
     seq = 0 if consumer.closing is None else consumer.closing.seq
     last = next((one for one in reversed(consumer.sessions) if one.topic == topic and one.request.seq < seq), None)
     if last is None:

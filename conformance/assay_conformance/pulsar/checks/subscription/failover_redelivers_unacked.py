@@ -55,7 +55,7 @@ def failover_redelivers_unacked(timeline: Timeline, subscription: Subscription) 
 
 
 def _in_order(timeline: Timeline, subscription: Subscription) -> list[tuple[Member, Frame | Delivery]]:
-    """Each change to an active member, and each delivery."""
+    """Return each change to an active member, and each delivery."""
     found: list[tuple[Member, Frame | Delivery]] = [*subscription.served, *_changes(timeline, subscription)]
     return sorted(found, key=lambda one: one[1].seq if isinstance(one[1], Frame) else one[1].frame.seq)
 

@@ -28,8 +28,11 @@ _PASSING = frozenset({"ServiceNotReady", "ConsumerBusy"})
 
 
 def _away(timeline: Timeline) -> Iterator[Setback]:
-    """Of consumers, but for refusals that may be final to those that need not report them: one of several topics or
-    partitions may go on with the others, and one with a message handler has no call that could fail."""
+    """Yield setbacks of consumers, but for refusals that may be final to those that need not report them.
+
+    One of several topics or partitions may go on with the others, and one with a message handler has no call that could
+    fail.
+    """
     for setback in timeline.setbacks:
         consumer = setback.owner
         if isinstance(consumer, Consumer):
@@ -74,7 +77,7 @@ class _Receives(NamedTuple):
 
 
 def _receives(timeline: Timeline) -> dict[int, _Receives]:
-    """By handle."""
+    """Return the receives by handle."""
     found: dict[int, _Receives] = {}
     ends = (*timeline.events.completions("receive"), *timeline.events.completions("batch_receive"))
     for end in sorted(ends, key=lambda end: end.seq):

@@ -42,7 +42,10 @@ class _Reading:
     arrived: dict[Entry, _Arrived] = field(default_factory=dict)
 
     def arrives(self, entry: Entry, frame: Frame) -> None:
-        """A redelivered message was dropped meanwhile, with its connection: it waits from now on."""
+        """Note a MESSAGE.
+
+        A redelivered message was dropped meanwhile, with its connection: it waits from now on.
+        """
         connection, count = self.connections[frame.conn], max(1, len(frame.members))
         is_judged = count == 1 and not frame.redelivery_count
         ahead = connection.arrived - connection.received
@@ -104,7 +107,7 @@ def no_topic_starves(timeline: Timeline, consumer: Consumer) -> Says:
 
 
 def _until_it_moves(timeline: Timeline, consumer: Consumer) -> list[tuple[Frame | Received, Entry]]:
-    """What came to it and what the application got of it, in order, until it seeks, pauses or refuses a message."""
+    """Return what came and what the application got, in order, until the consumer seeks, pauses or nacks."""
     found: list[tuple[Frame | Received, Entry]] = []
     for session in consumer.sessions:
         for frame in timeline.consumer_sessions.frames(session, "MESSAGE"):

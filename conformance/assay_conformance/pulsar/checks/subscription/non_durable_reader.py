@@ -32,7 +32,7 @@ def non_durable_reader(timeline: Timeline) -> Says:
 
 
 def _firsts(timeline: Timeline) -> Iterator[_First]:
-    """Left out is what a seek has moved since the last message."""
+    """Yield the first messages; what a seek has moved since the last message is left out."""
     case = timeline.view.case
     if ids_may_start_over(case):
         return
@@ -79,7 +79,7 @@ def _begins(first: _First) -> Says:
 
 
 def _is_gone(timeline: Timeline, cursor: Cursor) -> Says:
-    """A cursor that a broker still has belongs to no reader that is gone."""
+    """Judge whether a cursor is gone: one that a broker still has belongs to no reader that is gone."""
     place = (cursor.topic, cursor.subscription)
     there = (one for one in timeline.consumer_sessions.all if (one.topic, one.subscription) == place)
     readers = (one for one in there if is_reader(one) and one.request.at_broker)

@@ -41,7 +41,7 @@ def _was_there(follower: Follower, existing: tuple[str, Stored]) -> Says:
 
 
 def _subscribed(timeline: Timeline, request: Frame) -> Says:
-    """A SUBSCRIBE that is nobody's: all who may have written it have patterns that do not match."""
+    """Judge a SUBSCRIBE of no known consumer: all that may have written it have patterns that do not match."""
     session = timeline.consumer_sessions.of(request)
     if session is None or session.consumer is not None or not from_client(request):
         return

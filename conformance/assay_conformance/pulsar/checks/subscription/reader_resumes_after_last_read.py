@@ -101,8 +101,11 @@ def reader_resumes_after_last_read(timeline: Timeline, consumer: Consumer) -> Sa
 
 
 def _in_order(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completion | Received | Frame]:
-    """Its seeks and their ends, what it received, its SUBSCRIBEs, its requests for redelivery, and MESSAGEs that a
-    fault changed or doubled."""
+    """Return its events, in order.
+
+    They are its seeks and their ends, what it received, its SUBSCRIBEs, its requests for redelivery, and MESSAGEs that
+    a fault changed or doubled.
+    """
     events = timeline.events
     found: list[Invoke | Completion | Received | Frame] = [*timeline.received(consumer)]
     found += (call for call in events.invokes("seek") if call.handle == consumer.handle)
@@ -181,7 +184,7 @@ def _differs(code: str, session: ConsumerSession, known: Received, how: str) -> 
 
 
 def _session_before(session: ConsumerSession) -> ConsumerSession | None:
-    """The last earlier session of its consumer that was admitted by then."""
+    """Return the last earlier session of its consumer that was admitted by then."""
     seq, sessions = session.request.seq, session.consumer.sessions if session.consumer is not None else []
     return next((one for one in reversed(sessions) if one.admitted is not None and one.admitted.seq < seq), None)
 

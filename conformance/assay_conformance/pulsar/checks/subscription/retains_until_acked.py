@@ -50,7 +50,7 @@ def retains_until_acked(timeline: Timeline) -> Says:
 
 
 def _nothing_is_missing(timeline: Timeline, begun: Begun) -> Says:
-    """A new subscription begins no later than with the first entry that another one has not acknowledged."""
+    """Judge whether a new subscription begins no later than with the first entry that another has not acknowledged."""
     first, frame = begun.first, begun.frame
     others = [one for one in durable_subscriptions(timeline, first.topic, frame) if one is not begun.subscription]
     others = [one for one in others if one.members and one.members[0].joined.seq < frame.seq]
@@ -76,7 +76,7 @@ def _needs(subscription: Subscription, entry: Stored, at: Event) -> bool:
 
 
 def _nothing_else_is_kept(timeline: Timeline, begun: Begun) -> Says:
-    """Without retention it does not begin with an entry that all had acknowledged when the topic was unloaded."""
+    """Judge whether it begins, without retention, behind what all had acknowledged when the topic was unloaded."""
     first, frame = begun.first, begun.frame
     unload, policies = last_unload(timeline, first.topic, frame), _policies(timeline, first.topic)
     if unload is None or policies is None or policies.retention != Retention():
@@ -106,7 +106,7 @@ def _nothing_else_is_kept(timeline: Timeline, begun: Begun) -> Says:
 
 
 def _nothing_expired(timeline: Timeline, begun: Begun) -> Says:
-    """A consumer that comes back begins after the entries that have expired meanwhile."""
+    """Judge whether a consumer that comes back begins after the entries that have expired meanwhile."""
     first, frame = begun.first, begun.frame
     ttl_s, joined_ns, began_ns = _ttl_s(timeline, first.topic), begun.member.joined.t_ns, begun.began.t_ns
     if not ttl_s or began_ns == joined_ns:
@@ -129,7 +129,7 @@ def _is_old(timeline: Timeline, entry: Stored, now_ns: int) -> bool:
 
 
 def _is_due(timeline: Timeline, topic: str, age_ns: int) -> bool:
-    """The broker's check covers existing subscriptions: a younger one may not have been checked yet."""
+    """Return whether it is due: the check covers existing subscriptions, and may have missed a younger one."""
     ttl_s, check_ms = _ttl_s(timeline, topic), timeline.view.case.topology.settings.expiry_check_ms
     due_ms = ttl_s * _MS_PER_S + 2 * check_ms + TOLERANCES["answer"].slack_ms
     return ttl_s > 0 and age_ns > due_ms * MS
@@ -150,7 +150,7 @@ def _policies(timeline: Timeline, topic: str) -> Policies | None:
 
 
 def _backlog_counts_entries(timeline: Timeline, cursor: Cursor) -> Says:
-    """Where a topic has batches, each counts as one."""
+    """Judge the backlog: where a topic has batches, each counts as one."""
     log = timeline.stored_on(cursor.topic)
     held = [one for one in timeline.events.of(ReadBack) if one.topic == cursor.topic][-1:]
     mark = (-1, -1) if cursor.mark_delete is None else cursor.mark_delete.position

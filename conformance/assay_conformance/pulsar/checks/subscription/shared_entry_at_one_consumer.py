@@ -69,10 +69,13 @@ class _Holders:
             self.begins[meta.uuid] = delivery.position
 
     def may_assemble(self, member: Member, delivery: Delivery) -> bool:
-        """Whether a chunk may go to this consumer: the first chunk of a message to any, others to the one that got
-        those before. Where the first one is acknowledged, the rest goes to none, nor does a chunk that is stored before
-        the first. Neither does the rest of a message that its consumer had not completed when it left: a broker of
-        Pulsar 4.0 keeps it for that consumer, even when the first chunk is sent again (apache/pulsar#26396)."""
+        """Return whether a chunk may go to this consumer.
+
+        The first chunk of a message may go to any, others to the one that got those before. Where the first one is
+        acknowledged, the rest goes to none, nor does a chunk that is stored before the first. Neither does the rest of
+        a message that its consumer had not completed when it left: a broker of Pulsar 4.0 keeps it for that consumer,
+        even when the first chunk is sent again (apache/pulsar#26396).
+        """
         meta = delivery.frame.meta
         if meta is None or meta.uuid is None:
             return True
@@ -113,7 +116,10 @@ def _may_have_returned(timeline: Timeline, member: Member, delivery: Delivery) -
 
 
 def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
-    """What a broker does with an ACK that a fault altered, and with the permits after it, is not judged either."""
+    """Return whether the broker may hold back.
+
+    What a broker does with an ACK that a fault altered, and with the permits after it, is not judged either.
+    """
     topic = timeline.view.case.topology.named(base_topic(subscription.topic))
     if topic is None or subscription.over is not None or subscription.kind != "Shared":
         return True

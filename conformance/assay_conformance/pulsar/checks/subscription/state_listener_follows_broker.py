@@ -94,5 +94,5 @@ def _is_active(one: Frame | Note) -> bool:
 
 
 def _changing(found: Sequence[T]) -> list[T]:
-    """Without those that say what the one before said."""
+    """Return the states without those that repeat the one before."""
     return [next(group) for _, group in groupby(found, key=_is_active)]

@@ -8,8 +8,10 @@ from assay_conformance.pulsar.timeline import Consumer, Exercised, Request, Says
 
 
 def _named_twice(timeline: Timeline) -> Iterator[tuple[Consumer, Completion | Overdue]]:
-    """Consumers whose list names a topic more than once, with how the call ended that opened them, or that it did
-    not."""
+    """Yield consumers whose list names a topic more than once, with how the call that opened them ended.
+
+    A call may not have ended at all.
+    """
     overdue = {one.op: one for one in timeline.events.of(Overdue)}
     for call in timeline.events.invokes("open_consumer"):
         consumer, topics = timeline.consumer(call.handle), call.args.get("topics") or ()

@@ -75,5 +75,5 @@ def reports_each_value(timeline: Timeline, reported: _Reported) -> Says:
 
 
 def _owed(view: TableView, writes: list[Write], place: int) -> list[Write]:
-    """What was to be reported behind the one in this place."""
+    """Return what was to be reported behind the one in this place."""
     return [one for one in writes[place + 1 :] if one.stored.seq > view.opened.seq]

@@ -19,13 +19,15 @@ def _has_rates(view: View) -> bool:
 
 
 def throttles_all(view: View) -> bool:
-    """The same on a broker that throttles consumers without a backlog as well: on another one only
-    `throttling.no-backlog-not-throttled` is judged."""
+    """Return whether a broker throttles consumers without a backlog as well, and there are rates.
+
+    On another one only `throttling.no-backlog-not-throttled` is judged.
+    """
     return view.case.topology.settings.throttles_caught_up and has_rates(view)
 
 
 def plain_limiters(timeline: Timeline) -> Iterator[Limiter]:
-    """Those with a period of a second, and without another level that is involved."""
+    """Yield the limiters with a period of a second, and without another level that is involved."""
     return (limiter for limiter in timeline.limiters if limiter.level.is_plain)
 
 

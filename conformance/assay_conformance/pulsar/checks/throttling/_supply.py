@@ -24,14 +24,17 @@ LEAST_SHARE = 0.8
 
 
 def periods_supplied(timeline: Timeline, limiter: Limiter) -> int:
-    """For how many periods its subscription was supplied; 0 where that is not known, or too few to be judged."""
+    """Return for how many periods its subscription was supplied; 0 where that is not known, or too few to be judged."""
     end_ns = supplied_until(timeline, limiter)
     periods = 0 if end_ns is None else (end_ns - limiter.frames[0].t_ns) // limiter.period_ns
     return periods if periods >= LEAST_PERIODS else 0
 
 
 def is_fed(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
-    """It gets no less than its share. `unit`: `messages` or `bytes`, for a rate that limits nothing else."""
+    """Judge whether it gets no less than its share.
+
+    `unit`: `messages` or `bytes`, for a rate that limits nothing else.
+    """
     is_messages = unit == "messages"
     rate = limiter.rate.messages if is_messages else limiter.rate.bytes
     charges = limiter.messages if is_messages else limiter.sizes
@@ -54,14 +57,14 @@ def is_fed(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says
 
 
 def gets_its_share(timeline: Timeline, limiter: Limiter) -> Says:
-    """The same, where that is all there is to judge."""
+    """Judge whether it gets its share of messages, where that is all there is to judge."""
     if limiter.rate.messages > 0 and periods_supplied(timeline, limiter):
         yield Exercised(limiter.frames[-1])
         yield from is_fed(timeline, limiter)
 
 
 def supplied_until(timeline: Timeline, limiter: Limiter) -> int | None:
-    """When its only subscription first had no backlog or no permits, or ended; None where that is unknown."""
+    """Return when its only subscription first had no backlog or no permits, or ended; None where that is unknown."""
     supplies = [timeline.supplies[place] for place in limiter.subscriptions]
     if len(supplies) != 1 or supplies[0].is_unclear or not _is_undisturbed(timeline.view):
         return None

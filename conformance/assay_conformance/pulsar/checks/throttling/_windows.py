@@ -12,7 +12,7 @@ from assay_conformance.pulsar.timeline.limiters import READ_BATCH_ENTRIES
 
 
 def beyond_the_first_tokens(limiter: Limiter, rate: int, charges: Sequence[int]) -> Iterator[Exercised]:
-    """What leaves after these are used up."""
+    """Yield what leaves after the first tokens are used up."""
     total = 0
     for frame, charge in zip(limiter.frames, charges, strict=True):
         total += charge
@@ -21,13 +21,16 @@ def beyond_the_first_tokens(limiter: Limiter, rate: int, charges: Sequence[int])
 
 
 def is_kept(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
-    """A rate in messages or bytes, which may be one of both, is used up and not exceeded."""
+    """Judge whether a rate in messages or bytes, which may be one of both, is used up and not exceeded."""
     yield from beyond_the_first_tokens(limiter, *_charged(limiter, unit))
     yield from is_not_exceeded(timeline, limiter, unit)
 
 
 def is_not_exceeded(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
-    """In any k periods at most (k + 1) times the rate is dispatched, plus what one read may exceed its tokens by."""
+    """Judge whether in any k periods at most (k + 1) times the rate is dispatched.
+
+    In addition there is what one read may exceed its tokens by.
+    """
     (rate, charges), frames = _charged(limiter, unit), limiter.frames
     # A read takes as many entries as there are tokens for messages.
     messages = min(READ_BATCH_ENTRIES, rate) * max(charges)
@@ -49,20 +52,23 @@ def is_not_exceeded(timeline: Timeline, limiter: Limiter, unit: str = "messages"
 
 
 def _charged(limiter: Limiter, unit: str) -> tuple[int, list[int]]:
-    """The rate, and what each dispatch was charged."""
+    """Return the rate, and what each dispatch was charged."""
     is_messages = unit == "messages"
     return (limiter.rate.messages, limiter.messages) if is_messages else (limiter.rate.bytes, limiter.sizes)
 
 
 def _beyond(rate: int, sizes: Sequence[int], smallest: int) -> int:
-    """By how many bytes a read may exceed its tokens. The broker divides them by an average entry size, which is no
-    less than the smallest entry, and may then read the largest ones. Where all have one size, that is one entry."""
+    """Return by how many bytes a read may exceed its tokens.
+
+    The broker divides them by an average entry size, which is no less than the smallest entry, and may then read the
+    largest ones. Where all have one size, that is one entry.
+    """
     entries = min(READ_BATCH_ENTRIES, -(-rate // smallest))
     return max(2 * max(sizes), sum(nlargest(entries, sizes)) - (entries - 1) * smallest)
 
 
 def _busiest(frames: Sequence[Frame], messages: Sequence[int], window_ns: int) -> tuple[int, Frame, Frame]:
-    """The most messages in any window of this length, and its first and last frame."""
+    """Return the most messages in any window of this length, and its first and last frame."""
     most, inside, start = 0, 0, 0
     first = last = frames[0]
     for place, frame in enumerate(frames):

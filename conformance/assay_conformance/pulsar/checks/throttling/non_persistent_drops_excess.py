@@ -57,7 +57,7 @@ class _Brokers:
         self.sent: list[_Sent] = []
 
     def see(self, frame: Frame) -> None:
-        """Every frame of a producer or consumer, in order."""
+        """Take in every frame of a producer or consumer, in order."""
         place = (frame.conn, frame.consumer_id or 0)
         consumer = self._consumers.get(place)
         if frame.command == "SUBSCRIBE":
@@ -77,11 +77,11 @@ class _Brokers:
                 sent.got.setdefault(consumer.session.subscription, frame)
 
     def loses(self, conn: int) -> None:
-        """A connection has ended."""
+        """Note that a connection has ended."""
         self._consumers = {place: one for place, one in self._consumers.items() if place[0] != conn}
 
     def _comes_in(self, send: Frame, unit: int) -> None:
-        """Without any permits it is not the rate that drops it."""
+        """Note a SEND. Without any permits it is not the rate that drops it."""
         producer = self._timeline.session_of(send)
         if producer is None or base_topic(producer.topic) not in self._topics:
             return

@@ -44,13 +44,13 @@ class _Published(NamedTuple):
 
 
 def _limited_topics(view: View) -> dict[str, Topic]:
-    """Topics with a publish rate that can be judged, by name."""
+    """Return topics with a publish rate that can be judged, by name."""
     topics = unchanged_topics(view)
     return {topic.name: topic for topic in topics if topic.publish_rate.messages and topic.persistent}
 
 
 def _rate_of_broker(view: View) -> Rate | None:
-    """The rate of all topics together, which can be judged where one broker owns them all."""
+    """Return the rate of all topics together, which can be judged where one broker owns them all."""
     topology = view.case.topology
     rate = topology.settings.publish_rate
     return rate if topology.brokers == 1 and rate.messages > 0 else None
@@ -95,8 +95,10 @@ def _is_only_slowed(timeline: Timeline, holding: Holding) -> Says:
 
 
 def _standing(timeline: Timeline, send: Send) -> Standing:
-    """A message that the broker took for a duplicate is not expected: whether it was one is judged by
-    deduplication."""
+    """Return the standing of a send.
+
+    A message that the broker took for a duplicate is not expected: whether it was one is judged by deduplication.
+    """
     unit = timeline.unit_with(send)
     message_id = send.completion.message_id if send.completion is not None else None
     called_duplicate = unit is not None and any(map(is_duplicate, unit.receipts))
@@ -123,7 +125,7 @@ def _by_topic(timeline: Timeline, topics: dict[str, Topic]) -> Iterator[_Publish
 
 
 def _is_not_exceeded(timeline: Timeline, published: _Published) -> Says:
-    """The busiest interval has no more than its share of the rate, one full bucket, and what was read ahead."""
+    """Judge whether the busiest interval has no more than its share, one full bucket, and what was read ahead."""
     what, rate, entries, topic = published
     if topic is None:
         yield from map(Exercised, entries[rate.messages :])
@@ -151,8 +153,11 @@ def _check_measured(timeline: Timeline, since_ns: int, last: Stored) -> None:
 
 
 def _judged_from_below(timeline: Timeline, published: Sequence[_Published]) -> Iterator[_Published]:
-    """Not in Cases with faults; nor with several topics, of which one may stop the other's connection; nor with
-    deduplication, where duplicates are not stored; nor with two limits, of which either may have applied."""
+    """Yield what is judged from below.
+
+    Not in Cases with faults; nor with several topics, of which one may stop the other's connection; nor with
+    deduplication, where duplicates are not stored; nor with two limits, of which either may have applied.
+    """
     case = timeline.view.case
     is_disturbed = case.faults or case.topology.settings.publish_rate.is_set or len(case.topology.topics) > 1
     for one in published if len(published) == 1 and not is_disturbed else ():
@@ -162,7 +167,7 @@ def _judged_from_below(timeline: Timeline, published: Sequence[_Published]) -> I
 
 
 def _is_used_up(timeline: Timeline, published: _Published) -> Says:
-    """From the last send call on messages are waiting, until the last is stored."""
+    """Judge whether the rate is used up: from the last send call on, messages wait until the last is stored."""
     what, rate, entries, _ = published
     calls_ns = [send.invoke.t_ns for handle in timeline.openings for send in timeline.sends_of(handle)]
     if not calls_ns:

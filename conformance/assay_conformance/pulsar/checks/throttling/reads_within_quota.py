@@ -28,7 +28,7 @@ def reads_within_quota(timeline: Timeline, limiter: Limiter) -> Says:
 
 
 def _bursts(limiter: Limiter) -> Iterator[tuple[Frame, Frame, int]]:
-    """What left within a tenth of a period: the first and last frame, and the number of entries."""
+    """Yield what left within a tenth of a period: the first and last frame, and the number of entries."""
     began = last = limiter.frames[0]
     count = 0
     for frame in limiter.frames:

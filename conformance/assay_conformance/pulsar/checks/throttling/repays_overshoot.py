@@ -44,7 +44,7 @@ def repays_overshoot(timeline: Timeline, limiter: Limiter) -> Says:
 
 
 def _reads(limiter: Limiter) -> Iterator[tuple[Frame, int]]:
-    """Reads as far as they can be distinguished: what was sent within a tenth of a period, as first frame and count."""
+    """Yield reads, as first frame and count: what was sent within a tenth of a period counts as one."""
     began, count = limiter.frames[0], 0
     for frame, messages in zip(limiter.frames, limiter.messages, strict=True):
         if frame.t_ns - began.t_ns > limiter.period_ns // 10:

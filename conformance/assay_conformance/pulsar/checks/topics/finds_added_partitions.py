@@ -24,8 +24,10 @@ class _Opened:
 
 
 def _opened(timeline: Timeline) -> Iterator[_Opened]:
-    """None where a broker may stop reading because of a publish rate: it reads the request for the partition count
-    late."""
+    """Yield what was opened before partitions were added.
+
+    None where a broker may stop reading because of a publish rate: it reads the request for the partition count late.
+    """
     for event in timeline.events.of(Stepped) if timeline.view.is_read_at_once() else ():
         step = timeline.view.case.step(event.step)
         if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
@@ -57,7 +59,7 @@ def _opens_on_use(timeline: Timeline, kind: str, opening: Invoke) -> bool:
 
 
 def _over(timeline: Timeline, opening: Invoke) -> Event | None:
-    """What ended it: the call that closes it or its client, or the end of the process."""
+    """Return what ended it: the call that closes it or its client, or the end of the process."""
     return timeline.over(opening)
 
 
@@ -102,19 +104,19 @@ def finds_added_partitions(timeline: Timeline, opened: _Opened) -> Says:
 
 
 def _answered(timeline: Timeline, opened: _Opened) -> dict[str, Frame]:
-    """Added partition -> the first answer to a registration of this kind that lets somebody in."""
+    """Return by added partition the first answer to a registration of this kind that admits one."""
     return {topic: answer for topic, answer in _answers(timeline, opened) if answer.command != "ERROR"}
 
 
 def _answers(timeline: Timeline, opened: _Opened) -> list[tuple[str, Frame]]:
-    """The latest first."""
+    """Return the answers, the latest first."""
     asked = (one for one in timeline.registered if one.kind == opened.kind and one.session.topic in opened.added)
     answers = [(one.session.topic, answer) for one in asked for answer in timeline.answers_to(one.frame)[:1]]
     return sorted(answers, key=lambda one: -one[1].seq)
 
 
 def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Event) -> bool:
-    """Something happened until then after which it need not register in time, or at all."""
+    """Return whether something happened until then after which it need not register in time, or at all."""
     grown = opened.grown
     keeping = (one for one in timeline.events.of(Fired) if one.action in _KEEPS_BACK)
     refusals = (one for topic, one in _answers(timeline, opened) if one.command == "ERROR" and topic in missing)

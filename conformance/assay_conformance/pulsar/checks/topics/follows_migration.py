@@ -75,7 +75,7 @@ def _place(one: Registered) -> _Place:
 
 
 def _client(timeline: Timeline, one: Registered, at: Event) -> int | None:
-    """The handle of its client; None where it may belong to any of several."""
+    """Return the handle of its client; None where it may belong to any of several."""
     clients = {call.handle for call in timeline.events.invokes("open_client")}
     owner = whose(one.session, at)
     client = timeline.view.client_of(None if owner is None else owner.handle)
@@ -87,7 +87,7 @@ def _earliest(*events: Event | None) -> Event | None:
 
 
 def _unopened(timeline: Timeline, one: Registered, at: Frame) -> Event | None:
-    """The end of its open call, where that failed."""
+    """Return the end of its open call, where that failed."""
     owner = whose(one.session, at)
     ends = timeline.events.completions(f"open_{one.kind}") if owner is not None and owner.handle is not None else ()
     failed = (end for end in ends if end.outcome is not Outcome.OK)
@@ -95,7 +95,7 @@ def _unopened(timeline: Timeline, one: Registered, at: Frame) -> Event | None:
 
 
 def _unread(timeline: Timeline, frame: Frame) -> Closed | None:
-    """The end of its connection, where that was lost, or the client left soon, over something ahead of it."""
+    """Return the end of its connection, where that was lost, or the client left soon, over something ahead of it."""
     connection = timeline.connection(frame.conn)
     is_soon = timeline.bounds.ended_soon_after(frame, connection.left_by_client)
     return connection.closed if is_soon and connection.may_be_left_before(frame) else connection.lost
@@ -174,9 +174,11 @@ def _never_came(timeline: Timeline, migrated: _Migrated) -> Says:
 
 
 def _may_wait_until_ns(timeline: Timeline, frame: Frame, end: Event) -> int:
-    """A lost connection gives the client its time to reconnect again. A failed LOOKUP extends it by a back-off that
-    doubles (no longer than all waits before it together); where no answer comes, the client waits for the operation
-    time-out first."""
+    """Return until when the client may wait.
+
+    A lost connection gives it its time to reconnect again. A failed LOOKUP extends that by a back-off that doubles (no
+    longer than all waits before it together); where no answer comes, the client waits for the operation time-out first.
+    """
     operation_ns = int(timeline.view.setting("client", "operation_timeout_ms") or 0) * MS
     lost = (one.t_ns for one in timeline.events.of(Closed) if one.by is not ClosedBy.CLIENT and one.seq < end.seq)
     answers = (one for one in timeline.events.frames("LOOKUP_RESPONSE") if frame.seq < one.seq < end.seq)

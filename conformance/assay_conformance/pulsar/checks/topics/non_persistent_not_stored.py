@@ -48,7 +48,7 @@ def _is_empty(timeline: Timeline, topics: set[str]) -> Says:
 
 
 def _late_subscribers(timeline: Timeline, topics: set[str]) -> Says:
-    """Those that came when a message of their topic had been receipted."""
+    """Judge subscribers that came when a message of their topic had been receipted."""
     receipted: dict[str, int] = {}
     for receipt in timeline.events.frames("SEND_RECEIPT"):
         producer = timeline.session_of(receipt) if receipt.from_sender else None

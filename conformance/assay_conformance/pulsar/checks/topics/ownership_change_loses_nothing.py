@@ -101,7 +101,7 @@ def _moves(timeline: Timeline) -> dict[str, list[Event]]:
 
 
 def _is_ordered(timeline: Timeline, consumer: Consumer) -> bool:
-    """A client that gave opening it up may have been admitted all the same."""
+    """Return whether messages are ordered. A client that gave opening it up may have been admitted all the same."""
     end = timeline.end_of(consumer.invoke.op)
     topic = timeline.view.case.topology.named(consumer.topics[0]) if consumer.topics else None
     kind = in_force(timeline.view, consumer, "subscription_type") or "exclusive"
@@ -136,7 +136,7 @@ class _Reading:
                 move = bisect_right(moves, message.seq, key=_seq)
 
     def _ends(self) -> Iterator[Event]:
-        """What ends the order in which messages come to it, or makes it unknown."""
+        """Yield what ends the order in which messages come to it, or makes it unknown."""
         timeline, consumer = self._timeline, self._consumer
         calls = (call for verb in ("nack", "seek") for call in timeline.events.invokes(verb))
         yield from (call for call in calls if call.handle == consumer.handle)
@@ -155,7 +155,7 @@ class _Reading:
         return is_in and (self._until_seq is None or (at is not None and at.seq < self._until_seq))
 
     def missed(self) -> Iterator[_Missed]:
-        """Of each producer, the first message."""
+        """Yield the first missed message of each producer."""
         timeline, consumer = self._timeline, self._consumer
         topic = consumer.topics[0]
         receives = [end for end in timeline.events.completions("receive") if end.handle == consumer.handle]
@@ -176,8 +176,11 @@ class _Reading:
                 yield _Missed(send, end, max(receive.t_ns, since_ns))
 
     def _may_come_ns(self) -> int:
-        """When the last message came, or a cut let it reconnect, or it was admitted, which other consumers may have
-        delayed. On a failover subscription the broker chooses the active consumer only after a delay."""
+        """Return when the last message came, or a cut let it reconnect, or it was admitted.
+
+        Other consumers may have delayed that. On a failover subscription the broker chooses the active consumer only
+        after a delay.
+        """
         timeline, consumer = self._timeline, self._consumer
         cuts = (one.t_ns for one in timeline.events.of(Closed) if one.by is ClosedBy.FAULT)
         fails_over = in_force(timeline.view, consumer, "subscription_type") == "failover"
@@ -193,7 +196,7 @@ def _had_been_reported(send: Send, receive: Invoke) -> bool:
 
 
 def _out_of_order(timeline: Timeline) -> dict[int, Invoke]:
-    """Producers -> their first send that is delivered at a time of its own, or has a sequence id of its own."""
+    """Return by producer the first send that is delivered at a time of its own, or has a sequence id of its own."""
     found: dict[int, Invoke] = {}
     for call in timeline.events.invokes("send"):
         if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & call.args.keys():
@@ -202,7 +205,10 @@ def _out_of_order(timeline: Timeline) -> dict[int, Invoke]:
 
 
 def _sends_in_order(timeline: Timeline, handle: int, at: Event) -> bool:
-    """Raises `UnknownError` where a fault changed what it sent, or what it heard of that."""
+    """Return whether it sends in order.
+
+    Raises `UnknownError` where a fault changed what it sent, or what it was answered.
+    """
     keyed = timeline.view.producer_setting(handle, "batching_type") == "key_based"
     odd = timeline.once(_out_of_order).get(handle)
     if keyed or handle in timeline.bursts or handle not in timeline.openings or (odd is not None and odd.seq < at.seq):

@@ -93,7 +93,10 @@ class _Courses:
             self._on.setdefault(owner.topic, []).append((owner, course))
 
     def _see_closes(self) -> None:
-        """A client may still hold a connection that was lost: its attempt to use it fails without a frame."""
+        """Note closes by brokers.
+
+        A client may still hold a connection that was lost: its attempt to use it fails without a frame.
+        """
         lost, urls, events = Counter[str](), dict[int, str](), self._timeline.events
         closes = events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
         steps: list[Event] = [*events.of(Opened), *events.of(Closed), *closes]
@@ -107,8 +110,11 @@ class _Courses:
                 lost[urls[event.conn]] += 1
 
     def _see_close(self, close: Frame, lost: Counter[str]) -> None:
-        """One that was closed before its registration was answered may wait for that answer, and looks the topic up
-        after that. A client that gives a registration up, for want of an answer, begins from the start."""
+        """Note a close.
+
+        One that was closed before its registration was answered may wait for that answer, and looks the topic up after
+        that. A client that gives a registration up, for want of an answer, begins from the start.
+        """
         session = self._timeline.session_of(close) or self._timeline.consumer_sessions.of(close)
         if session is None:
             return
@@ -151,7 +157,10 @@ class _Courses:
         return found
 
     def _is_excused(self, topic: str, at: Frame) -> bool:
-        """That one registered of which several are possible says nothing about the others."""
+        """Return whether it is excused.
+
+        That one registered of which several are possible says nothing about the others.
+        """
         for owner, course in self._on.get(topic, ()):
             since = _last(course.registered, None, at) if owner.handle is not None else None
             if _first(course.excuses, since, at) is not None:
@@ -214,12 +223,12 @@ def _seq(event: Event) -> int:
 
 
 def _first(events: Sequence[E], after: Event | None, before: Event | None) -> E | None:
-    """The first of these between two events; events that are None are the beginning and the end."""
+    """Return the first of these between two events; events that are None are the beginning and the end."""
     place = bisect_right(events, after.seq, key=_seq) if after is not None else 0
     return events[place] if place < len(events) and (before is None or events[place].seq < before.seq) else None
 
 
 def _last(events: Sequence[E], after: Event | None, before: Event | None) -> E | None:
-    """The last of them."""
+    """Return the last of these between two events; events that are None are the beginning and the end."""
     place = bisect_left(events, before.seq, key=_seq) if before is not None else len(events)
     return events[place - 1] if place and (after is None or events[place - 1].seq > after.seq) else None
