@@ -28,7 +28,7 @@ class Entrance(Enum):
     GRANTED = "granted"
     QUEUED = "queued"
     FENCES = "fences"
-    """Granted once everybody else is thrown out."""
+    """Granted once all other producers are closed."""
 
 
 class Access:

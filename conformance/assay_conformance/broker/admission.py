@@ -1,4 +1,4 @@
-"""The producers of one topic: who is let in, who waits, and how they are sent away."""
+"""The producers of one topic: which are admitted, which wait, and how they are closed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Admission:
             self._promote(following)
 
     def evict(self, url: str | None, refusal: RefusalError) -> None:
-        """Send everybody away, to the broker at `url` where that is known; those who wait are refused."""
+        """Close all producers, which go to the broker at `url` where that is known; those that wait are refused."""
         self._refuse_waiting(refusal)
         # Closing one may end its connection, and take others with it.
         while self.producers:

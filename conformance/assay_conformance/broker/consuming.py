@@ -41,7 +41,7 @@ _UNMEASURED = ("msgRateOut", "msgThroughputOut", "msgRateRedeliver", "msgRateExp
 
 
 def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
-    """SUBSCRIBE. An id that exists on this connection is answered as it was."""
+    """Serve SUBSCRIBE. An id that exists on this connection is answered as it was."""
     name = parse(body.topic)
     if body.consumer_id in session.consumers:
         _succeed(session, body.request_id)
@@ -88,7 +88,7 @@ def _start(session: Session, topic: Topic, body: CommandSubscribe) -> int:
 
 
 def flow(session: Session, body: CommandFlow, _frame: Frame) -> None:
-    """FLOW. No permits at all end the connection; those for a consumer that is not there are lost."""
+    """Serve FLOW. One without permits ends the connection; permits for a consumer that does not exist are lost."""
     attached = session.consumers.get(body.consumer_id)
     if attached is not None:
         if not body.messagePermits:
@@ -97,7 +97,7 @@ def flow(session: Session, body: CommandFlow, _frame: Frame) -> None:
 
 
 def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
-    """ACK, answered only where it asks for an answer. One of a transaction is refused: there are none here."""
+    """Serve ACK, answered only where it asks for an answer. One in a transaction is refused: there are none here."""
     attached = session.consumers.get(body.consumer_id)
     if attached is None:
         return
@@ -118,7 +118,7 @@ def _in_transaction(body: CommandAck, subscription: Subscription) -> bool:
 
 
 def redeliver(session: Session, body: CommandRedeliverUnacknowledgedMessages, _frame: Frame) -> None:
-    """REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+    """Serve REDELIVER_UNACKNOWLEDGED_MESSAGES."""
     attached = session.consumers.get(body.consumer_id)
     if attached is not None:
         epoch = body.consumer_epoch if body.HasField("consumer_epoch") else None
@@ -126,7 +126,7 @@ def redeliver(session: Session, body: CommandRedeliverUnacknowledgedMessages, _f
 
 
 def seek(session: Session, body: CommandSeek, _frame: Frame) -> None:
-    """SEEK: every consumer of the subscription is closed, and then the request is answered."""
+    """Serve SEEK: every consumer of the subscription is closed, and then the request is answered."""
     attached = _attached(session, body.consumer_id)
     topic = attached.topic
     if body.HasField("message_id"):
@@ -141,7 +141,7 @@ def seek(session: Session, body: CommandSeek, _frame: Frame) -> None:
 
 
 def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Frame) -> None:
-    """GET_LAST_MESSAGE_ID: the last entry there is for this consumer, with its last batch index where it is a batch."""
+    """Serve GET_LAST_MESSAGE_ID: the last entry for this consumer, with its last batch index where it is a batch."""
     attached = _attached(session, body.consumer_id)
     if not attached.topic.persistent:
         raise RefusalError(ServerError.UnknownError, "getLastMessageId is not supported on non-persistent topic")
@@ -173,9 +173,10 @@ def _last(attached: Attached) -> Entry | None:
 
 
 def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
-    """CONSUMER_STATS: what is counted here. Rates are not, and no address is known: 0 and the connection's number.
+    """Serve CONSUMER_STATS with what is counted here.
 
-    For a consumer that is not there the connection ends: a real broker trips over it (ServerCnx.handleConsumerStats).
+    Rates are not, and no address is known: 0 and the connection's number. For a consumer that does not exist the
+    connection ends: a real broker fails on it (ServerCnx.handleConsumerStats).
     """
     if body.consumer_id in session.joining_consumers:
         session.send(
@@ -209,7 +210,7 @@ def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
 
 
 def unsubscribe(session: Session, body: CommandUnsubscribe, _frame: Frame) -> None:
-    """UNSUBSCRIBE, allowed to a sole consumer only; by force to any, and the others are closed."""
+    """Serve UNSUBSCRIBE, allowed to a sole consumer only; by force to any, and the others are closed."""
     attached = _attached(session, body.consumer_id)
     if len(attached.subscription.consumers) != 1 and not body.force:
         raise RefusalError(ServerError.MetadataError, "Unconnected or shared consumer attempting to unsubscribe")
@@ -221,8 +222,10 @@ def unsubscribe(session: Session, body: CommandUnsubscribe, _frame: Frame) -> No
 
 
 def close_consumer(session: Session, body: CommandCloseConsumer, _frame: Frame) -> None:
-    """CLOSE_CONSUMER. One that is not there is closed already; one that is asked for is not wanted any more, and its
-    SUBSCRIBE stays without an answer."""
+    """Serve CLOSE_CONSUMER.
+
+    A consumer that does not exist is closed already; for one that is being created, SUBSCRIBE stays without an answer.
+    """
     waiting = session.joining_consumers.pop(body.consumer_id, None)
     if waiting is not None:
         waiting.gone = True

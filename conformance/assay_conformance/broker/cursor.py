@@ -81,7 +81,7 @@ class Cursor:
         return False
 
     def ack_members_up_to(self, index: int, unacked: int) -> None:
-        """Cumulatively: these are left of the entry, unless more of it was acknowledged from its beginning before."""
+        """Acknowledge cumulatively: these are left of the entry, unless more of its beginning was settled before."""
         known = self.partial.get(index)
         if not self.is_acked(index) and (known is None or _lowest(unacked) > _lowest(known)):
             self.partial[index] = unacked

@@ -84,7 +84,7 @@ class Deduplication:
             self._keep(index + 1)
 
     def last_pushed(self, name: str) -> int:
-        """PRODUCER_SUCCESS.last_sequence_id."""
+        """Return the last_sequence_id of PRODUCER_SUCCESS."""
         return self._pushed.get(name, NOTHING)
 
     def joined(self, name: str) -> None:

@@ -75,7 +75,7 @@ def _rule(policies: Policies) -> SchemaCompatibility:
 
 
 def get_schema(session: Session, body: CommandGetSchema, _frame: Frame) -> None:
-    """GET_SCHEMA: the latest, or the version that is named; whatever its name was, it has its topic's."""
+    """Serve GET_SCHEMA: the latest, or the version that is named; whatever its name was, it has its topic's."""
     kind = CommandType.GET_SCHEMA_RESPONSE
     try:
         names_version = body.HasField("schema_version")
@@ -101,7 +101,7 @@ def get_schema(session: Session, body: CommandGetSchema, _frame: Frame) -> None:
 
 
 def get_or_create_schema(session: Session, body: CommandGetOrCreateSchema, _frame: Frame) -> None:
-    """GET_OR_CREATE_SCHEMA: the version of a producer's further schema."""
+    """Serve GET_OR_CREATE_SCHEMA: the version of a producer's further schema."""
     kind = CommandType.GET_OR_CREATE_SCHEMA_RESPONSE
     try:
         name = parse(body.topic)

@@ -61,7 +61,7 @@ class Dispatcher(ABC):
 
     @abstractmethod
     def members_acked(self, consumer: Consumer, index: int, left: int) -> None:
-        """Members of a batch were acknowledged, and so many are left."""
+        """Note that members of a batch were acknowledged, and so many are left."""
 
     @abstractmethod
     def settle(self) -> None:
@@ -69,7 +69,7 @@ class Dispatcher(ABC):
 
     @abstractmethod
     def take_policies(self, policies: Policies) -> None:
-        """Policies changed."""
+        """Take changed policies."""
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         consumer.permits += permits

@@ -30,7 +30,7 @@ client does, so a broker that stands for an older one must not announce what tha
 
 
 def connect(session: Session, body: CommandConnect) -> None:
-    """CONNECT: the connection is usable, or refused and closed."""
+    """Serve CONNECT: the connection is usable, or refused and closed."""
     broker = _broker(session, body)
     if broker is None:
         _turn_away(session, ServerError.ServiceNotReady, f"No broker at {body.proxy_to_broker_url}")
@@ -74,8 +74,11 @@ def challenge(session: Session) -> None:
 
 
 def answer_challenge(session: Session, body: CommandAuthResponse, _frame: Frame) -> None:
-    """AUTH_RESPONSE. One that was not asked for is checked all the same, and where nothing is asked for it is
-    wrong; one without credentials is none."""
+    """Serve AUTH_RESPONSE.
+
+    One that was not asked for is checked all the same, and where no credentials are required it is wrong; one without
+    credentials counts as none.
+    """
     if not body.HasField("response") or not body.response.HasField("auth_data"):
         raise ViolationError
     tokens = session.host.tokens

@@ -66,7 +66,7 @@ class Watch:
 
 
 def topics_of_namespace(session: Session, body: CommandGetTopicsOfNamespace, _frame: Frame) -> None:
-    """GET_TOPICS_OF_NAMESPACE. A pattern that is too long is not looked at: the client filters itself then."""
+    """Serve GET_TOPICS_OF_NAMESPACE. A pattern that is too long is ignored: the client filters itself then."""
     check_namespace(body.namespace)
     if body.mode != CommandGetTopicsOfNamespace.PERSISTENT and not session.topics.has_namespace(body.namespace):
         raise RefusalError(ServerError.MetadataError, f"Namespace {body.namespace} not found")
@@ -89,7 +89,7 @@ def topics_of_namespace(session: Session, body: CommandGetTopicsOfNamespace, _fr
 
 
 def watch(session: Session, body: CommandWatchTopicList, _frame: Frame) -> None:
-    """WATCH_TOPIC_LIST: the names there are, and from then on every change. A known watcher is answered again."""
+    """Serve WATCH_TOPIC_LIST: the present names, and then every change. A known watcher is answered again."""
     check_namespace(body.namespace)
     pattern = _compile(body.topics_pattern, ServerError.InvalidTopicName)
     if len(body.topics_pattern) > PATTERN_LENGTH:
@@ -113,7 +113,7 @@ def watch(session: Session, body: CommandWatchTopicList, _frame: Frame) -> None:
 
 
 def stop_watching(session: Session, body: CommandWatchTopicListClose, _frame: Frame) -> None:
-    """WATCH_TOPIC_LIST_CLOSE. One that is not there is closed already."""
+    """Serve WATCH_TOPIC_LIST_CLOSE. A watcher that does not exist is closed already."""
     known = session.watches.pop(body.watcher_id, None)
     if known is not None:
         session.topics.changed.remove(known.changed)
@@ -121,7 +121,7 @@ def stop_watching(session: Session, body: CommandWatchTopicListClose, _frame: Fr
 
 
 def topics_hash(topics: Iterable[str]) -> str:
-    """CRC-32C of the sorted names joined by commas, its bytes lowest first in hexadecimal."""
+    """Return the CRC-32C of the sorted names joined by commas, its bytes lowest first in hexadecimal."""
     return struct.pack("<I", crc32c.crc32c(",".join(sorted(topics)).encode())).hex()
 
 

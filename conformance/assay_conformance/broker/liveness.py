@@ -32,7 +32,7 @@ class Liveness:
             self._answer(alive=True)
 
     def ask(self, answer: Callable[[bool], None]) -> None:
-        """PING the client: True once any frame comes, False when it stays silent and is closed, or ends."""
+        """Send a PING; call `answer` with True once any frame comes, with False when the client stays silent."""
         self._waiting.append(answer)
         if self._asking is None:
             host = self._session.host

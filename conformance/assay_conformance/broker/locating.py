@@ -17,7 +17,7 @@ from assay_conformance.wire.service_urls import service_url_fields
 
 
 def partitioned_metadata(session: Session, body: CommandPartitionedTopicMetadata, _frame: Frame) -> None:
-    """PARTITIONED_METADATA: how many partitions."""
+    """Serve PARTITIONED_METADATA: how many partitions."""
     kind = CommandType.PARTITIONED_METADATA_RESPONSE
     try:
         name = session.topics.resolve(body.topic)
@@ -41,7 +41,7 @@ def partitioned_metadata(session: Session, body: CommandPartitionedTopicMetadata
 
 
 def look_up(session: Session, body: CommandLookupTopic, _frame: Frame) -> None:
-    """LOOKUP: the broker to connect to, or to ask again."""
+    """Serve LOOKUP: the broker to connect to, or to ask again."""
     kind = CommandType.LOOKUP_RESPONSE
     types = CommandLookupTopicResponse
     try:

@@ -52,7 +52,7 @@ def completed(text: str) -> str:
 
 
 def check_namespace(text: str) -> None:
-    """ViolationError for what is no `tenant/namespace`: a real broker trips over it."""
+    """Raise ViolationError for what is no `tenant/namespace`: a real broker fails on it."""
     parts = text.split("/")
     if len(parts) != 2 or not all(parts):
         raise ViolationError

@@ -35,7 +35,7 @@ class Placement:
         return self._owners.get(full, 0)
 
     def look_up(self, full: str, broker: int) -> Directions:
-        """Directions to a client that asks this broker."""
+        """Return directions to a client that asks this broker."""
         owner = self.owner(full)
         if full in self._migrated and owner != broker:
             # Of another cluster than the owner: it has never heard of that one.

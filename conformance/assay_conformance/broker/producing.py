@@ -36,7 +36,11 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
 
 
 def send(session: Session, body: CommandSend, frame: Frame) -> None:
-    """SEND. For a producer that is not on this connection it ends it, unless the broker has just closed that one."""
+    """Serve SEND.
+
+    For a producer that is not on this connection it ends the connection, unless the broker has just closed that
+    producer.
+    """
     producer = session.producer(body.producer_id)
     if producer is None:
         if body.producer_id in session.evicted:
@@ -54,7 +58,10 @@ def send(session: Session, body: CommandSend, frame: Frame) -> None:
 
 
 def close_producer(session: Session, body: CommandCloseProducer, _frame: Frame) -> None:
-    """CLOSE_PRODUCER. One that is not there is closed already, and one that still waits to be created never will be."""
+    """Serve CLOSE_PRODUCER.
+
+    A producer that does not exist is closed already, and one that still waits to be created never will be.
+    """
     waiting = session.joining_producers.pop(body.producer_id, None)
     if waiting is not None:
         waiting.leave()

@@ -97,7 +97,7 @@ class Publishing:
         self._policies = policies
 
     def last_sequence_id(self, name: str) -> int:
-        """PRODUCER_SUCCESS.last_sequence_id; -1 without deduplication."""
+        """Return the last_sequence_id of PRODUCER_SUCCESS; -1 without deduplication."""
         if self.dedup is None:
             return -1
         return self.dedup.last_pushed(name)

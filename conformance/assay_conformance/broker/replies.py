@@ -77,8 +77,10 @@ def message(
     epoch: int | None,
     checksum: bool = True,
 ) -> Frame:
-    """MESSAGE around the stored bytes as they are, or without their checksum. `unacked` is the bit set of members not
-    acked yet, None = all."""
+    """Return a MESSAGE around the stored bytes as they are, or without their checksum.
+
+    `unacked` is the bit set of members not acked yet, None = all.
+    """
     built = BaseCommand(type=_MESSAGE)
     body = built.message
     body.consumer_id = consumer_id

@@ -187,7 +187,10 @@ def _same(one: Schema, other: Schema) -> bool:
 
 
 def _parts(schema: Schema) -> tuple[Schema, Schema]:
-    """Key and value of a key-value schema: each its length in four bytes and its data; their types are properties."""
+    """Return key and value of a key-value schema.
+
+    Each is its length in four bytes and its data; their types are properties.
+    """
     types = {pair.key: pair.value for pair in schema.properties}
     data, at, parts = schema.schema_data, 0, []
     for name in ("key", "value"):

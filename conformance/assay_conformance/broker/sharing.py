@@ -267,7 +267,7 @@ class Sharing(Dispatcher):
         self._block(consumer)
 
     def _block(self, consumer: Consumer) -> None:
-        """Send no more to whoever has too much unacknowledged."""
+        """Send no more to a consumer that has too much unacknowledged."""
         if 0 < self._most <= consumer.unacked:
             consumer.blocked = True
         if 0 < self._most_together <= self.unacked:

@@ -27,7 +27,7 @@ class _OnTopic(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Unload(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Send all clients of a topic away; it stays with its broker, or goes to `broker` without telling them."""
+    """Close all producers and consumers of a topic; it stays with its broker, or moves to `broker` unannounced."""
 
     broker: int | None = None
 
@@ -86,14 +86,14 @@ class Grow(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Delete(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Delete a topic with everything in it, whoever uses it."""
+    """Delete a topic with everything in it, even if it is in use."""
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
         topics.delete(topics.names.full_of(self.topic))
 
 
 class Announce(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Change what brokers say of themselves to whoever connects from now on."""
+    """Change what brokers announce to clients that connect from now on."""
 
     protocol_version: int | None = None
     max_message_bytes: int | None = None

@@ -214,7 +214,7 @@ class Subscription:
         return sum(len(entry.payload.block) for entry in waiting if not self.cursor.is_acked(entry.index))
 
     def skip(self, entries: int) -> None:
-        """Acknowledge the first so many entries that are not, whoever has them."""
+        """Acknowledge the first so many entries that are not, whichever consumer has them."""
         self._written.catch_up()
         stored = len(self._store.entries)
         left = (index for index in range(self.cursor.mark, stored) if not self.cursor.is_acked(index))
@@ -223,7 +223,7 @@ class Subscription:
         self._settle()
 
     def skip_before(self, end: int) -> None:
-        """Acknowledge everything below entry `end`, whoever has it."""
+        """Acknowledge everything below entry `end`, whichever consumer has it."""
         self._written.catch_up()
         for index in range(self.cursor.mark, end):
             self._ack_for_all(index)

@@ -245,7 +245,7 @@ class Topic:
             subscription.backlog.compaction = self.compaction
 
     def unload(self, url: str | None) -> None:
-        """Send everybody away, finish what waits to be written, and load again."""
+        """Close all producers and consumers, finish what waits to be written, and load again."""
         self.admission.evict(url, UNLOADED)
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(url)
@@ -253,7 +253,7 @@ class Topic:
         self.reload()
 
     def migrate(self, url: str) -> None:
-        """Send everybody to another cluster, and load there."""
+        """Send all producers and consumers to another cluster, and load there."""
         for producer in list(self.producers.values()):
             producer.session.notify(replies.producer_migrated(producer.producer_id, url))
         for subscription in self.subscriptions.values():

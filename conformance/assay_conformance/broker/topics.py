@@ -92,7 +92,7 @@ class Topics:
         return 0
 
     def look_up(self, name: TopicName, broker: int) -> Directions:
-        """Directions to a client that asks this broker."""
+        """Return directions to a client that asks this broker."""
         return self.placement.look_up(name.full, broker)
 
     def open(self, name: TopicName, broker: int, *, create: bool = True) -> Topic:

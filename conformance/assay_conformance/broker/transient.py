@@ -67,7 +67,7 @@ class Passing(Dispatcher):
         self.consumers.sort(key=rank)
 
     def pass_on(self, entry: Entry) -> None:
-        """Send an entry to whoever it is for, if it can be taken."""
+        """Send an entry to the consumer that is to have it, if it can be taken."""
         consumer = self._choose(entry)
         able = consumer is not None and consumer.is_able and entry.messages > 0
         if able and consumer is not None and self._backlog.quota(1):

@@ -45,12 +45,12 @@ ACKS_FLUSHED_MS = 300
 
 
 def up(command: str, k: int = 1, **options: Any) -> OnFrame:
-    """Trigger: the k-th such frame from client to broker; `options` are those of OnFrame."""
+    """Return the trigger of the k-th such frame from client to broker; `options` are those of OnFrame."""
     return OnFrame(command=command, direction=Direction.TO_BROKER, k=k, **options)
 
 
 def down(command: str, k: int = 1, **options: Any) -> OnFrame:
-    """Trigger: the k-th such frame from broker to client."""
+    """Return the trigger of the k-th such frame from broker to client."""
     return OnFrame(command=command, direction=Direction.TO_CLIENT, k=k, **options)
 
 
@@ -217,7 +217,7 @@ class Schedule:
     def nack(
         self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = (), inside: int | None = None
     ) -> int:
-        """Negatively acknowledge messages, named as in `ack`."""
+        """Nack messages, named as in `ack`."""
         return self.agent("nack", {"consumer": consumer, **_named(messages, numbers), **_inside(inside)})
 
     def seek(

@@ -71,7 +71,7 @@ def empties(number: int) -> dict[str, Any]:
 
 
 def chunks(number: int, pieces: int, size: int = 3_000) -> list[dict[str, Any]]:
-    """Message `number` in chunks 0 to `pieces - 1`, one entry each; a Case stores them in the order it wants."""
+    """Return message `number` in chunks 0 to `pieces - 1`, one entry each; a Case stores them in the order it wants."""
     data = generate(Identity(0, WRITER, number), size, number)
     step = -(-size // pieces)
     return [

@@ -29,10 +29,10 @@ _SIXTY_FOUR_BITS: Final = Kind("a number of 64 bits", lambda value: -(2**63) <= 
 
 
 def check_case(case: Case, where: str) -> None:
-    """UsageError that names `where`, the step and the key for what no Case may say: a verb that does not exist, an
-    argument that is missing or of another kind, more brokers, topics or bytes than a machine has room for.
+    """Raise UsageError, which names `where`, the step and the key, for what no Case may contain.
 
-    What a step refers to need not exist: taking steps away keeps a Case valid.
+    That is a verb that does not exist, an argument that is missing or of another kind, more brokers, topics or bytes
+    than a machine has room for. What a step refers to need not exist: taking steps away keeps a Case valid.
     """
     try:
         _check_case(case, where)
@@ -60,7 +60,7 @@ def _check_case(case: Case, where: str) -> None:
 
 
 def check_topology(topology: Topology, where: str) -> None:
-    """UsageError for brokers, topics and settings that no machine can bring up."""
+    """Raise UsageError for brokers, topics and settings that no machine can bring up."""
     if len(topology.topics) > MOST_TOPICS:
         raise UsageError(f"{where}: topology: expected at most {MOST_TOPICS} topics, came {len(topology.topics)}")
     _check_numbers(msgspec.to_builtins(topology), f"{where}: topology")
@@ -70,13 +70,13 @@ def check_topology(topology: Topology, where: str) -> None:
 
 
 def check_faults(faults: tuple[Fault, ...], where: str) -> None:
-    """UsageError for numbers of faults that mean nothing, or too much."""
+    """Raise UsageError for numbers of faults that mean nothing, or too much."""
     for number, fault in enumerate(faults):
         _check_numbers(msgspec.to_builtins(fault), f"{where}: fault {number}")
 
 
 def check_facts(facts: ClientFacts, where: str) -> None:
-    """UsageError for a constant or a default of a client that its configuration key cannot have."""
+    """Raise UsageError for a constant or a default of a client that its configuration key cannot have."""
     _check_config(facts.fixed, f"{where}, fixed")
     _check_config(facts.defaults, f"{where}, defaults")
 

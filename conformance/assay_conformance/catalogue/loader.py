@@ -74,9 +74,10 @@ class Catalogue:
 
 
 def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Catalogue:
-    """File name -> TOML text. UsageError that names the file, the key and what was expected.
+    """Return the catalogue of these files: name -> TOML text.
 
-    `borrowed` are capabilities stated elsewhere: a plug-in's requirements may need those of our catalogue.
+    Raises UsageError, which names the file, the key and what was expected. `borrowed` are capabilities stated
+    elsewhere: a plug-in's requirements may need those of our catalogue.
     """
     requirements: dict[str, Requirement] = {}
     for name, text in documents.items():
@@ -106,7 +107,7 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
 
 @cache
 def load() -> Catalogue:
-    """Our own catalogue."""
+    """Return our own catalogue."""
     folder = files(__package__)
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
     return parse({name: folder.joinpath(name).read_text("utf-8") for name in names})

@@ -14,7 +14,7 @@ _AT = "at"
 
 
 def homes(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Beginnings of names, and the address of sources that are called so."""
+    """Return by beginning of a name the address of the sources that are named so."""
     return {
         words + key: f"{table.get(_AT, '')}{rest}"
         for words, table in tables.items()

@@ -136,7 +136,10 @@ def of_earlier_epoch(message: Frame, request: Frame) -> bool:
 
 
 def is_torn(event: Frame) -> bool:
-    """Damaged, or lost, held back or made up on its way; not what ended with its connection, and comes again."""
+    """Return whether a frame was damaged, lost, held back or made up.
+
+    One that ended with its connection does not count: it comes again.
+    """
     return event.intact is False or (event.sides is not _BOTH and event.fate is not Fate.CUT)
 
 
@@ -149,7 +152,7 @@ def elapsed(later_ns: int, earlier_ns: int) -> str:
 
 
 def bit_of(words: Sequence[int], index: int) -> bool:
-    """Bit `index` of an ack_set; beyond its words it is 0."""
+    """Return bit `index` of an ack_set; beyond its words it is 0."""
     return index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1)
 
 

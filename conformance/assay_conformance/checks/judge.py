@@ -56,7 +56,7 @@ def judge(
     checks: Mapping[str, type[Check]],
     attempt: int = 1,
 ) -> tuple[Judgement, ...]:
-    """Judgements of the Case's own requirements (always) and of every other that was exercised or broken."""
+    """Return judgements of the Case's own requirements (always) and of every other that was exercised or broken."""
     return judge_parts([events], case, facts, catalogue, checks, attempt)
 
 

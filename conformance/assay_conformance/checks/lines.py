@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay_conformance.checks.tracker import ProducerSession
 
 Content = tuple[int, int]
-"""Digest and size: what tells one message of a producer from another."""
+"""Digest and size: what distinguishes one message of a producer from another."""
 
 Parting = Invoke | AgentEnded
 """What ends a handle: the command that closes it or its client, or the death of the process it lived in."""

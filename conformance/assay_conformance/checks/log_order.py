@@ -37,7 +37,7 @@ def in_log_order(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _logs(events: Sequence[Event], topics: Set[str]) -> Iterable[list[int]]:
-    """Indexes of the entries of each of these topics."""
+    """Return the indexes of the entries of each of these topics."""
     logs: dict[str, list[int]] = {topic: [] for topic in topics}
     for index, event in enumerate(events):
         if type(event) is Stored and event.topic in logs:

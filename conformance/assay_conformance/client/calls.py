@@ -9,7 +9,7 @@ class Calls:
     """Each call is made as soon as it is asked for."""
 
     def make(self, op: int, handle: int, call: Callable[[], None], *, sends: bool = False) -> None:
-        """Operation `op` on a handle of the client."""
+        """Make the call of operation `op` on a handle of the client."""
         del op, handle, sends
         call()
 

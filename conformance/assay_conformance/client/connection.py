@@ -343,7 +343,7 @@ class Connection:
         return service_url(CommandType(frame.type), frame.body, tls=speaks_tls(self.url)) or None
 
     def _challenge(self, frame: Frame) -> None:
-        """Fresh credentials are wanted (PIP-55)."""
+        """Answer a challenge with fresh credentials (PIP-55)."""
         del frame
         if self._shared.supplier.present:
             self._ask_supplier(self._answer_challenge)

@@ -247,11 +247,11 @@ class ClientCore:
         self._on(TableView, op, view, now_ns, lambda held: self._shared.sink.completed(op, _entries(held)))
 
     def receive(self, op: int, consumer: int, count: int, timeout_ms: int, now_ns: int) -> None:
-        """Hands over up to `count` messages; ends with the count, `timeout_ms` later at most."""
+        """Hand over up to `count` messages; the operation ends with the count, `timeout_ms` later at most."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.receive(op, count, timeout_ms))
 
     def batch_receive(self, op: int, consumer: int, now_ns: int) -> None:
-        """Hands over one batch; ends with its count."""
+        """Hand over one batch; the operation ends with its count."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.batch_receive(op))
 
     def handler_returned(self, consumer: int, now_ns: int, *, raised: bool = False) -> None:

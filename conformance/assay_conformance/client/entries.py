@@ -69,9 +69,10 @@ class Opened:
 
 
 def check_size(data: memoryview, limit: int) -> None:
-    """BadEntryError when the body as stored exceeds `limit`. Uncompressed it may: no frame has to hold that.
+    """Raise BadEntryError when the body as stored exceeds `limit`.
 
-    The reason is the Java client's, in ConsumerImpl.uncompressPayloadIfNeeded.
+    Uncompressed it may: no frame has to hold that. The reason is the Java client's, in
+    ConsumerImpl.uncompressPayloadIfNeeded.
     """
     if len(data) > limit:
         raise BadEntryError(

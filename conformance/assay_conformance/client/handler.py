@@ -58,7 +58,7 @@ class Handler(ABC):
 
     @abstractmethod
     def _closure(self, request_id: int) -> BaseCommand:
-        """CLOSE_PRODUCER or CLOSE_CONSUMER."""
+        """Return the CLOSE_PRODUCER or CLOSE_CONSUMER of the endpoint."""
 
     @abstractmethod
     def _enlist(self, connection: Connection) -> None:
@@ -238,7 +238,7 @@ class Handler(ABC):
             self._again(Refusal(Cause.LOST, "the connection was lost"))
 
     def _go_to(self, assigned_url: str) -> None:
-        """To the broker that the command named."""
+        """Go to the broker that the command named."""
         self._seek(assigned_url)
 
     def _end_of_leaving(self, refusal: Refusal | None) -> Result:

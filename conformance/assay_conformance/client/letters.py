@@ -66,11 +66,14 @@ class Letters:
         self._producers: dict[str, Producer] = {}
 
     def move_to_dead_letter(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
-        """To the dead letter topic."""
+        """Move a letter to the dead letter topic."""
         self._post(self._dead_letter_topic, letter, posted)
 
     def retry(self, letter: Outgoing, delay_ms: int, posted: Callable[[Result], None]) -> None:
-        """To the retry letter topic, to come again after `delay_ms`, or once too often to the dead letter topic."""
+        """Send a letter to the retry letter topic, to come again after `delay_ms`.
+
+        One that used up its rounds goes to the dead letter topic.
+        """
         times = 1 + _number(letter.properties, RECONSUME_TIMES)
         own_properties = {RECONSUME_TIMES: str(times), DELAY_TIME: str(delay_ms)}
         if 0 < self._settings.max_redeliver_count < times:

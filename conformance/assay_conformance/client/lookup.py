@@ -197,7 +197,7 @@ class Lookup:
         self._pool.use(way, usable)
 
     def _request(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
-        """Refused while as many as may be wait for their answers on this connection."""
+        """Send a request. It is refused while as many as may be wait for their answers on this connection."""
 
         def ended(answer: Frame | Refusal) -> None:
             self._has_ended(connection.number, answer)

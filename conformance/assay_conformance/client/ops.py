@@ -99,7 +99,7 @@ class OpBuilder:
         return self._chunks(sent, metadata, data, room, created_ns)
 
     def _room(self, metadata: MessageMetadata, max_message_bytes: int) -> int:
-        """Metadata and body together keep the broker's limit."""
+        """Return the room for a body: with its metadata it keeps the broker's limit."""
         return max_message_bytes - metadata.ByteSize()
 
     def _fits(self, data: bytes, room: int) -> bool:
@@ -168,7 +168,7 @@ class OpBuilder:
         return command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id, is_chunk=True)
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
-        """Metadata of an entry; `whole`: of this one message, whose own fields it then carries."""
+        """Return the metadata of an entry; `whole`: of this one message, whose own fields it then carries."""
         metadata = MessageMetadata(producer_name=self.name, sequence_id=sent.sequence_id, publish_time=unix_ms)
         if self.schema_version:
             metadata.schema_version = self.schema_version

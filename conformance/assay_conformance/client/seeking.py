@@ -41,7 +41,7 @@ class PendingSeek:
     sought: Sought
     answered: bool = False
     away: bool = False
-    """The consumer was sent away, and is not subscribed again."""
+    """The consumer was closed by the broker, and is not subscribed again."""
     again: bool = False
 
 

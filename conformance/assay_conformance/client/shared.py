@@ -73,7 +73,7 @@ class Shared:
         return op
 
     def completed(self, op: int, result: Result) -> None:
-        """Operation `op`, the application's or private, has ended."""
+        """Note that operation `op`, the application's or private, has ended."""
         ended = self._private.pop(op, None)
         if ended is None:
             self.sink.completed(op, result)

@@ -111,7 +111,7 @@ def after(events: Sequence[E], event: Event) -> Iterator[E]:
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Things by what they have in common, those of each group in order."""
+    """Return things by what they have in common, those of each group in order."""
     found: dict[K, list[T]] = {}
     for thing in things:
         found.setdefault(key(thing), []).append(thing)

@@ -255,7 +255,7 @@ class Script:
         kind: str = "Exclusive",
         **fields: Any,
     ) -> Frame:
-        """SUBSCRIBE and its SUCCESS."""
+        """Add a SUBSCRIBE and its SUCCESS."""
         asked = self.up(
             "SUBSCRIBE",
             conn,

@@ -79,7 +79,7 @@ def contradictions(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool
 
 
 def counted(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> list[Contradiction]:
-    """Lost, phantom and twice: how often each content is there, against how often it may be."""
+    """Return what is lost, phantom or twice: how often each content is there, against how often it may be."""
     least = Counter([sent.content for sent in sends if sent.standing is _CERTAIN])
     most = Counter([sent.content for sent in sends if sent.standing is not _IMPOSSIBLE])
     last_send = {sent.content: place for place, sent in enumerate(sends)}
@@ -133,7 +133,10 @@ def _increasing(
 
 
 def _walk(happened: Sequence[tuple[int, Sent]], log: Sequence[Hashable], once: bool) -> list[Contradiction]:
-    """Bit p of `at`: a world exists in which the log so far came from the first p sends."""
+    """Return the contradictions in order.
+
+    Bit p of `at`: a world exists in which the log so far came from the first p sends.
+    """
     matches: dict[Hashable, int] = {}
     optional = 0
     for place, (_, sent) in enumerate(happened):

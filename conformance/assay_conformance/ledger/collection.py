@@ -77,7 +77,7 @@ class Small(NamedTuple):
         return found
 
     def restarts(self, sub: int, info: LedgerInfo) -> tuple[Restart, ...]:
-        """Kills and stops of brokers that concern a subscription."""
+        """Return the kills and stops of brokers that concern a subscription."""
         return tuple(
             Restart(one.t_from - info.durable_us, one.t_from if one.t_to is None else one.t_to)
             for one in self.epochs.values()

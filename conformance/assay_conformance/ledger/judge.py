@@ -86,7 +86,10 @@ def _decision(requirement: Requirement, rule: Rule, beyond: int, unread: str) ->
 
 
 def _finding(requirement: RequirementId, breach: Breach, evidence: Evidence) -> Finding:
-    """Grade B: the bench's own rows, of the results that an application got. A with what the broker holds, too."""
+    """Return the finding of a breach.
+
+    It has grade B: the bench's own rows, of the results that an application got; and A with what the broker holds, too.
+    """
     life = evidence.lives.get((breach.stream, breach.seq))
     return Finding(
         requirement=requirement,

@@ -94,7 +94,7 @@ class Overtaken(NamedTuple):
 
 
 def _shared_by_key(small: Small) -> Iterator[tuple[Subscription, list[Consumer]]]:
-    """Key_Shared subscriptions that have had several consumers."""
+    """Yield Key_Shared subscriptions that have had several consumers."""
     of_sub: dict[int, list[Consumer]] = {}
     for one in small.consumers.values():
         of_sub.setdefault(one.sub, []).append(one)
@@ -185,7 +185,7 @@ def turns(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) -> tup
 
 
 def kept(all_turns: Iterable[Turn]) -> int:
-    """Keys of which a second message shows whether they stay, in each calm time."""
+    """Return the number of keys of which a second message shows whether they stay, in each calm time."""
     return sum(sum(turn.n for turn in same) > 1 for _, same in groupby(all_turns, _key))
 
 

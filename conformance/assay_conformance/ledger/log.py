@@ -36,7 +36,7 @@ class InLog(NamedTuple):
 
 
 def unshown(small: Small, info: LedgerInfo) -> frozenset[int]:
-    """Streams whose order is promised, and shown by no subscription."""
+    """Return the streams whose order is promised, and shown by no subscription."""
     if info.order is not Order.PARTITION:
         return frozenset()
     ordered = Covering(one for one in small.subscriptions.values() if one.type in ORDERED_TYPES)

@@ -112,7 +112,7 @@ class Script:
         self.epochs.append(Epoch(len(self.epochs), action, "broker 0", round(from_ms * MS), until)._replace(**fields))
 
     def sent(self, *seqs: int, code: int | None = Result.OK, stored: bool = True, **fields: Any) -> None:
-        """Sent, completed (unless `code` is None), and, if confirmed, stored under the entry of its number."""
+        """Send, complete (unless `code` is None) and, if confirmed, store messages under the entry of their number."""
         columns = {name: fields.pop(name) for name in ("key", "crc", "attempt", "deliver_at") if name in fields}
         for seq in seqs:
             self.attempts.append(Attempt(0, seq, NONE, self._now(), 100, crc_of(seq))._replace(**columns))
@@ -129,7 +129,7 @@ class Script:
             self.stored_rows.append(Stored(0, seq, 1, seq, NONE, 0, 1, crc_of(seq))._replace(**fields))
 
     def got(self, *seqs: int, consumer: int = 0, ack: bool = True, **fields: Any) -> None:
-        """Delivered, and acknowledged 1 ms later by default."""
+        """Deliver messages, and acknowledge them 1 ms later by default."""
         sub = self.consumers[consumer].sub
         for seq in seqs:
             pos = sum(row.consumer == consumer for row in self.deliveries)

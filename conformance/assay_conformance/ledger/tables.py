@@ -60,7 +60,7 @@ class Table:
     meaning: str
     columns: tuple[Column, ...]
     small: bool = False
-    """One file, read whole by everybody; the others come in parts."""
+    """One file, which all readers read whole; the others come in parts."""
 
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)

@@ -1,4 +1,4 @@
-"""The whole life of a message in lines, for whoever reads a finding."""
+"""The whole life of a message in lines, for readers of a finding."""
 
 from __future__ import annotations
 

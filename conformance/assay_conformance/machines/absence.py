@@ -47,7 +47,7 @@ def untriggered(case: Case, triggers: Collection[Shape]) -> list[Case]:
 
 
 def _plainest_first(words: Shape) -> Iterator[str]:
-    """Faults, what the broker does, what the application does, and then settings."""
+    """Yield faults, what the broker does, what the application does, and then settings."""
     kinds = ("broker ", "agent ", "client ", "producer ", "consumer ")
     order = {kind: place for place, kind in enumerate(kinds, start=1)}
     yield from sorted(

@@ -67,8 +67,10 @@ _ABOUT: Mapping[Area, frozenset[str]] = {
 
 
 def lacking(area: Area, able: Collection[str]) -> frozenset[str]:
-    """Capabilities that are missing from `able` and without which this area has nothing to draw: every life has a
-    producer, and some areas are about more."""
+    """Return the capabilities missing from `able` without which this area has nothing to draw.
+
+    Every life has a producer, and some areas are about more.
+    """
     return _ABOUT.get(area, frozenset()).union(EVERY_LIFE).difference(able)
 
 
@@ -315,7 +317,10 @@ def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
 
 
 def share_of(kind: WorkloadKind, area: Area = Area.CONSUMING) -> Share:
-    """Lives of one kind: a scene of their own first, and then others; what is strange is for other lives."""
+    """Return the share of one kind of life.
+
+    It has a scene of its own first, and then others; foreign entries are for other lives.
+    """
     return Share(
         area, kind.scenes, kind.more, MOST_MORE, kind.harms, st.builds(Parameters, **{**TERMS, **kind.terms()})
     )

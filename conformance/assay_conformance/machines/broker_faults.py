@@ -46,8 +46,7 @@ _PIECES = st.sampled_from(tuple(Resegment(piece_bytes) for piece_bytes in (1, 2,
 _FIRST_WORDS = st.sampled_from(
     (Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES}), Resegment(piece_bytes=1), Resegment(piece_bytes=2))
 )
-"""A process in which a client heard another limit serves no other Case, and starting one is costly: few lives have
-it."""
+"""A process whose client got another limit serves no other Case, and starting one is costly: few lives have it."""
 _NOT_NOW = st.sampled_from(("ServiceNotReady", "TooManyRequests")).map(AnswerError)
 
 _OPENING = ("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA")

@@ -69,7 +69,7 @@ class Consumers:
         return self.script.terms.receives == "listener"
 
     def _close(self, consumer: int, act: Act) -> None:
-        """Now and then another thread of the application has not heard of it, and acknowledges."""
+        """Close a consumer; now and then another thread of the application, unaware of it, acknowledges afterwards."""
         is_reader = self.open.pop(consumer).is_reader
         if is_reader or act.number % 3 != 2:
             self.script.step(Who.AGENT, "close", handle=consumer)
@@ -98,7 +98,7 @@ class Consumers:
             _ACTS[act.do](self, pick(tuple(self.open), act.who), act)
 
     def _receive(self, consumer: int, act: Act) -> None:
-        """Acks name what was delivered, so what they name has to be there."""
+        """Receive before messages are acknowledged: what acks name has to be there."""
         timeout_ms = RECEIVE_TIMEOUT_MS
         if self._kind(self.open[consumer]) == "failover" and consumer not in self.active:
             # Whoever is chosen gets the first message so much later.
@@ -172,7 +172,7 @@ class Consumers:
             self.script.awaited("seek", {"consumer": consumer, "publish_time_ms": place_ms})
 
     def _seek_twice(self, consumer: int, act: Act) -> None:
-        """Elsewhere, while the first answer has not come."""
+        """Seek elsewhere while the first answer has not come."""
         if self.open[consumer].is_of_one_topic:
             first = self.script.begun("seek", {"consumer": consumer, "delivery": act.number})
             second = self.script.begun("seek", {"consumer": consumer, "delivery": act.size})

@@ -12,7 +12,7 @@ from assay_conformance.model.case import Config
 from assay_conformance.pulsar.cases.batching.tuning import PROPERTIES
 
 KEYS = (None, None, "a", "my-key", "é", "k1")
-"""Most messages have none; the others' partitions tell one hash from another."""
+"""Most messages have none; the others' partitions distinguish one hash from another."""
 
 DELAYS_MS = (0, 0, 0, 0, 300, 900)
 """Until a message may be delivered."""
@@ -155,7 +155,7 @@ NEEDS: Mapping[Operation, str] = {
     Operation.READ_VALUES: "schema",
     Operation.SEND_IN_CALLBACK: "send_callback",
 }
-"""What a client has to be able to do for it; everybody can do the others."""
+"""What a client has to be able to do for it; every client can do the others."""
 
 
 PRODUCER, CONSUMER = "producer", "consumer"

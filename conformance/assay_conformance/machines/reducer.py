@@ -142,7 +142,7 @@ def without_unfired(case: Case, fired: Collection[int]) -> Case:
 
 
 def _bold(case: Case) -> Iterator[Edit]:
-    """Much at once."""
+    """Yield removals of much at once."""
     yield from _pauses(case)
     yield from _stretches(len(case.steps), len(case.steps) // 2, least=_WIDEST)
     if case.faults:
@@ -216,7 +216,7 @@ def _pauses(case: Case) -> Iterator[Edit]:
 
 
 def _sooner(case: Case) -> Iterator[Edit]:
-    """Time-outs as short as can be: all, and each."""
+    """Yield time-outs as short as can be: all, and each."""
     long = _long(case)
     if len(long) > 1:
         yield Edit(values=long)

@@ -23,7 +23,7 @@ MAX_HANDLES = 3
 
 @dataclass(slots=True)
 class Script:
-    """What everybody in a life has in common: its terms, its clients, and the store."""
+    """What all in a life have in common: its terms, its clients, and the store."""
 
     terms: Parameters
     able: Collection[str] | None = None
@@ -93,5 +93,5 @@ class Script:
 
 
 def pick(among: Sequence[T], number: int) -> T:
-    """Round and round."""
+    """Pick by number, going round."""
     return among[number % len(among)]

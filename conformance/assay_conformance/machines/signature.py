@@ -38,7 +38,7 @@ _PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
 
 
 def shape(case: Case) -> Shape:
-    """Verbs, faults, and what topology and configuration change."""
+    """Return verbs, faults, and what topology and configuration change."""
     return frozenset(_words(case))
 
 

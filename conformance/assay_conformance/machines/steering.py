@@ -116,7 +116,7 @@ class _Meetings:
             self._met[trait] = self._met.get(trait, 0) | together
 
     def new_ones(self, traits: Sequence[str]) -> int:
-        """Pairs of these that have not been in one."""
+        """Return how many pairs of these traits have not been in one Case."""
         together = self._together(traits)
         strangers = (together & ~(self._met.get(trait, 0) | self._bits[trait]) for trait in traits)
         return sum(map(int.bit_count, strangers)) // 2

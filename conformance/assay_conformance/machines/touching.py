@@ -26,7 +26,7 @@ _ALONE: Final = frozenset({"drop", "duplicate", "answer-error"})
 
 
 def touching(events: Iterable[Event], findings: Iterable[Finding]) -> dict[Breach, frozenset[int]]:
-    """Breach -> the faults that acted, and touched something that one of its findings is about."""
+    """Return by breach the faults that acted, and touched something that one of its findings is about."""
     seen = _Seen()
     for event in events:
         seen.see(event)
@@ -69,7 +69,7 @@ class _Seen:
         return set[Owner]().union(*(self._met(self.frames.get(number), fired.action) for number in fired.frames))
 
     def _met(self, frame: Frame | None, action: str) -> set[Owner]:
-        """Return whose frame it is, where no other one is concerned; else everybody on its connection."""
+        """Return the owner of a frame, where it concerns no other one; else all on its connection."""
         if frame is None:
             return set()
         return (set(_owner(frame)) if action in _ALONE else set()) or self.owners[frame.conn]

@@ -171,7 +171,7 @@ def words_of(case_id: str) -> frozenset[str]:
 
 
 def check_case_id(case_id: str, where: str) -> None:
-    """UsageError that names `where` for an id that is no relative path of plain words.
+    """Raise UsageError, which names `where`, for an id that is no relative path of plain words.
 
     A Case's id names its history and replay file: one that comes from a file must not lead out of the run folder.
     """

@@ -56,7 +56,7 @@ class MalformedError(ValueError):
 
 
 def check_json(text: bytes) -> None:
-    """MalformedError where one JSON document goes beyond the bounds; not whether it is one."""
+    """Raise MalformedError where one JSON document goes beyond the bounds; this is not a check that it is one."""
     _check_utf8(text)
     if _has_many_brackets(text) or _has_long_number(text):
         _scan(text)
@@ -188,7 +188,7 @@ def _scan_toml(text: str) -> None:
 
 
 def _check_values(value: Any) -> None:
-    """Dotted keys nest, too, and integers may be written in bases that a scan for digits does not see."""
+    """Check decoded values: dotted keys nest, too, and a scan for digits does not see integers in other bases."""
     level: list[Any] = [value]
     for _ in range(MOST_DEPTH + 1):
         level = [inner for outer in level for inner in _inside(outer)]

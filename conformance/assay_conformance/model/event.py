@@ -294,7 +294,7 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fal
     property_digests: tuple[int, ...] = ()
     """CRC-32 of each property, name and value; but of those that make a message a letter, which are in `letter`."""
     letter: dict[str, str] = {}
-    """What a copy for a retry or dead letter topic tells of its original (PIP-22)."""
+    """What a copy for a retry or dead letter topic names as its original (PIP-22)."""
 
     @property
     def messages(self) -> int:
@@ -418,7 +418,7 @@ class Stored(_Event, frozen=True, tag="stored"):
 
     @property
     def meta(self) -> Meta:
-        """Its metadata; UnreadableError where that cannot be decoded, so that whoever needs it judges nothing."""
+        """Its metadata; UnreadableError where that cannot be decoded, so that checks which need it judge nothing."""
         if self.described is None:
             raise UnreadableError(self.undecoded)
         return self.described

@@ -28,4 +28,4 @@ def out_of_range(number: int, partitions: int) -> int:
 ROUTERS: Mapping[str, Callable[[int, int], int]] = {"by_number": by_number, "out_of_range": out_of_range}
 
 INTERCEPTORS = ("notes",)
-"""`notes` changes nothing, and tells of its calls."""
+"""`notes` changes nothing, and reports its calls."""

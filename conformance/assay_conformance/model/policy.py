@@ -210,8 +210,10 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
 
 
 def nearest(*levels: Policies) -> Policies:
-    """Per policy, what the first level that sets it says. A rate of 0 sets nothing; the quotas of size and of age are
-    two policies."""
+    """Return per policy what the first level that sets it says.
+
+    A rate of 0 sets nothing; the quotas of size and of age are two policies.
+    """
     found: dict[str, object] = {}
     for level in levels:
         if level == _SILENT:

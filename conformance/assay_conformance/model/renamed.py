@@ -62,8 +62,10 @@ def former_case(case_id: str) -> str | None:
 
 
 def hint(word: str) -> str:
-    """`; it is called 'that' now`, of a former name, of a pattern that former names match, or of their chapter; "" of
-    any other word."""
+    """Return `; it is called 'that' now` for a former name; "" for any other word.
+
+    It may also be a pattern that former names match, or their chapter.
+    """
     found = [now for old, now in {**_ids(), **table().mutants}.items() if _is_meant(old, word)]
     if not found:
         return ""

@@ -48,8 +48,9 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A detail of how clients or brokers behave, in few words. `reason` is why no requirement holds anybody to it, and
-    `beside` the one whose clause it is a detail of all the same."""
+    """A detail of how clients or brokers behave, in few words. `reason` is why no requirement covers it, and `beside`
+    the one whose clause it is a detail of all the same.
+    """
 
     name: str
     title: str

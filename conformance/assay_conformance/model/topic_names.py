@@ -27,7 +27,7 @@ def base_topic(name: str) -> str:
 
 @lru_cache(_REMEMBERED)
 def partition_number(name: str) -> int:
-    """NO_PARTITION where it is none."""
+    """Return the number of a partition; NO_PARTITION where the name is none."""
     match = _PARTITION.search(name)
     return int(match[1]) if match else NO_PARTITION
 

@@ -105,7 +105,7 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def sum_not_judged(judgements: Iterable[Judgement]) -> dict[str, int]:
-    """Reason -> how many occurrences were not judged for it, in all of them together."""
+    """Return by reason how many occurrences were not judged for it, in all of them together."""
     return dict(sum((Counter(judgement.not_judged) for judgement in judgements), Counter[str]()))
 
 

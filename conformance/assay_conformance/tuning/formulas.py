@@ -79,9 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     partition_switch_frequency: int
 
     def pending_of_each(self, partitions: int) -> int:
-        """Return how many messages one partition may have without a receipt (requirement
-        flow.max-pending-across-partitions).
-        """
+        """Return how many messages one partition may have pending (requirement flow.max-pending-across-partitions)."""
         return min(self.max_pending_messages, self.max_pending_messages_across_partitions // partitions)
 
 
@@ -126,7 +124,7 @@ def batching_max_messages(load: Load) -> int:
 
 
 def batching_max_bytes(load: Load) -> int:
-    """Divided in the template's order: what is left of each division is dropped."""
+    """Return the limit, divided in the template's order: what is left of each division is dropped."""
     return min(memory_limit_bytes(load) // load.partitions // 2, BATCH_BYTES_MAX)
 
 

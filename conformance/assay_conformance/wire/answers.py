@@ -1,4 +1,4 @@
-"""Words in a broker's answers that tell apart what has one code."""
+"""Words in a broker's answers that distinguish causes with one code."""
 
 from __future__ import annotations
 

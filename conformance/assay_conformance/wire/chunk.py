@@ -26,7 +26,7 @@ def is_chunk(metadata: MessageMetadata) -> bool:
 def split_chunks(
     metadata: MessageMetadata, data: bytes | memoryview, chunk_bytes: int
 ) -> list[tuple[MessageMetadata, bytes]]:
-    """Metadata and data of each chunk of a compressed message; what fits into one chunk is left as it is.
+    """Return metadata and data of each chunk of a compressed message; what fits into one chunk is left as it is.
 
     Raises LocalProtocolError for a chunk size below 1: the metadata alone fills a message.
     """

@@ -57,7 +57,7 @@ def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, l
 
 
 def unpacked_size(codec: Codec, data: bytes | memoryview, limit: int) -> int:
-    """Return how many bytes the data unpacks to, whatever anybody says of it.
+    """Return how many bytes the data unpacks to, whatever its metadata says.
 
     Raises CompressionError where that is more than `limit`, and for data that is not of this codec.
     """

@@ -16,7 +16,7 @@ _BLOCK: Final = struct.Struct("<I")
 
 
 def java_string_hash(key: str) -> int:
-    """JavaStringHash: String.hashCode over UTF-16 code units, without its sign bit."""
+    """Return JavaStringHash: String.hashCode over UTF-16 code units, without its sign bit."""
     units = key.encode("utf-16-be", "surrogatepass")
     value = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -25,12 +25,12 @@ def java_string_hash(key: str) -> int:
 
 
 def murmur3_32(data: bytes) -> int:
-    """Murmur3_32Hash: the hash without its sign bit."""
+    """Return Murmur3_32Hash: the hash without its sign bit."""
     return murmur3_32_raw(data) & _POSITIVE
 
 
 def murmur3_32_raw(data: bytes) -> int:
-    """MurmurHash3 x86_32 with seed 0, all 32 bits."""
+    """Return MurmurHash3 x86_32 with seed 0, all 32 bits."""
     value = 0
     whole = len(data) & ~3
     for (block,) in _BLOCK.iter_unpack(data[:whole]):

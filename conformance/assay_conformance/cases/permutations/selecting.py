@@ -14,7 +14,7 @@ from assay_conformance.model.case import Case
 
 
 def spread(cases: Iterable[Case], allows: Allows = everything) -> tuple[Case, ...]:
-    """Permutations that, with the Cases themselves, contain every pair that any permutation of these Cases contains."""
+    """Return permutations that contain, with the Cases themselves, every pair that any permutation contains."""
     numbers: dict[frozenset[str], int] = {}
     seen, offered = 0, []
     for case in cases:

@@ -53,8 +53,10 @@ class HistoryEvidence(Evidence):
 
 
 def _away_us(outages: Iterable[Epoch], stall_us: int) -> dict[int, int]:
-    """Epoch -> how long a client had been away when it was over: one outage that soon follows another goes on with
-    it."""
+    """Return by epoch how long a client had been away when it was over.
+
+    One outage that soon follows another goes on with it.
+    """
     away: dict[int, int] = {}
     began_us, over_us = 0, -stall_us
     for epoch in sorted(outages, key=lambda one: one.t_from):

@@ -59,7 +59,7 @@ class Forgeries:
         return {str(name) for name in named if name}
 
     def _forged_topics(self) -> set[str]:
-        """Full names of topics about which a forged answer came."""
+        """Return the full names of topics about which a forged answer came."""
         answers = {(answer.conn, answer.request_id) for answer in _forged(self._events, *_OF_TOPIC)}
         asked = self._events.frames("LOOKUP", "PARTITIONED_METADATA") if answers else ()
         return {str(one.fields.get("topic", "")) for one in asked if (one.conn, one.request_id) in answers} - {""}

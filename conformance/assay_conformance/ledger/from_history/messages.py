@@ -85,7 +85,7 @@ class Messages:
     ended: set[str] = field(default_factory=set)
     """Topics of messages whose sends have ended."""
     incomplete: set[str] = field(default_factory=set)
-    """Topics of messages that are left out, or of producers of whose messages rows cannot tell."""
+    """Topics of messages that are left out, or of producers whose messages get no rows."""
     forged: set[int] = field(default_factory=set)
     """Producer handles whose outcomes rest on what a fault may have made up."""
     choosing: set[int] = field(default_factory=set)
@@ -122,7 +122,7 @@ class _Producer(NamedTuple):
 
 
 def _producers(events: Sorted, case: Case) -> dict[int, _Producer]:
-    """Handle -> its topic, and whether rows can tell of its messages."""
+    """Handle -> its topic, and whether its messages get rows."""
     bursting = {event.handle for verb in ("burst", "produce") for event in events.calls(verb)}
     stores_nothing = {topic.name for topic in case.topology.topics if not topic.persistent}
     found = {}
@@ -365,7 +365,7 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
 
 
 def _is_told_by_a_torn_chunk(end: Completion, events: Sorted, found: Messages) -> bool:
-    """Return whose last one may never have left, so that no frame says which message it is of."""
+    """Return whether a message's last chunk may never have left, so that no frame says which message it is of."""
     torn = (entries for (_, uuid), entries in found.chunks.items() if uuid in events.torn_uuids)
     return end.message_id is not None and any(
         entry.id.position == end.message_id.position for entries in torn for entry in entries

@@ -84,12 +84,12 @@ class Sorted:
         self._find_changed(events)
 
     def _find_torn(self, events: Events) -> None:
-        """Payload frames that were lost, repeated, held back or changed while their connection went on: `torn`. With a
-        SEND among them (`torn_sends`) no client can avoid a loss by deduplication.
+        """Find payload frames that were lost, repeated, held back or changed while their connection went on: `torn`.
 
-        `torn_chunks`: messages in chunks of which a SEND was torn, or a receipt repeated. All their chunks have one
-        sequence id, so the receipt of one passes for that of another: a client may take a message for stored that lacks
-        a chunk. `torn_uuids`: likewise, with those that no witness has seen whole.
+        With a SEND among them (`torn_sends`) no client can avoid a loss by deduplication. `torn_chunks`: messages in
+        chunks of which a SEND was torn, or a receipt repeated. All their chunks have one sequence id, so the receipt of
+        one passes for that of another: a client may take a message for stored that lacks a chunk. `torn_uuids`:
+        likewise, with those that no witness has seen whole.
         """
         self.torn_sends = any(frame.fate not in _WHOLE for frame in events.frames("SEND"))
         self.torn = self.torn_sends or any(frame.fate not in _WHOLE for frame in events.frames("MESSAGE"))

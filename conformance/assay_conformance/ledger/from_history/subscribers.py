@@ -310,7 +310,7 @@ def _delivery(one: Opened, pos: int, event: Received, message: Message, messages
 
 
 def limited(found: Subscribers, case: Case) -> frozenset[int]:
-    """Subscriptions that may wait for a rate: of the broker's, and of a topic's, others may take all there is."""
+    """Return the subscriptions that may wait for a rate: others may use up that of the broker or of a topic."""
     held = set()
     for (topic, _), subscription in found.subscriptions.items():
         policies = case.topology.policies_of(case.topology.named(topic))

@@ -208,7 +208,7 @@ def _restart(faults: tuple[Fault, ...], number: int) -> int:
 
 
 def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[Stream]]:
-    """Deliveries from where nothing is stored: each in a stream without a sender."""
+    """Return deliveries from where nothing is stored, each in a stream without a sender."""
     rows, streams = [], []
     first = len(sent.streams)
     for number, (event, one) in enumerate(subs.phantoms):

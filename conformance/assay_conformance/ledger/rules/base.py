@@ -75,7 +75,7 @@ class Rule:
 
     @property
     def known(self) -> list[Breach]:
-        """More of them, for whoever tells each of few buckets."""
+        """More of them, for rules that report each of few buckets."""
         return sorted(self._breaches)
 
     def breach(

@@ -13,7 +13,7 @@ from assay_conformance.ledger.tables import NONE
 
 class _WaitingRule(Rule):
     def waits(self, life: Life, sub: int) -> Iterator[tuple[Delivery, int]]:
-        """Deliveries that came because their own consumer had refused them and nothing else, and how long they took.
+        """Yield deliveries that came only because their own consumer had refused them, and how long they took.
 
         On an ordered subscription another message's refusal brings them as well, and so it does in a batch.
         """

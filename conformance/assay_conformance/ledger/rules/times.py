@@ -51,7 +51,7 @@ class _RateRule(Rule):
     counted: tuple[Counted, ...]
 
     def rates(self) -> Mapping[int, int]:
-        """Topic or subscription -> messages a second."""
+        """Return by topic or subscription the messages a second."""
         raise NotImplementedError
 
     def ahead(self, number: int) -> int:
@@ -167,7 +167,7 @@ class FlowsAfterHeal(Rule):
                     )
 
     def _healed(self, sub: int) -> list[Epoch]:
-        """Faults that were over for the time that makes a stall before another began."""
+        """Return the faults that were over for the time that makes a stall before another began."""
         times = self.evidence.epoch_times(sub)
         return [
             epoch

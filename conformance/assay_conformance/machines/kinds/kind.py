@@ -95,6 +95,6 @@ WHILE_BACK = st.one_of(
 INDIVIDUALLY = {"subscription_type": ("shared", "shared", "key_shared"), "partitions": (0,), "nack_delay_ms": (100,)}
 AT_ONCE = {"ack_timeout_ms": (0,)}
 ROOM = {"max_message_bytes": (Parameters().max_message_bytes,)}
-"""For letters: what they tell of their origin goes nowhere in chunks."""
+"""For letters: what they name as their origin is in no chunk."""
 KNOWS_TOPICS = {"protocol_version": (21, 21, 16)}
-"""Brokers before version 12 tell neither which topics there are nor which message is the last."""
+"""Brokers before version 12 can name neither the topics that exist nor the last message."""

@@ -47,7 +47,7 @@ def _on_letters(topic: str, *lost: Action) -> Strategy:
 
 _DEAD, _AGAIN = f"{TOPIC}-{SUBSCRIPTION}-DLQ", f"{TOPIC}-{SUBSCRIPTION}-RETRY"
 _TWO_CHUNKS = 2_000
-"""Bytes that a frame holds: less than a large message has, and more than a letter tells of its origin."""
+"""Bytes that a frame holds: less than a large message has, and more than a letter's properties."""
 _NO_LETTERS: dict[str, ConfigValue] = {"max_redeliver_count": 0, "retry_letters": False}
 
 _REFUSED = (THREE, do(Operation.NACK_ALL))

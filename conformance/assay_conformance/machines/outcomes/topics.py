@@ -36,7 +36,7 @@ class Topics:
                 self._cursors.append(event)
 
     def stored(self, names: Names) -> dict[str, list[str]]:
-        """Topic -> its messages, in order."""
+        """Return the messages of each topic, in order."""
         return {
             topic: [name for position in held for name in names.at(topic, position)]
             for topic, held in self._held.items()

@@ -70,7 +70,7 @@ def empty_and_partial() -> Case:
 
 
 def beside_single_receives() -> Case:
-    """Whatever the call, each message is handed over once and in order."""
+    """Receive by both calls: each message is handed over once and in order."""
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.send(producer, 12)

@@ -82,7 +82,7 @@ def broker_restarted_while_delayed() -> Case:
 
 
 def deliver_after_and_deliver_at() -> Case:
-    """Delays of a year, a millisecond and an hour: no consumer waits for them."""
+    """Delay by a year, a millisecond and an hour: no consumer waits for the messages."""
     plan, producer = Schedule.with_producer()
     for delay_ms in (31_536_000_000, 1, 3_600_000):
         plan.send(producer, deliver_after_ms=delay_ms)

@@ -178,8 +178,10 @@ def response_before_resubscribe() -> Case:
 
 
 def _answered_late(plan: Schedule, _seek: int) -> tuple[Fault, ...]:
-    """However long the client takes to subscribe again: ten messages arrive before the seek, and nine after it. A
-    client with a small queue does not get so many."""
+    """Answer late, however long the client takes to subscribe again.
+
+    Ten messages arrive before the seek, and nine after it. A client with a small queue does not get so many.
+    """
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 10 + 9, deadline_ms=RETURNED_MS)
     return (_answer_until(Until(step=plan.last)),)
 
@@ -284,7 +286,7 @@ def has_message_available_from_latest() -> Case:
 
 
 def has_message_available_at_end() -> Case:
-    """Place the reader after the last message, by its start or by a seek."""
+    """Put the reader after the last message, by its start or by a seek."""
     plan = Schedule(stored=[timed(number) for number in range(4)])
     at_the_end = _reader(plan, "latest", "behind")
     _asks_for_more(plan, at_the_end)

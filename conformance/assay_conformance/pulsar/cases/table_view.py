@@ -21,7 +21,7 @@ def _keyed(key: str, number: int, size: int = 64) -> dict[str, Any]:
 
 
 def follows_partitions() -> Case:
-    """Keys are set, set again and removed; one message has none. Each partition has its own reader."""
+    """Set keys, set them again and remove them; one message has none. Each partition has its own reader."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for key in ("a", "b", "c", "a", "b", "d"):

@@ -97,7 +97,7 @@ class Acknowledging(Limiting):
         return (calls for calls in self._tracker.calls.values() if calls and calls[0].invoke.verb == verb)
 
     def overdue(self, verb: str) -> Iterator[tuple[Sequence[Call], Overdue]]:
-        """Acks or nacks that had not ended in their time, nor ever."""
+        """Yield acks or nacks that had not ended in their time, nor ever."""
         for operation in self._tracker.operations.values():
             if operation.invoke.verb == verb and operation.completion is None and operation.overdue is not None:
                 yield self._tracker.calls.get(operation.invoke.op, ()), operation.overdue

@@ -93,7 +93,7 @@ class WrittenAcks:
         """What the cumulative ones had reached, with each of them."""
 
     def of_entry(self, entry: Entry) -> Sequence[Frame]:
-        """Individual ones that settle an entry, in order."""
+        """Return individual ACKs that settle an entry, in order."""
         return self._whole.get(entry, ())
 
     def individual(self, entry: Entry, before: Event) -> Frame | None:

@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
     @property
     def handle(self) -> int | None:
-        """Of the producer whose unit it names; None where nobody can say."""
+        """Of the producer whose unit it names; None where that is not known."""
         return None if self.unit is None else self.unit.line.handle
 
     @property

@@ -97,7 +97,7 @@ class Connection:
         return self.closed if self.left_by_client is None else None
 
     def reasons_but(self, *others: Why) -> list[Reason]:
-        """Reasons to leave it, but for what the caller asks about."""
+        """Return reasons to leave it, but for what the caller asks about."""
         passed_over = {Why.REQUEST_REFUSED, *others}
         return [reason for reason in self.reasons if reason.why not in passed_over]
 
@@ -166,7 +166,7 @@ def _reasons(view: View, events: Events, answers: Iterable[Answer]) -> Iterator[
 
 
 def _overtaking(receipts: Iterable[Frame]) -> Iterator[Frame]:
-    """Receipts that came while a fault kept an earlier one of their producer."""
+    """Yield receipts that came while a fault kept an earlier one of their producer."""
     kept: set[tuple[int, int | None]] = set()
     for frame in receipts:
         producer = (frame.conn, frame.producer_id)

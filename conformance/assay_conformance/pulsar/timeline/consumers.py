@@ -62,8 +62,10 @@ class ConsumerSessions:
         return known
 
     def ends(self, session: ConsumerSession) -> list[Event]:
-        """Moments from which on nothing more can be expected on it, in order: a seek moved it elsewhere, its connection
-        or the consumer on it is gone, or everything is over."""
+        """Return moments from which on nothing more can be expected on it, in order.
+
+        A seek moved it elsewhere, its connection or the consumer on it is gone, or everything is over.
+        """
         seeks: list[Event] = [*self.frames(session, "SEEK")]
         over: Iterable[Event] = (*self._events.of(AgentEnded), *self._events.of(Ended))
         if session.ended is not None:

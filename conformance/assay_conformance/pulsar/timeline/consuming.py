@@ -218,7 +218,7 @@ class Consuming:
 
     @cached_property
     def steady_subscriptions(self) -> list[Subscription]:
-        """Those of all other topics: what they have to be sent is what nobody acknowledged."""
+        """Those of all other topics, whose consumers have to be sent what was not acknowledged."""
         return [one for one in self.subscriptions if base_topic(one.topic) not in self.shrinking]
 
     def reloads(self, topic: str) -> list[Stepped | Fired]:

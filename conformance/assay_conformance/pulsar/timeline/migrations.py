@@ -50,5 +50,5 @@ def _ids(session: Session) -> tuple[bool, int, int]:
 
 
 def clusters(migrations: Iterable[Migration], by: Event) -> set[str]:
-    """Addresses of the clusters that topics had migrated to by an event."""
+    """Return addresses of the clusters to which topics had migrated by an event."""
     return {url for one in migrations if one.frame.seq <= by.seq for url in one.urls}

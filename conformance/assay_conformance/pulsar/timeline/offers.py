@@ -210,7 +210,7 @@ class _Handover:
 
 
 def _owed(frame: Frame) -> Iterator[int]:
-    """Indexes of the messages in it that are open."""
+    """Yield indexes of the messages in it that are open."""
     for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
         compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
         if not compacted and is_open(frame, index):

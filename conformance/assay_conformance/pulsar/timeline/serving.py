@@ -47,7 +47,7 @@ class _Service:
         self._last_end: dict[int, float] = {}
         """Of each subscription, the last end of a member."""
         self._on: dict[int, list[tuple[Subscription, Member]]] = {}
-        """Connection -> who was let in on it."""
+        """Connection -> the members that were admitted on it."""
         self._refused: frozenset[tuple[int, int | None]] = frozenset()
         """Requests that the broker answered with an error: connection and number."""
 

@@ -62,7 +62,7 @@ class Member:
     left: Closed | Frame | None = None
 
     def lives(self, at: Event) -> bool:
-        """Return whether it had not ended, as far as anybody knows."""
+        """Return whether it had not ended, as far as is known."""
         ended = self.session.ended
         return self.joined.seq <= at.seq and (ended is None or ended.seq >= at.seq)
 
@@ -120,9 +120,10 @@ class Subscription:
     acked: dict[Position, Acked] = field(default_factory=dict)
     over: Frame | None = None
     kinds: list[tuple[int, str]] = field(default_factory=list)
-    """Its types, Exclusive or another, each from an event on: a SUBSCRIBE may change it while nobody is there."""
+    """Its types, Exclusive or another, each from an event on: a SUBSCRIBE may change it while no consumer is attached.
+    """
     _by_session: dict[int, Member] = field(default_factory=dict, init=False, repr=False)
-    """`id` of a session -> the last time that it was let in."""
+    """`id` of a session -> the last time that it was admitted."""
 
     @property
     def kind(self) -> str:
@@ -141,7 +142,7 @@ class Subscription:
         return sorted(sent, key=lambda one: one[1].frame.seq)
 
     def living(self, at: Event) -> list[Member]:
-        """Members that had joined, and not ended."""
+        """Return members that had joined, and not ended."""
         return [*self._living.at(at.seq)]
 
     def changes_before(self, at: Event) -> int:
@@ -170,7 +171,7 @@ class Subscription:
         return self._by_session.get(id(session))
 
     def is_asked(self, at: Event) -> bool:
-        """Return whether somebody was waiting to be let in."""
+        """Return whether a consumer was waiting to be admitted."""
         return self._waiting.any_at(at.seq)
 
     def unacked(self, at: Event) -> Iterator[Delivery]:
@@ -187,7 +188,7 @@ class Subscription:
         return position in self.acked and self.acked[position].ack.seq < at.seq
 
     def is_unacked(self, last: Delivery, at: Event) -> bool:
-        """Return whether an entry, as it was sent last, was still acknowledged by nobody."""
+        """Return whether an entry, as it was sent last, was still not acknowledged."""
         return not self._is_settled(last.position, last, at)
 
     def _is_settled(self, position: Position, last: Delivery, at: Event) -> bool:

@@ -236,7 +236,7 @@ class Timeline(Producing, Acknowledging):
         return grouped(self.registrations, lambda one: id(one.producer))
 
     def had_been_admitted(self, registration: Registration) -> bool:
-        """Return whether its producer had been let in before, on another session, when it was refused."""
+        """Return whether its producer had been admitted before, on another session, when it was refused."""
         line, refusal = registration.session.line, registration.refusal
         if line is None or refusal is None:
             return False
@@ -503,7 +503,7 @@ class Timeline(Producing, Acknowledging):
         return [end for end in self.events.completions("send") if end.outcome is not Outcome.OK]
 
     def completed_again(self, verb: str) -> list[tuple[Send, Completion]]:
-        """Operations of a verb that had ended, and how they ended once more."""
+        """Return operations of a verb that had ended, and how they ended once more."""
         return [(operation, end) for operation, end in self._tracker.completed_again if end.verb == verb]
 
     def call(self, end: Completion) -> Invoke:

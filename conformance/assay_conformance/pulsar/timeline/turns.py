@@ -212,7 +212,7 @@ def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
 
 
 def _is_about(timeline: Timeline, frame: Frame, handle: int, topics: frozenset[str]) -> bool:
-    """Pings are the connection's: the answer to one asks nothing of any handle."""
+    """Return whether a frame is about a handle. Pings are the connection's: the answer to one concerns no handle."""
     if frame.command in _PINGS:
         return False
     return frame.command in _GREETINGS or timeline.obstacles.about(frame).concerns(handle, topics)

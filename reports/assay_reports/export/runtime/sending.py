@@ -43,7 +43,7 @@ def send(producer: Handle, size: int, **options: Any) -> Call:
 
 
 def flush(producer: Handle) -> Call:
-    """Later calls do not wait for it."""
+    """Flush; later calls do not wait for it."""
     made = Call(producer, "flush")
     apart = threading.Thread(target=made.make, args=(lambda: producer.object.flush(),), daemon=True)
     producer.thread.submit(apart.start)

@@ -47,7 +47,7 @@ def partly_acked_batch_redelivered() -> Case:
 
 
 def cumulative_inside_batch() -> Case:
-    """To the second message of four, to the third, and then to the last."""
+    """Acknowledge cumulatively to the second message of four, to the third, and then to the last."""
     plan, consumer = Schedule.with_consumer_of([*plains(range(2)), batch(range(2, 6)), *plains([6])], receives=7)
     plan.ack(consumer, numbers=[3], cumulative=True)
     plan.wait_ms(FLUSHED_MS)

@@ -163,8 +163,10 @@ def while_disconnected() -> Case:
 
 
 def redelivered_while_ack_grouped() -> Case:
-    """Refused, then acknowledged at once: the redelivery comes long before the group's interval is over, and is held
-    until the client has taken the ack, however short the delay before it asks for redelivery."""
+    """Nack, then acknowledge at once: the redelivery comes long before the group's interval is over.
+
+    It is held until the client has taken the ack, however short the delay before it asks for redelivery.
+    """
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))

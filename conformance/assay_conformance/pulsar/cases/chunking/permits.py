@@ -65,7 +65,7 @@ def full_queue_fails_chunks() -> Case:
 
 
 def full_queue_blocks_chunks() -> Case:
-    """Room is freed chunk by chunk, and a send that waits for it must not block the receipts that free it."""
+    """Free room chunk by chunk; a send that waits for it must not block the receipts that free it."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2, size=LARGE_BYTES)

@@ -128,7 +128,7 @@ def beyond_max_redeliver_count() -> Case:
 
 
 def redelivery_while_others_in_flight() -> Case:
-    """Eight messages are on their way when everything is asked for again, and come with the rest of it once more."""
+    """Ask for everything again while eight messages are on their way, which then come once more."""
     plan, consumer = Schedule.with_consumer_of(plains(range(9)), receives=1)
     plan.wait_ops(plan.nack(consumer, messages=[1]))
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)

@@ -263,7 +263,7 @@ def partitions_in_order() -> Case:
 
 
 def keys_on_two_threads() -> Case:
-    """Key_Shared: calls for one key stand in line, whatever threads there are."""
+    """Call handlers of a Key_Shared consumer: calls for one key come one by one, however many threads there are."""
     plan, client = Schedule.with_client(listener_threads=2)
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)

@@ -94,7 +94,7 @@ def batch_member() -> Case:
 
 
 def chunked_message() -> Case:
-    """Long enough that commands behind the first would have come, where ids are spread over several."""
+    """Wait long enough that commands behind the first would have come, where ids are spread over several."""
     plan, consumer = Schedule.with_consumer_of([*chunks(0, 3), *plains([1])], receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])

@@ -95,7 +95,7 @@ def acks_when_sent() -> Case:
 
 
 def _called_beside(words: str, title: str, partitions: int = 0, **config: Any) -> Case:
-    """Whatever lock a callback is called under, calls of other threads come to it."""
+    """Call beside a callback: whatever lock it runs under, calls of other threads are made."""
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="u", entries=plains(range(3)))

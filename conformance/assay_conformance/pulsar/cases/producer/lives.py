@@ -69,7 +69,7 @@ def flush_waits_for_receipts() -> Case:
 
 
 def flush_after_full_batches() -> Case:
-    """Full batches left by themselves: there is nothing to close, and everything to wait for."""
+    """Flush after full batches left by themselves: there is nothing to close, and everything to wait for."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 4)
     plan.wait_sends(2)

@@ -19,7 +19,7 @@ RESENT = ("resend.pending-sends-resent",)
 
 
 def sends_without_their_end() -> Case:
-    """Receipts of those that arrived are lost by a fault, or by the end of the connection if that comes first."""
+    """Lose the receipts of those that arrived by a fault, or by the end of the connection if that comes first."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, SENDS, size=SEND_BYTES)

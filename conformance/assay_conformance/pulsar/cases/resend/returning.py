@@ -1,4 +1,4 @@
-"""Coming back: a producer sent away, refused, cut off again and again, or closed while it is away."""
+"""Coming back: a producer closed by its broker, refused, cut off again and again, or closed while it is away."""
 
 from __future__ import annotations
 

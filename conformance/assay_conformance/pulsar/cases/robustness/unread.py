@@ -1,4 +1,6 @@
-"""Consumers that nobody reads from: their queues fill, their topics move, and then they are read, closed or removed."""
+"""Consumers that the application does not read from: their queues fill, their topics move, and then they are read,
+closed or removed.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def dispatch_rate() -> Case:
 
 
 def overshoot_is_repaid() -> Case:
-    """Ten entries of four messages take the tokens of four periods, and the next one has to wait for them.
+    """Take the tokens of four periods by ten entries of four messages; the next one has to wait for them.
 
     They are stored before the consumer subscribes: a read that waits for messages gets the tokens that were added
     meanwhile.
@@ -90,7 +90,7 @@ def tighter_of_two_rates() -> Case:
 
 
 def redelivered_repeatedly() -> Case:
-    """Redelivery is requested five times in a second, when the rate is enough for two."""
+    """Request redelivery five times in a second, when the rate is enough for two."""
     plan, consumer = Schedule.with_consumer_of(plains(range(10)), receives=10)
     for _ in range(5):
         plan.nack(consumer, numbers=list(range(10)))

@@ -38,7 +38,7 @@ class Ended(NamedTuple):
 
 
 def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
-    """Acks of consumers that ask for receipts, by whether they ended with `ok`."""
+    """Yield acks of consumers that ask for receipts, by whether they ended with `ok`."""
     for end in timeline.ends("ack"):
         named = timeline.calls_of(end)
         calls = [call for call in named if base_topic(call.entry.topic) not in timeline.non_persistent]

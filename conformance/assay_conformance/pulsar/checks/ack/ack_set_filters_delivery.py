@@ -51,7 +51,7 @@ def _filtered(timeline: Timeline) -> dict[tuple[int, Entry], tuple[Entry, list[F
 
 
 def _consumer(timeline: Timeline, frame: Frame) -> Consumer | None:
-    """To which it came undamaged."""
+    """Return the consumer to which it came undamaged."""
     session = timeline.consumer_sessions.of(frame) if frame.to_receiver and frame.intact is not False else None
     return None if session is None or not frame.ids else known_owner(session, frame)
 

@@ -196,7 +196,7 @@ class _Course:
                 return
 
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
-        """Return whether the member came behind the ACK, with permits for long enough when the entry was free."""
+        """Return whether the member came behind the ACK, with permits while no consumer had the entry."""
         left = named.holder.left
         if left is None or member.joined.seq < ack.seq or supply_left(self._timeline, member).permits <= 0:
             return False

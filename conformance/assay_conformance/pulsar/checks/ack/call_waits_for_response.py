@@ -70,8 +70,11 @@ def _ends_soon(timeline: Timeline, one: _GivenUp) -> Says:
 
 
 def _good_answer(timeline: Timeline, call: Call, at: Event | None) -> Frame | None:
-    """To the last ACK that left since the call. Of several that cover its entry nothing shows which is its own: all of
-    them have to be answered, but those that went with their connection."""
+    """Return the good answer to the last ACK that left since the call.
+
+    Of several that cover its entry nothing shows which is its own: all of them have to be answered, but those that went
+    with their connection.
+    """
     asked = asked_for(timeline, call, at)
     since = [one for one in asked if one.frame.seq > call.invoke.seq and one.lost is None]
     good = all(one.answer is not None and not one.refused for one in since)

@@ -43,7 +43,7 @@ def flushed_in_time(timeline: Timeline) -> Says:
 
 
 def _taken(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event]]:
-    """Individual acks of whole entries that succeeded, by when."""
+    """Return individual acks of whole entries that succeeded, by when."""
     calls = [ack for ack in timeline.ack_calls if ack.is_whole and not ack.call.cumulative]
     found = [(ack, ack.taken_on, ack.taken) for ack in calls if ack.taken_on is not None and ack.taken is not None]
     return iter(sorted(found, key=lambda one: one[2].seq))

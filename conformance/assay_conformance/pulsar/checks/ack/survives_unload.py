@@ -27,7 +27,7 @@ from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 from assay_conformance.pulsar.timeline.subscriptions import Acked
 
 ARRIVED_NS: Final = 100 * MS
-"""An ACK that crosses the broker's close comes to nobody, as does one that a dying process has not read."""
+"""An ACK that crosses the broker's close is lost, as is one that a dying process has not read."""
 
 WRITTEN_NS: Final = 300 * MS
 """How long a write of a cursor may take on a busy disk."""
@@ -205,7 +205,7 @@ def _comes_again(
 
 
 def _is_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery, end: Event) -> Says:
-    """To a consumer that came since, and went on having permits for what it was owed."""
+    """Judge what is owed to a consumer that came since, and kept having permits for it."""
     served_ns = SERVED_NS
     if subscription.kind == "Failover":
         served_ns += timeline.view.case.topology.settings.failover_delay_ms * MS

@@ -150,7 +150,7 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
 
 
 def _was_held_back(timeline: Timeline, batch: _Batch, call: Call) -> bool:
-    """Half settled for so long that a client which sends too early would have."""
+    """Return whether it was half settled for so long that a client which sends too early would have sent."""
     interval_ns = timeline.ack_interval_ns(batch.consumer) or 0
     return batch.partial_ns is not None and call.invoke.t_ns - batch.partial_ns >= interval_ns
 

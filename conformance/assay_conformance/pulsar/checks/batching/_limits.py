@@ -1,4 +1,4 @@
-"""What a producer was told of its batches, as far as checks bound it."""
+"""The limits of a producer's batches, as far as checks bound it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Chunks:
             self._asked.setdefault(call.handle, []).append(call)
 
     def asked(self, consumer: Consumer, *entries: Entry, by: Event, since: int = -1) -> Iterator[AckCall]:
-        """Acks of the application of a message with one of these chunks, or cumulative ones, from event `since` on."""
+        """Yield acks of a message with one of these chunks, or cumulative ones, from event `since` on."""
         for ack in self._asked.get(consumer.handle, ()):
             call = ack.call
             if since < call.invoke.seq < by.seq:

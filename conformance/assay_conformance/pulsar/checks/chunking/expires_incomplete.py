@@ -76,7 +76,7 @@ def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
 
 
 def _early(timeline: Timeline, incomplete: _Incomplete, stop: int) -> Iterator[tuple[Entry, Frame]]:
-    """Acknowledgments of its chunks before its time, that nothing else explains."""
+    """Yield acknowledgments of its chunks before its time that nothing else explains."""
     first, chunks = incomplete.first, timeline.once(Chunks)
     for came, entry in incomplete.chunks:
         for ack in timeline.written_acks(first.session, reports=True).of_entry(entry):

@@ -44,7 +44,7 @@ def _restarted(timeline: Timeline) -> tuple[list[GivenUp], dict[Place, Chunk]]:
 
 
 def _stop(given_up: list[GivenUp], by: Chunk) -> None:
-    """Redelivered chunks belong to the whole message now, or to the restarted one, and are acknowledged with it."""
+    """Stop judging redelivered chunks: they belong to the whole or restarted message now, and are settled with it."""
     chunks = {*by.before, by.entry}
     for one in given_up:
         if not one.to_ack and chunks.intersection(one.entries):

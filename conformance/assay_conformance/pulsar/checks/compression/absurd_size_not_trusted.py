@@ -70,7 +70,7 @@ def _survives(first: Frame, ended: AgentEnded) -> Says:
 
 
 def _stays(timeline: Timeline, absurd: list[Frame], last: Frame) -> Says:
-    """Faults of bytes, processes and packets may end every connection."""
+    """Judge whether the client stays; faults of bytes, processes and packets may end every connection."""
     left = timeline.left_over_messages(last, absurd)
     fired = timeline.events.of(Fired) if left is not None else ()
     if left is not None and not any(one.conn in (None, left.conn) and one.seq < left.seq for one in fired):

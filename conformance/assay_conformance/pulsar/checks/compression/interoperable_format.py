@@ -53,7 +53,7 @@ def _is_in_format(unit: Unit) -> Says:
 
 
 def _compressed(timeline: Timeline) -> Iterator[Frame]:
-    """Chunked messages are judged by the chunking checks."""
+    """Yield compressed messages; those in chunks are judged by the chunking checks."""
     for frame in timeline.events.frames("MESSAGE"):
         meta = metadata_if_compressed(frame)
         is_whole = to_client(frame) and frame.intact and frame.members and not is_too_large(timeline.view, frame)

@@ -17,7 +17,7 @@ def ignores_unknown_ids(timeline: Timeline) -> Says:
 
 
 def _of_unknown_ids(timeline: Timeline) -> Iterator[Frame]:
-    """Made-up frames none of whose ids the client had used on that connection."""
+    """Yield made-up frames none of whose ids the client had used on that connection."""
     known: set[tuple[int, str, int]] = set()
     for frame in timeline.events.frames():
         if frame.dir is Direction.TO_BROKER:

@@ -92,7 +92,10 @@ def retries_lookups(timeline: Timeline) -> Says:
 
 
 def _steps(timeline: Timeline, requests: dict[int, Request]) -> list[Event]:
-    """Look-ups, registrations, answers, open calls and their ends, and what disturbs those that are open; in order."""
+    """Return look-ups, registrations, answers, open calls and their ends, in order.
+
+    What disturbs those that are open is among them.
+    """
     events: list[Event] = [event for one in requests.values() for event in (one.frame, one.answer) if event is not None]
     for verb in ("open_producer", "open_consumer"):
         events += [*timeline.events.invokes(verb), *timeline.events.completions(verb)]

@@ -87,7 +87,7 @@ def _was_seen(timeline: Timeline, came: Frame, consumer: Consumer, entry: Entry,
 
 
 def _intact(timeline: Timeline) -> Iterator[tuple[Frame, ConsumerSession, Consumer, Entry]]:
-    """MESSAGEs that came to consumers that are known."""
+    """Yield MESSAGEs that came to consumers that are known."""
     for delivery in timeline.deliveries:
         consumer = known_owner(delivery.session, delivery.frame)
         if consumer is not None and to_client(delivery.frame) and delivery.frame.intact:

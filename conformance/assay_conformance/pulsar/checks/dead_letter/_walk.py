@@ -157,7 +157,7 @@ class _Errands:
             self._unasked[letter.origin] = letter
 
     def _with_content_of(self, letter: Letter) -> Errand | None:
-        """Return whose copy a letter is that does not name it."""
+        """Return the message of which a letter is a copy that does not name it."""
         contents = {member.payload for member in letter.members}
         for errand in self._open.values():
             original = self._letters.message_of(errand.source)

@@ -60,5 +60,5 @@ def named_session(timeline: Timeline, frame: Frame, topics: Set[str]) -> Produce
 
 
 def name_of(session: ProducerSession) -> Name:
-    """Topic and name of a producer."""
+    """Return topic and name of a producer."""
     return session.topic, session.name or ""

@@ -54,7 +54,7 @@ def _reconnected(timeline: Timeline, unit: Unit) -> bool:
 
 
 def _admitted_by_name(timeline: Timeline) -> dict[tuple[str, str | None], list[ProducerSession]]:
-    """Sessions by topic and name, as they were admitted."""
+    """Return sessions by topic and name, as they were admitted."""
     admitted = (session for session in timeline.producer_sessions if session.admitted is not None)
     return grouped(sorted(admitted, key=_admitted_seq), lambda session: (session.topic, session.name))
 

@@ -33,7 +33,7 @@ def ignored_on_exclusive_and_failover(timeline: Timeline) -> Says:
 
 
 def _first_sent(timeline: Timeline) -> dict[tuple[str, Entry], Delivery]:
-    """Subscription and entry -> the first time that it was sent there: later ones follow requests for it."""
+    """Return by subscription and entry the first time that it was sent there: later ones follow requests for it."""
     found: dict[tuple[str, Entry], Delivery] = {}
     for delivery in timeline.deliveries:
         found.setdefault((delivery.session.subscription, delivery.entry), delivery)

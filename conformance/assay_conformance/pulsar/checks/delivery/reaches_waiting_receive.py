@@ -18,7 +18,7 @@ class _Waited(NamedTuple):
 
 
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
-    """Receives that got something, and the first of each consumer that got too little while something lay there."""
+    """Yield receives that got something, and the first of each consumer that got too little beside a message."""
     arrived: dict[int, deque[Delivery]] = {}
     calls = (timeline.events.invokes(verb) for verb in ("seek", "nack", "reconsume_later"))
     moved = {call.handle for made in calls for call in made}

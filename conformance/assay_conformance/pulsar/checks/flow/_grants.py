@@ -1,4 +1,4 @@
-"""Grants of consumers whose queue size is told."""
+"""Grants of consumers whose queue size is known."""
 
 from __future__ import annotations
 

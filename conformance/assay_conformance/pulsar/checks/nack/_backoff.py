@@ -53,9 +53,12 @@ def backoffs(timeline: Timeline) -> Iterator[Growing]:
 
 
 def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
-    """Nacked `twice`: while the first nack waited. Which time they keep is not known, nor whether one request is for
-    both, so the entry is not judged before the last of them is over. A nack that is called without a connection may
-    wait beside the next one, and so may one that the end of a session left waiting."""
+    """Yield the nacks of a consumer.
+
+    `twice`: while the first nack waited. Which time they keep is not known, nor whether one request is for both, so the
+    entry is not judged before the last of them is over. A nack that is called without a connection may wait beside the
+    next one, and so may one that the end of a session left waiting.
+    """
     waiting: dict[Entry, Growing] = {}
     twice: dict[Entry, int] = {}
     for moment in timeline.course(consumer):

@@ -26,8 +26,10 @@ class _Nacked:
 
 
 def _asked_for(timeline: Timeline) -> Iterator[tuple[_Nacked, Frame, Event]]:
-    """Nacked messages that were asked for by their last chunk, this request, and when all chunks were or could be no
-    more."""
+    """Yield nacked messages that were asked for by their last chunk.
+
+    With each goes this request, and when all chunks were or could be no more.
+    """
     for consumer in timeline.nacking:
         for nacked, event in _nacks(timeline, consumer):
             if nacked.request is not None:

@@ -43,8 +43,11 @@ class _Nacked:
 
 
 def _judgements(timeline: Timeline) -> Iterator[tuple[_Nacked, Event]]:
-    """Nacked entries that were asked for by a batch index (that request), came back whole (the last message), or had
-    come back in part when a receive ended short (its end)."""
+    """Yield nacked entries with the event that decides about them.
+
+    They were asked for by a batch index (that request), came back whole (the last message), or had come back in part
+    when a receive ended short (its end).
+    """
     for consumer in timeline.nacking:
         batches, nacked = dict[Entry, _Batch](), dict[Entry, _Nacked]()
         for moment in timeline.course(consumer):

@@ -54,7 +54,7 @@ def _frames(timeline: Timeline, reading: Reading, *commands: str) -> Iterator[tu
 
 
 def place(message: Received) -> tuple[int, int, int]:
-    """Ledger, entry and index in a batch."""
+    """Return ledger, entry and index in a batch."""
     id = message.message_id
     return id.ledger, id.entry, id.batch_index
 

@@ -36,7 +36,10 @@ def _is_stored_in_order(timeline: Timeline, holding: Holding) -> Says:
 
 
 def _standing(timeline: Timeline, holding: Holding, send: Send) -> Standing:
-    """Loss with deduplication or a publish rate, and of chunks, is judged by the requirements about these."""
+    """Return the standing of a send.
+
+    Loss with deduplication or a publish rate, and of chunks, is judged by the requirements about these.
+    """
     topic = holding.topic
     if send.outcome is not _OK or topic.deduplication or topic.publish_rate != _UNLIMITED:
         return _POSSIBLE

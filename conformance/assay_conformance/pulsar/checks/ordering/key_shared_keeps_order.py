@@ -44,7 +44,7 @@ class _Sent(NamedTuple):
     last: dict[Position, Delivery]
 
     def is_unacked(self, position: Position) -> bool:
-        """Return whether an entry that was sent was acknowledged by nobody."""
+        """Return whether an entry that was sent was not acknowledged."""
         return self.subscription.is_unacked(self.last[position], self.delivery.frame)
 
 

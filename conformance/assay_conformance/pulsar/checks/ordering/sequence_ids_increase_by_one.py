@@ -52,7 +52,7 @@ def _numbered(producer: Producer) -> Says:
 
 
 def _unnumbered(timeline: Timeline, producer: Producer) -> Says:
-    """Judged where every SEND can be matched with its send calls, and no message may overtake a batch."""
+    """Judge where every SEND can be matched with its send calls, and no message may overtake a batch."""
     handle, sends = timeline.handle(producer), timeline.sends_of(producer.handle)
     if handle in timeline.bursts or all(unit.numbers for unit in producer.units):
         return

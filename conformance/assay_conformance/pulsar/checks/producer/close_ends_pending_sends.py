@@ -175,7 +175,7 @@ def _in_time(timeline: Timeline, unit: Unit, answer: Frame) -> Iterator[Frame]:
 
 
 def _is_settled(timeline: Timeline, unit: Unit, receipt: Frame) -> bool:
-    """Receipted by then, or given up before its producer was closed."""
+    """Return whether it was receipted by then, or given up before its producer was closed."""
     closing = unit.line.closing
     given_up = closing is not None and timeline.had_ended(unit, closing.seq)
     return given_up or any(one.seq < receipt.seq for one in unit.receipts)

@@ -32,7 +32,10 @@ def checks_highest_sequence_id(timeline: Timeline, receipt: Frame) -> Says:
 
 
 def _names_another_highest(unit: Unit, receipt: Frame) -> bool:
-    """Return whether its SEND tells the highest id is another clause: a client knows what it has batched."""
+    """Return whether the receipt names another highest id than that of the batch.
+
+    That its SEND names the highest id is another clause: a client knows what it has batched.
+    """
     ids = [member.sequence_id for member in unit.first.members if member.sequence_id is not None]
     highest = receipt.highest_sequence_id or 0
     return len(ids) > 1 and receipt.sequence_id == unit.sequence_id < highest != max(ids)

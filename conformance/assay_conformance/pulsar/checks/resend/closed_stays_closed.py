@@ -99,7 +99,7 @@ def _came_back(close: _Close) -> bool:
 
 
 def _unowned(timeline: Timeline) -> dict[tuple[str, object], list[ProducerSession]]:
-    """Sessions of which nothing says whose they are, by topic and the name that they ask for."""
+    """Return sessions of unknown producers, by topic and the name that they ask for."""
     unowned = (one for one in timeline.producer_sessions if one.line is None or one.line.handle is None)
     return grouped(unowned, lambda one: (one.topic, one.request.fields.get("producer_name")))
 

@@ -139,7 +139,7 @@ def _wait_ns(timeline: Timeline, outage: _Outage, place: int) -> int:
 
 
 def _may_be_cut_short(timeline: Timeline, outage: _Outage, attempt: Frame) -> bool:
-    """Java and C++ shorten one wait so that an attempt falls just before the send time-out."""
+    """Return whether it may be cut short: Java and C++ shorten one wait to attempt just before the send time-out."""
     producer = outage.producer
     timeout_ms = timeline.view.producer_setting(timeline.handle(producer), "send_timeout_ms")
     admitted = [one.admitted for one in producer.sessions if one.admitted and one.admitted.seq < attempt.seq]

@@ -43,7 +43,7 @@ def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
 
 
 def _lookup_steps(timeline: Timeline) -> dict[str, list[Frame]]:
-    """Topic -> LOOKUPs and their answers, in order."""
+    """Return by topic LOOKUPs and their answers, in order."""
     found: dict[str, list[Frame]] = {}
     for one in timeline.requests("LOOKUP"):
         steps = (step for step in (one.frame, one.answer) if step is not None)

@@ -81,8 +81,11 @@ def _is_disturbed(timeline: Timeline, conn: int, before: Event) -> bool:
 
 
 def _stays(timeline: Timeline, in_pieces: tuple[int, Fired]) -> Says:
-    """Faults of bytes, processes and packets may end every connection, and a process that ends its own: why it ended is
-    judged elsewhere."""
+    """Judge whether the client stays.
+
+    Faults of bytes, processes and packets may end every connection, and a process that ends its own: why it ended is
+    judged elsewhere.
+    """
     conn, fired = in_pieces
     left = timeline.connection(conn).left_by_client
     if left is None or _is_disturbed(timeline, conn, left):

@@ -36,7 +36,7 @@ def edge_case_metadata_round_trip(timeline: Timeline, one: Taken) -> Says:
 
 
 def _args(timeline: Timeline, one: Taken) -> Mapping[str, Any]:
-    """Arguments of the send call. A letter is a copy, with properties that name its origin."""
+    """Return arguments of the send call. A letter is a copy, with properties that name its origin."""
     identity = timeline.own(one.message.identity)
     opening = None if identity is None else timeline.openings.get(identity.handle)
     send = None if identity is None else timeline.send(identity.handle, identity.number)

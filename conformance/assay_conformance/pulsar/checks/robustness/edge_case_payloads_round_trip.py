@@ -20,7 +20,7 @@ def edge_case_payloads_round_trip(timeline: Timeline) -> Says:
 
 
 def _smallest(timeline: Timeline) -> Iterator[Frame]:
-    """MESSAGEs with a message of a byte at most."""
+    """Yield MESSAGEs with a message of a byte at most."""
     for frame in timeline.events.frames("MESSAGE"):
         came = frame.dir is Direction.TO_CLIENT and frame.to_receiver and not is_altered(frame)
         if came and any(member.size <= 1 for member in frame.members):

@@ -16,8 +16,10 @@ _ENDING: Final = ("close", "unsubscribe", "crash", "exit")
 
 
 def _ended(timeline: Timeline) -> Iterator[Completion]:
-    """Whatever failed, and the first success of each verb. In drawn Cases too much happens at a time to know of all
-    that it was not in the way."""
+    """Yield whatever failed, and the first success of each verb.
+
+    In drawn Cases too much happens at a time to know of all that it was not in the way.
+    """
     if timeline.view.case.generated:
         return
     for verb in _JUDGED:
@@ -152,7 +154,7 @@ def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
 
 
 def _has_code_inside(timeline: Timeline, end: Completion) -> bool:
-    """Code of the application that runs inside the client may fail for reasons of its own."""
+    """Return whether code of the application runs inside the client, which may fail for reasons of its own."""
     setting = timeline.view.producer_setting
     return end.verb in ("send", "flush") and any(setting(end.handle or 0, key) for key in ("router", "interceptor"))
 

@@ -28,7 +28,7 @@ def malformed_frame_closes_connection(timeline: Timeline) -> Says:
 
 
 def _bad_bytes(timeline: Timeline) -> Iterator[Fired]:
-    """Faults that put bytes in that are no frame, on their way to the client."""
+    """Yield faults that put bytes in that are no frame, on their way to the client."""
     faults = timeline.view.case.faults
     for fired in timeline.events.of(Fired):
         action = faults[fired.fault].action if fired.fault < len(faults) else None

@@ -94,7 +94,7 @@ def _is_lazy(timeline: Timeline, end: Completion) -> bool:
 
 
 def _others_seek(timeline: Timeline, end: Completion) -> bool:
-    """Return whether another seek of the consumer went on meanwhile: whose an answer is cannot be told."""
+    """Return whether another seek of the consumer went on meanwhile: which of them an answer is for is not known."""
     called, last_ends = timeline.once(_seeks).get(end.handle, ([], []))
     own = timeline.call(end).seq
     place = bisect_left(called, own)

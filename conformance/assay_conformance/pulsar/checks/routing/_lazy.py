@@ -31,7 +31,7 @@ def lazy_producers(timeline: Timeline) -> Iterator[LazyProducer]:
 
 
 def _first_by_topic(timeline: Timeline) -> dict[str, dict[str, Frame]]:
-    """Topic -> partition -> the first PRODUCER for it."""
+    """Return by topic and partition the first PRODUCER for it."""
     found: dict[str, dict[str, Frame]] = {}
     for frame in timeline.events.frames("PRODUCER"):
         partition = timeline.local_topic(frame)

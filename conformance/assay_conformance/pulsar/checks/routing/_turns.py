@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Routed
 
 
 def in_call_order(messages: Iterable[Routed]) -> Iterator[list[Routed]]:
-    """Stretches of messages with no number missing between them, each where it first left."""
+    """Yield stretches of messages with no number missing between them, each where it first left."""
     by_number: dict[int, Routed] = {}
     for message in messages:
         by_number.setdefault(message.number, message)

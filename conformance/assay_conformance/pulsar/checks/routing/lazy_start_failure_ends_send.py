@@ -13,7 +13,7 @@ Refused = tuple[LazyProducer, Frame]
 
 
 def _refused(timeline: Timeline) -> Iterator[Refused]:
-    """Registrations of further partitions that were refused for good, with the refusal."""
+    """Yield registrations of further partitions that were refused for good, with the refusal."""
     for lazy in lazy_producers(timeline):
         for frame in lazy.first[1:]:
             answer = next(iter(timeline.answers_to(frame)), None)

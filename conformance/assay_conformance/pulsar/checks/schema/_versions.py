@@ -24,7 +24,7 @@ def openings(timeline: Timeline) -> dict[int, Invoke]:
 
 
 def versions(timeline: Timeline) -> dict[Version, dict[str, Any]]:
-    """Version -> the schema that it was first given for."""
+    """Return by version the schema that it was first given for."""
     found: dict[Version, dict[str, Any]] = {}
     for one in timeline.registrations:
         schema, version = one.frame.fields.get("schema"), version_in(one.answer)
@@ -39,7 +39,7 @@ def version_in(answer: Frame | None) -> str:
 
 
 def written_versions(timeline: Timeline) -> dict[tuple[str, tuple[int, int]], str]:
-    """Topic and position of each entry -> the version that it names."""
+    """Return by topic and position of each entry the version that it names."""
     stored = (one for one in timeline.events.of(Stored) if one.described is not None)
     return {(one.topic, one.id.position): one.meta.schema_version or "" for one in stored}
 

@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timel
 
 
 def _stated(timeline: Timeline) -> Iterator[tuple[Registered, Frame]]:
-    """Registrations with a schema on a topic that has one of another type, each with the one admitted first."""
+    """Yield registrations with a schema on a topic that has one of another type, each with the one admitted first."""
     first: dict[str, Frame] = {}
     for one in timeline.registered:
         topic = topic_of(timeline, one.frame)

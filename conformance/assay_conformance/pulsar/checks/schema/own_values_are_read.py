@@ -7,7 +7,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 def _asked(timeline: Timeline) -> list[Completion]:
-    """Values that were asked for of messages that the application still had whole, with nothing to request."""
+    """Return values asked for of messages that the application still had whole, with nothing to request."""
     return [end for end in timeline.ends("value") if not _is_excused(timeline, end)]
 
 

@@ -52,7 +52,7 @@ class Sought:
         return end is not None and end.outcome is Outcome.OK and end.seq <= at.seq < min(self.disturbed, self.until)
 
     def sessions(self) -> Iterator[ConsumerSession]:
-        """Sessions in which the consumer subscribed again."""
+        """Yield sessions in which the consumer subscribed again."""
         sessions = self.consumer.sessions
         since = len(sessions) if self.command is None else bisect_right(sessions, self.command.seq, key=_asked)
         return (sessions[place] for place in range(since, len(sessions)) if sessions[place].topic == self.topic)

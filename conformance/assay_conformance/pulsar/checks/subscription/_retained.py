@@ -69,7 +69,7 @@ def _subscriptions(timeline: Timeline) -> list[Subscription]:
 
 
 def _sought(timeline: Timeline) -> dict[tuple[str, str], Frame]:
-    """Topic and name of a subscription -> its first SEEK: it begins elsewhere from there on."""
+    """Return by topic and name of a subscription its first SEEK: it begins elsewhere from there on."""
     found: dict[tuple[str, str], Frame] = {}
     for seek in timeline.events.frames("SEEK"):
         session = timeline.consumer_sessions.of(seek)

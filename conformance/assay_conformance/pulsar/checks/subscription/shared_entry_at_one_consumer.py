@@ -154,7 +154,7 @@ def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holde
 
 
 def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) -> Iterator[tuple[Member, int]]:
-    """Members that lived long enough after another one had left, with permits, and how many."""
+    """Yield members that lived long enough after another one had left, with permits, and how many."""
     for member in subscription.members:
         left, until_ns = supply_left(timeline, member), timeline.bounds.until(member.session.ended)
         if left.permits > 0 and until_ns - max(gone_ns, member.joined.t_ns, left.since_ns) > TAKEOVER_NS:

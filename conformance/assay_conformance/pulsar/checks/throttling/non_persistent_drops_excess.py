@@ -40,8 +40,10 @@ class _Sent:
 
 
 def _limited(view: View) -> set[str]:
-    """Non-persistent topics with a rate, in Cases that do not hold the store and whose faults are all between client
-    and broker, so that nothing else delays a message."""
+    """Return non-persistent topics with a rate where nothing else delays a message.
+
+    Such Cases do not hold the store, and their faults are all between client and broker.
+    """
     topics = (topic for topic in unchanged_topics(view) if not topic.persistent)
     names = {topic.name for topic in topics if not view.is_dispatched_at_once(topic.name)}
     return names if view.is_read_at_once() and view.spares_brokers and not holds_store(view) else set()

@@ -12,7 +12,7 @@ TEMPORARY_ERRORS = frozenset(
 
 
 def refused_for_good(timeline: Timeline) -> dict[str, list[Frame]]:
-    """Topic -> the answers with a final error to a LOOKUP, PRODUCER or SUBSCRIBE, in order.
+    """Return by topic the answers with a final error to a LOOKUP, PRODUCER or SUBSCRIBE, in order.
 
     A LOOKUP does not say for which producer or consumer it is, so an error counts for the whole topic.
     """

@@ -83,8 +83,11 @@ def ownership_change_loses_nothing(timeline: Timeline) -> Says:
 
 
 def _moves(timeline: Timeline) -> dict[str, list[Event]]:
-    """Topic -> what showed that its owner changed, in order. The clients of a broker that ended see only the end of
-    their connections. A broker closes the consumers of a subscription that was sought, too."""
+    """Return by topic what showed that its owner changed, in order.
+
+    The clients of a broker that ended see only the end of their connections. A broker closes the consumers of a
+    subscription that was sought, too.
+    """
     found: dict[str, list[Event]] = {}
     for topic in timeline.view.case.topology.topics:
         found[topic.name] = [*ends_of_brokers(timeline.view.case, timeline.events)]

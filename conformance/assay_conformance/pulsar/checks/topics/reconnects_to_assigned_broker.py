@@ -135,8 +135,11 @@ class _Courses:
             self.unnamed.setdefault(session.topic, []).append(close)
 
     def lookups(self) -> dict[str, list[Frame]]:
-        """Topic -> its LOOKUPs that nothing had a reason for: nothing was being opened, nor could be by a send; no open
-        call of its topic had failed (a client may keep some of the partitions), and none on it was excused."""
+        """Return by topic its LOOKUPs for which there was no reason.
+
+        Nothing was being opened, nor could be by a send; no open call of its topic had failed (a client may keep some
+        of the partitions), and none on it was excused.
+        """
         timeline, opening = self._timeline, set[int]()
         failed = {timeline.local_name(str(call.args.get("topic", ""))) for call in _opens_lazily(timeline)}
         events, found = timeline.events, dict[str, list[Frame]]()
@@ -205,8 +208,10 @@ def reconnects_to_assigned_broker(timeline: Timeline, back: _Return) -> Says:
 
 
 def _own_time(timeline: Timeline, back: _Return) -> list[tuple[Event, Event]]:
-    """Beginnings and ends of the times that it has to account for: the one that the new owner takes to answer does not
-    count, and none where a broker may have ended."""
+    """Return beginnings and ends of the times for which it has to account.
+
+    The one that the new owner takes to answer does not count, and none where a broker may have ended.
+    """
     close, registered = back.close, back.registered
     handshake, opened = timeline.handshakes.of(registered), timeline.connection(registered.conn).opened
     if BrokerEnds(timeline.view.case).possible:
