@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -51,13 +52,14 @@ class _Named:
 
 @dataclass(slots=True)
 class _Kept:
-    """Of one subscription. `uncovered`: those that no cumulative ACK has settled; the others are not looked at again.
+    """Of one subscription. `uncovered`: those that no cumulative ACK has settled, in order; the others are not
+    looked at again.
     `void`: what a cumulative ACK named that settles nothing, and that has not come again. `odd`: a fault wrote bits
     into an ACK, and what a broker makes of those for a message that has none, and of the permits behind it, is its own
     affair."""
 
     named: dict[Position, _Named] = field(default_factory=dict)
-    uncovered: set[Position] = field(default_factory=set)
+    uncovered: list[Position] = field(default_factory=list)
     void: dict[Position, Frame] = field(default_factory=dict)
     odd: bool = False
 
@@ -143,15 +145,15 @@ class _Course:
         kept, kind = self._kept, self._subscription.kind_at(ack)
         is_sole = kind == "Exclusive" and self._subscription.durable
         last = max(id.position for id in ack.ids)
-        for position in sorted(position for position in kept.uncovered if position <= last):
+        covered = kept.uncovered[: bisect_right(kept.uncovered, last)]
+        if kind in SHARED_TYPES or (len(ack.ids) > 1 and is_sole):
+            kept.void |= {position: ack for position in covered if kept.named[position].left}
+            return
+        del kept.uncovered[: len(covered)]
+        for position in covered:
             named = kept.named[position]
-            if kind in SHARED_TYPES or (len(ack.ids) > 1 and is_sole):
-                if named.left:
-                    kept.void[position] = ack
-                continue
             # Said again as it should be: what was void is not owed any more.
             kept.void.pop(position, None)
-            kept.uncovered.discard(position)
             if position == last or len(ack.ids) > 1:
                 del kept.named[position]
             else:
@@ -161,7 +163,7 @@ class _Course:
         kept, whole = self._kept, (1 << frame.messages) - 1
         if position not in kept.named:
             kept.named[position] = _Named(whole, whole, member)
-            kept.uncovered.add(position)
+            insort(kept.uncovered, position)
         known = kept.named[position]
         known.holder = member
         if kept.void.pop(position, None) is not None:
