@@ -86,7 +86,6 @@ class Foresight:
     """Handle of a producer or client -> the producers that are gone once it is closed."""
     _opened: dict[int, int] = field(default_factory=dict)
     """Producer handle -> `seq` of the end of its opening."""
-    _gone: set[int] = field(default_factory=set)
     _sessions: list[_Session] = field(default_factory=list)
     _sessions_on: dict[int, list[_Session]] = field(default_factory=dict)
     """By connection."""
@@ -182,7 +181,8 @@ class Foresight:
         elif event.verb == "send" and event.outcome is not Outcome.OK:
             self.failed_sends.setdefault(handle, []).append(event)
         elif event.verb == "close" and event.outcome is Outcome.OK:
-            self._gone.update(self._ends_with.get(handle, ()))
+            for gone in self._ends_with.get(handle, ()):
+                self._openings_on.get(self._full_topic(self._openings[gone]), {}).pop(gone, None)
 
     def _closed(self, event: Closed) -> None:
         for session in self._sessions_on.pop(event.conn, ()):
@@ -190,14 +190,14 @@ class Foresight:
 
     def _agent_ended(self, event: AgentEnded) -> None:
         if event.killed:
-            self._gone.update(self._openings)
+            self._openings_on.clear()
 
     def _producer(self, event: Frame) -> None:
         if not event.from_sender or event.producer_id is None:
             return
         topic = str(event.fields.get("topic", ""))
         base = base_topic(topic)
-        candidates = tuple(handle for handle in self._openings_on.get(base, ()) if handle not in self._gone)
+        candidates = tuple(self._openings_on.get(base, ()))
         session = _Session(event, str(event.fields.get("producer_name") or ""), topic, candidates)
         self._sessions.append(session)
         self._sessions_on.setdefault(event.conn, []).append(session)
