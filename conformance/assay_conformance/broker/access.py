@@ -73,7 +73,7 @@ class Access:
         if producer is self.holder:
             self.holder = None
         while not occupied and self.waiting:
-            # Whoever waited is not asked for its epoch again: a real broker goes back to it.
+            # A producer that waited is not asked for its epoch again: a real broker goes back to it.
             following = self.waiting.popleft()
             self._take(following)
             if not following.gone:

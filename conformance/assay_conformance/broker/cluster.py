@@ -73,7 +73,7 @@ class Cluster:
 
     @property
     def max_message_bytes(self) -> int:
-        """What CONNECTED tells of it."""
+        """What CONNECTED announces of it."""
         return self._host.announced.max_message_bytes
 
     def opened(self, conn: int, broker: int, now_ns: int) -> None:

@@ -145,7 +145,7 @@ class Deduplication:
         for name in idle:
             for numbers in (self._pushed, self._persisted, self._idle_since_ns):
                 numbers.pop(name, None)
-        # Written down at once: else whoever loads the topic would find it again in what is stored.
+        # Written down at once: else the next load of the topic would find it again in what is stored.
         self._keep(len(self._entries))
 
 

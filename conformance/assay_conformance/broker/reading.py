@@ -1,7 +1,7 @@
 """Reading of one connection, which may pause: what comes meanwhile waits, unread, in its order.
 
 Four things pause it: a publish rate that is used up, too many SENDs the store has not written, too many bytes of them
-on all connections of the broker, and a client that does not read its answers. Each pause is ended by whoever made it;
+on all connections of the broker, and a client that does not read its answers. Each pause is ended by its own cause;
 frames are read again once none is left.
 """
 

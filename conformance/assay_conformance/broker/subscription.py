@@ -25,7 +25,7 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 
 class Subscription:
     """One name on one topic. `terminated` is set by the topic once nothing more will be stored. `orphaned`: not
-    durable, and left alone since a SEEK; it takes whoever asks next, durable or not. `properties` and `replicated`
+    durable, and left alone since a SEEK; it takes the next consumer, durable or not. `properties` and `replicated`
     are what the consumer that made it asked for: nothing here goes by them. `active_ms` is when the last consumer came
     or left, `counts` what was sent to those that have left."""
 

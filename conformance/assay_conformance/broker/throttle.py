@@ -62,7 +62,7 @@ class PeriodBucket:
 class DispatchLimiter:
     """The two buckets of one level (broker, topic or subscription); either one exhausted stops it.
 
-    `published` tells the messages and bytes a topic ever got, for a rate that is relative to them.
+    `published` returns the messages and bytes a topic ever got, for a rate that is relative to them.
     """
 
     __slots__ = ("_bytes", "_host", "_messages")

@@ -31,7 +31,7 @@ EntryKey = tuple[int, Entry]
 
 
 LEAST_INTERVAL_MS = 40
-"""Below this a group interval is too short to tell two flushes from one delayed timer."""
+"""Below this a group interval is too short to distinguish two flushes from one delayed timer."""
 
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:

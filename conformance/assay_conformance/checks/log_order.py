@@ -1,6 +1,6 @@
 """Stored entries where they belong: in the order of their log, each no later than its successors.
 
-The embedded broker tells of an entry as it is appended. Of a real broker the bench learns by the first frame that names
+The embedded broker reports an entry as it is appended. Of a real broker the bench learns by the first frame that names
 the entry, or when it reads the topic at the end: an entry whose receipt was lost, or came over another connection, is
 named late. A log only grows at its end, so what lies in front of a known entry was stored before it.
 """

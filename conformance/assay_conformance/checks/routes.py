@@ -4,7 +4,7 @@
     def send(self, event: Frame) -> None: ...
 
 A handler costs nothing on events that it does not name. Around a fault one side may carry a frame and the other not:
-whoever is about what a peer wrote, or about what came to one, says it here, and is not shown the rest.
+a handler for what a peer wrote, or for what came to one, says so here, and is not shown the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each connection carries: producers, consumers, watchers, and requests without an answer.
 
 Clients share connections, or have some for one purpose: for a single look-up, or for each producer. One that a client
-ends when it carries nothing disturbs nobody, and says nothing of how the client bears with a lost connection.
+ends when it carries nothing disturbs no call, and says nothing of how the client bears with a lost connection.
 """
 
 from __future__ import annotations

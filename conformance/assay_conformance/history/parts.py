@@ -1,7 +1,7 @@
 """The parts of a history that have nothing to do with each other: whatever client, connection or topic occurs in one
 occurs in no other.
 
-What concerns everybody belongs to every part: the bench's own events, and those that name nothing.
+What concerns all of them belongs to every part: the bench's own events, and those that name nothing.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from assay_conformance.model.event import Event
 E = TypeVar("E", bound=Event)
 
 MOST_UNSETTLED: Final = 8
-"""Whoever records more than this at a time is after throughput: then memory that is at hand counts."""
+"""A caller that records more than this at a time is after throughput: then memory that is at hand counts."""
 
 
 class Recorder:

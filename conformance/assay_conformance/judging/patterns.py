@@ -36,7 +36,7 @@ class Bounds:
         return min(self.end_ns, *times_ns, self.end_ns)
 
     def is_past(self, within: str, due_ns: int, seen_ns: int) -> bool:
-        """Return whether it was seen, or still missing, beyond what is tolerated; whoever is to blame for that."""
+        """Return whether it was seen, or still missing, beyond what is tolerated, whatever the cause."""
         return seen_ns > due_ns + TOLERANCES[within].slack_ns
 
     def is_overdue(

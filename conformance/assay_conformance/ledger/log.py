@@ -1,6 +1,6 @@
 """The order in which messages lie in the log, where no consumer shows it.
 
-Elsewhere the certificates of deliveries and outcomes tell of order, row by row; here the rows of `stored` have to be
+Elsewhere the certificates of deliveries and outcomes show order, row by row; here the rows of `stored` have to be
 sorted. So only those streams are asked whose topic has no subscription that keeps order.
 """
 

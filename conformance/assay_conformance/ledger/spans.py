@@ -1,7 +1,7 @@
 """How long messages took, over the whole run: quantiles of what was sent in each stretch of it.
 
 Where there are more messages than a person needs to know quantiles by, some buckets are looked at: which ones, their
-numbers alone say, so that whoever looks takes the same.
+numbers alone say, so that every reader takes the same.
 """
 
 from __future__ import annotations

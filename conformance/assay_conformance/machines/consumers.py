@@ -101,7 +101,7 @@ class Consumers:
         """Receive before messages are acknowledged: what acks name has to be there."""
         timeout_ms = RECEIVE_TIMEOUT_MS
         if self._kind(self.open[consumer]) == "failover" and consumer not in self.active:
-            # Whoever is chosen gets the first message so much later.
+            # The consumer that is chosen gets the first message so much later.
             timeout_ms += BrokerSettings().failover_delay_ms
             self.active.add(consumer)
         if self.script.terms.receives == "batch" and self._has_queue(consumer):

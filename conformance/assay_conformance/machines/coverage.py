@@ -1,6 +1,6 @@
 """What one history of a generated Case covered: steps, faults, reconnects, and in which state the client met a fault.
 
-A state is what the client was in the middle of, as the witnesses tell it; the same fault in another state is another
+A state is what the client was in the middle of, as the witnesses show it; the same fault in another state is another
 test. Exploration counts these pairs and goes where there are few.
 """
 
@@ -85,8 +85,8 @@ class _Sight:
         self._lost = False
         self._clients: set[int | None] = set()
         self._leaving = False
-        """A client is being closed, or its process has ended: that its connections end is no loss, and whoever opens
-        the next one has lost none."""
+        """A client is being closed, or its process has ended: that its connections end is no loss, and the client
+        that opens the next one has lost none."""
         self.wall_ms = 0
         self.steps = 0
         self.fired: set[int] = set()

@@ -1,5 +1,5 @@
 """What a life is lived in beside its terms: other topics, settings of one kind of client, ways to subscribe, and what
-its topic holds before anybody comes.
+its topic holds before a client connects.
 
 Plain data: a table names what may hold together (`consuming`), one of it is drawn for a life, with one value for each
 setting, and laid over the Case that comes of the life.

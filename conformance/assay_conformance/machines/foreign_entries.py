@@ -33,7 +33,7 @@ Entries = list[dict[str, Any]]
 
 class ForeignEntry(NamedTuple):
     """`make` numbers its messages from the one it is given. `needs`: what a client has to be able to do for it.
-    `deadly`: clients have died of it, so it is for a process without anybody else's life."""
+    `deadly`: clients have died of it, so it is for a process without another life."""
 
     make: Callable[[int], Entries]
     needs: str = ""

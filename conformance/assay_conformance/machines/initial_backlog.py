@@ -1,5 +1,4 @@
-"""What a topic holds before anybody comes: entries as producers of any kind, of any version, and with any luck stored
-them.
+"""What a topic holds before a client connects: entries as producers of any kind and version stored them, well or not.
 
 Messages of one lot follow those of the one before it, each with a number of its own; what is found later (`finds`)
 follows them all.

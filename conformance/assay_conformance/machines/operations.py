@@ -66,7 +66,7 @@ LINGER_MS = 1_200
 """More than a period of a rate."""
 
 ADMITTED_MS = 1_500
-"""What a producer that waits for its topic gets, once everybody else is closed; and an operation of one that may have
+"""What a producer that waits for its topic gets, once all others are closed; and an operation of one that may have
 lost it."""
 
 PAUSES_MS = (5, 50, 150, 400, 50, 1_200)

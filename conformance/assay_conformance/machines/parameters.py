@@ -17,7 +17,7 @@ from assay_conformance.model.topic_names import partition_name
 AUTH_REFRESH_MS = 1_000
 
 EPOCHS_SINCE = 17
-"""An older broker tells no epoch of a topic: who lost it waits for it again, for as long as another one has it."""
+"""An older broker names no epoch of a topic: a producer that lost it waits again, for as long as another one has it."""
 
 CHUNKING_LIMIT_BYTES = 1_000
 """The broker's message limit where the producer chunks: small enough that a few kilobytes are several chunks."""

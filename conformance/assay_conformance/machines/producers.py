@@ -61,7 +61,7 @@ class Producers:
         config = {**name, **written.variant, **({"access_mode": mode} if mode else {})}
         args = {"topic": written.topic, **({"config": config} if config else {})}
         if mode:
-            # Whoever is still closing has the topic until what it sent is stored.
+            # A producer that is still closing has the topic until what it sent is stored.
             self.script.release()
         if mode != WAITS or not self.open:
             self.open[self._opened(client, args)] = written

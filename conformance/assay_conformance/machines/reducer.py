@@ -53,7 +53,7 @@ _FEW: Final = 16
 
 @dataclass
 class Reducer:
-    """Ask `proposals`, run the Case without each, tell `accept` what can be taken together. Finished when there are no
+    """Ask `proposals`, run the Case without each, give `accept` what can be taken together. Finished when there are no
     more proposals: without any one step or fault the Case passes, and did so twice, or three rounds left that open."""
 
     case: Case

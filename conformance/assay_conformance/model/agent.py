@@ -107,7 +107,7 @@ class OpenClient(_Command, frozen=True, tag="open_client"):
 
 
 class OpenProducer(_Command, frozen=True, tag="open_producer"):
-    """`ok` when the client says it is open, with `producer_name` and `last_sequence_id` where it tells them."""
+    """`ok` when the client says it is open, with `producer_name` and `last_sequence_id` where it reports them."""
 
     handle: Unsigned
     client: Unsigned
@@ -397,7 +397,7 @@ class Resume(_Command, frozen=True, tag="resume"):
 
 
 class Stats(_Command, frozen=True, tag="stats"):
-    """Whatever the client tells of a handle; `ok` with `values`, `last_sequence_id` for a producer that has one."""
+    """Whatever the client reports of a handle; `ok` with `values`, `last_sequence_id` for a producer that has one."""
 
     handle: Unsigned
 

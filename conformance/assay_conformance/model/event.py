@@ -91,7 +91,7 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=F
 
     @property
     def payload(self) -> tuple[int, int]:
-        """What tells it from another: size and digest."""
+        """What distinguishes it from another: size and digest."""
         return (self.size, self.digest)
 
 
@@ -212,7 +212,7 @@ class Received(_Event, frozen=True, tag="received"):
 
     @property
     def payload(self) -> tuple[int, int]:
-        """What tells it from another: size and digest."""
+        """What distinguishes it from another: size and digest."""
         return (self.size, self.digest)
 
 

@@ -1,7 +1,7 @@
 """Code of the application that a Case has run inside the client, by name: the words of the keys `router` and
 `interceptor`. Agents in other languages have their own copies of these few lines.
 
-What such code sees it tells as notes: `router` with the message's `number`, how many `partitions` there are and its
+What such code sees it reports as notes: `router` with the message's `number`, how many `partitions` there are and its
 `answer`; `before-send` and `acknowledged` with the `number`. A state listener, which `open_consumer` asks for, tells
 `state` with `active`, 1 or 0, and the `partition`, -1 of a topic without any; a listener of a table view `value` with
 `key`, `size` and `digest`.

@@ -1,4 +1,4 @@
-"""What the tracker tells of: operations, who is behind a wire id, entries and what was said of them."""
+"""What the tracker holds: operations, owners of wire ids, entries and what was said of them."""
 
 from __future__ import annotations
 

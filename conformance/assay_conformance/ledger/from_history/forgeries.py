@@ -3,7 +3,7 @@
 A forged answer to a SEND, or a SEND with another's sequence id, concerns the producers of its connection and whoever
 has their names, for sequence ids belong to names. So does a forged answer to a PRODUCER, which may give a name or the
 last id, and a word to go elsewhere. A forged answer to a lookup concerns the producers of its topic, and a forged
-CONNECTED everybody: by the limit that it tells, consumers may settle unread what is larger. Other frames say nothing of
+CONNECTED everybody: by the limit that it names, consumers may settle unread what is larger. Other frames say nothing of
 what is stored or settled.
 """
 

@@ -4,7 +4,7 @@ One that keeps only so many of them incomplete gives up the oldest, one that wai
 what it gave up may be settled unread: acknowledged by the client itself where the settings say so, or covered by the
 next cumulative acknowledgment of a later message (PIP 37). Which messages were incomplete together, and for how long,
 the frames to the consumers tell. A message between whose chunks others are stored may be settled in part by such an
-acknowledgment, and whoever comes back then never gets the rest of it whole.
+acknowledgment, and a consumer that comes back then never gets the rest of it whole.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _PRUNED_AT = 1_000
 
 class Breach(NamedTuple):
     """Sorted as findings are. `sub` is -1 where it is no subscription's matter, `stream` where it is no message's; then
-    `about` tells breaches of one subscription apart: the topic, or the epoch, that it is about."""
+    `about` distinguishes breaches of one subscription: the topic, or the epoch, that it is about."""
 
     sub: int
     stream: int

@@ -1,4 +1,4 @@
-"""Consumers of several topics, readers, whoever seeks, and whoever finds what no producer of their life has sent."""
+"""Consumers of several topics or that seek, readers, and messages that no producer of their life has sent."""
 
 from __future__ import annotations
 

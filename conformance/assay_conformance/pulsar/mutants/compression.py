@@ -35,7 +35,7 @@ class SnappyFramed(OpBuilder):
 
 
 class OmitsUncompressedSize(OpBuilder):
-    """Compressed messages do not tell their uncompressed size."""
+    """Compressed messages do not state their uncompressed size."""
 
     breaks = "compression.uncompressed-size-exact"
     stands_for = "pulsar-rs#220: other clients cannot read them"

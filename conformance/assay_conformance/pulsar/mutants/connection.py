@@ -111,7 +111,7 @@ class RecordsLimit(Connection):
 
 
 class MaxMessageSizeOfLastConnection(Producer):
-    """The message limit of whoever connected last holds for every connection."""
+    """The message limit of the last connection holds for every connection."""
 
     breaks = "connection.max-message-size-per-connection"
     stands_for = "C++ client (read in its source): one limit for the whole process"

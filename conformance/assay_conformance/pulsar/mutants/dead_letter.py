@@ -18,7 +18,7 @@ from assay_conformance.client.values import Done, Outgoing, Result
 
 
 class DeadLetterWithoutOrigin(Letters):
-    """A dead letter does not tell what it is a copy of."""
+    """A dead letter does not name the message that it is a copy of."""
 
     breaks = "dead-letter.copy-is-complete"
     stands_for = "pulsar-client-go#1392: REAL_TOPIC and ORIGIN_MESSAGE_ID are lost on the way to the dead letter topic"

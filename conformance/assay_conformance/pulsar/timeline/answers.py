@@ -1,6 +1,6 @@
 """Answers to SENDs that do not just confirm the oldest unanswered one.
 
-A client keeps what it has sent in a queue, oldest first. A receipt for the oldest is what everybody expects, and no
+A client keeps what it has sent in a queue, oldest first. A receipt for the oldest is what is expected, and no
 answer here: of those a `Unit` has its `receipts`. Here are the others, and every SEND_ERROR.
 """
 

@@ -3,17 +3,17 @@
 This is the one home of reasons to leave. What the clients end a connection over (Java `ClientCnx`, C++
 `ClientConnection`, Go `connection.go`):
 
-| reason          | who leaves over it                                                                          |
+| reason          | which clients leave over it                                                                 |
 |-----------------|---------------------------------------------------------------------------------------------|
-| NOT_A_FRAME     | everybody: nothing behind such bytes can be read                                            |
-| FORGED          | whoever takes at its word what no broker sent                                               |
-| UNREADABLE      | whoever takes a message apart as it comes                                                   |
+| NOT_A_FRAME     | all: nothing behind such bytes can be read                                                  |
+| FORGED          | those that act on what no broker sent                                                       |
+| UNREADABLE      | those that take a message apart as it comes                                                 |
 | SEND_ERROR      | Go and older Java over most errors, C++ over a checksum error                               |
 | BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many              |
-| UNANSWERED      | everybody whose supplier of credentials fails at an AUTH_CHALLENGE                          |
-| RECEIPT_LATER   | everybody, as `resend.receipt-ahead-closes-connection` demands                              |
-| RECEIPT_STALE   | nobody should (`resend.ignores-stale-receipt`): a clause that is not about it blames nobody |
-| REQUEST_REFUSED | nobody: ERROR fails the request it answers, whatever it says (ServiceNotReady included)     |
+| UNANSWERED      | all whose supplier of credentials fails at an AUTH_CHALLENGE                                |
+| RECEIPT_LATER   | all, as `resend.receipt-ahead-closes-connection` demands                                    |
+| RECEIPT_STALE   | none should (`resend.ignores-stale-receipt`); clauses not about it have no finding over it  |
+| REQUEST_REFUSED | none: ERROR fails the request it answers, whatever it says (ServiceNotReady included)       |
 
 So REQUEST_REFUSED is no reason to leave: it is listed to say so. An answer that a fault makes up
 counts as what it says. A client that ends with its process leaves nothing: its system ends the connection, and the

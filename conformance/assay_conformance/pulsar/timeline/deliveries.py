@@ -1,7 +1,7 @@
 """Deliveries: every MESSAGE, from the broker that wrote it to what settled it.
 
 dispatched -> came -> handed over -> acked or nacked by the application -> ACK written -> ACK arrived, or asked for
-again; and the next time that its entry was sent to somebody of the subscription.
+again; and the next time that its entry was sent to a consumer of the subscription.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def broker_account(sessions: ConsumerSessions, session: ConsumerSession) -> Perm
 
 class Balance(NamedTuple):
     """Where an account stands. `filtered`: messages that ack_sets took out of batches; they were not charged.
-    `garbled`: a batch came whose checksum does not fit, and what that cost nobody can say."""
+    `garbled`: a batch came whose checksum does not fit, and what that cost is not known."""
 
     granted: int = 0
     charged: int = 0
@@ -132,7 +132,7 @@ class Grant(NamedTuple):
 @dataclass(eq=False)
 class PermitAccount:
     """Of one session: its FLOWs and MESSAGEs as one end of the connection saw them, in order. `queue`: the size of the
-    receiver queue, 0 where that is not told. `cut_off`: what let it go on by no rule, or for nobody knows whom."""
+    receiver queue, 0 where that is not known. `cut_off`: what let it go on by no rule, or for an unknown consumer."""
 
     session: ConsumerSession
     consumer: Consumer | None

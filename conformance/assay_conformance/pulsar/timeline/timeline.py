@@ -374,7 +374,7 @@ class Timeline(Producing, Acknowledging):
         return self.handle(producer)
 
     def check_sessions(self, producer: Producer) -> None:
-        """Raise `UnknownError` where a session that may be this producer's is nobody's."""
+        """Raise `UnknownError` where the owner of a session that may be this producer's is not known."""
         if producer.handle in self._tracker.foresight.unsure:
             raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
 

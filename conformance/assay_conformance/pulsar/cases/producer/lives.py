@@ -285,7 +285,7 @@ def fenced_while_disconnected() -> Case:
     plan.wait_ops(plan.send(second))
     taken = plan.last
     plan.wait_ops(pending)
-    plan.wait_ms(700)  # whoever tries again does so by then
+    plan.wait_ms(700)  # a producer that tries again does so by then
     return plan.case(
         "producer/fenced-while-disconnected",
         "An exclusive producer loses its connection, and the topic before it is back",

@@ -48,7 +48,7 @@ def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
         unsure = any(call.entry.topic in call.consumer.unsure for call in calls)
         if unsure or any(of_batch(call.message.message_id) for call in calls):
             continue
-        # What came by way of a retry letter topic was acknowledged there, on a consumer that nobody opened.
+        # What came by way of a retry letter topic was acknowledged there, on a consumer that no step opened.
         own = [call for call in calls if any(one.topic == call.entry.topic for one in call.consumer.sessions)]
         if own and (well or own == calls):
             yield Ended(own, end)

@@ -51,9 +51,12 @@ _ALONE: Final = frozenset({"Failover", "Key_Shared"})
 
 @dataclass(slots=True)
 class _Kept:
-    """Of one subscription. `young`: acknowledgments that a broker which dies may lose. `certain`: entries that whoever
-    loads the topic knows to be acknowledged. `owed`: entries, with what took them from their consumer, that have to
-    come again. `members_on`: who has joined over a connection; `members_by`: by `id` of a session."""
+    """What is kept of one subscription.
+
+    `young`: acknowledgments that a broker which dies may lose. `certain`: entries that are acknowledged for every broker
+    that loads the topic. `owed`: entries, with what took them from their consumer, that have to come again.
+    `members_on`: members that joined over a connection; `members_by`: by `id` of a session.
+    """
 
     young: deque[tuple[int, Position]] = field(default_factory=deque)
     certain: set[Position] = field(default_factory=set)
@@ -79,7 +82,7 @@ def survives_unload(timeline: Timeline) -> Says:
     """ack.survives-unload: after a broker has loaded a topic again, messages that were certainly acknowledged are not
     redelivered, and unacknowledged ones are.
 
-    A broker that closes a topic in order writes its cursors as they are, and tells the consumers first. One that dies
+    A broker that closes a topic in order writes its cursors as they are, and closes the consumers first. One that dies
     has written a cursor at most once a period: an acknowledgment was written for certain when another one came a whole
     period behind it (then a write was allowed in between, and wrote both), or the regular flush of cursors was due
     since. Later acknowledgments may be known or not.

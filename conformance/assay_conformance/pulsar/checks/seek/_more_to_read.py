@@ -51,7 +51,7 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
     torn = _torn(timeline, consumer)
     for event in _moves(timeline, consumer):
         if isinstance(event, Received):
-            # A handler that nobody had asked for was called: before the answer, or behind it.
+            # A handler was called without being asked for: before the answer, or behind it.
             asked.clear()
             at, placed = event, event.seq
         elif event.verb != HAS_MESSAGE_AVAILABLE and isinstance(event, Invoke):

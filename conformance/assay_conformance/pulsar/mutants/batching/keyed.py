@@ -33,7 +33,7 @@ class KeyBasedBatchWithoutKey(OpBuilder):
 
 
 class KeyBasedBatchSendsIdRange(OpBuilder):
-    """Key-based batches tell their lowest and highest id, as others do."""
+    """Key-based batches carry their lowest and highest id, as others do."""
 
     breaks = "batching.key-based-order"
     stands_for = (

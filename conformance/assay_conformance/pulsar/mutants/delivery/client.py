@@ -180,7 +180,7 @@ class ResendsLastChunksOnly(Producer):
 
 
 class ReturnForgetsWaitingReceive(Subscription):
-    """The first message behind a reconnect stays in the queue, whoever waits, until the next one comes."""
+    """The first message behind a reconnect stays in the queue, whatever call waits, until the next one comes."""
 
     breaks = "delivery.reaches-waiting-receive"
     stands_for = "a waiting call that is registered with the session which ended"

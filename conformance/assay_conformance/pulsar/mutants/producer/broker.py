@@ -20,7 +20,7 @@ class AssignsSameName(Topics):
 
 
 class ExclusiveAdmitsSecondProducer(Admission):
-    """An Exclusive producer is let in beside whoever is there."""
+    """An Exclusive producer is admitted beside others."""
 
     breaks = "producer.access-modes"
     stands_for = "the access mode is checked when a producer is created, and not against those who are there"
@@ -40,7 +40,7 @@ class ForgetsWaitingProducer(Admission):
 
 
 class AdmitsDuplicateProducerName(Admission):
-    """A producer whose name is taken is let in beside the one that has it."""
+    """A producer whose name is taken is admitted beside the one that has it."""
 
     breaks = "producer.name-unique-on-topic"
     stands_for = "the map of producers overwritten by the second one of a name"

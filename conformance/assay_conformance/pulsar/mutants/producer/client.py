@@ -97,7 +97,7 @@ class InterceptorsRunAfterRouter(Publisher):
 
 
 class InterceptorsNotifiedLast(Publisher):
-    """The application hears of a send's end before its interceptors do."""
+    """The application is called at a send's end before its interceptors are."""
 
     breaks = "producer.interceptors-run-first"
     stands_for = "what an interceptor measures or frees is asked for before it is there"

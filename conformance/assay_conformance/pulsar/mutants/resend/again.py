@@ -95,7 +95,7 @@ class ProducerReconnectsAfterClose(Producer):
 
 
 class OrphansProducer(Producer):
-    """Close while PRODUCER has no answer yet does not tell the broker."""
+    """Close while PRODUCER has no answer yet sends the broker nothing."""
 
     breaks = "resend.closed-stays-closed"
     stands_for = "pulsar-client-cpp#131, apache/pulsar#23853: an orphan producer stays at the broker"

@@ -16,7 +16,7 @@ from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
 
 
 class ExclusiveAdmitsSecondConsumer(Subscription):
-    """A second consumer of an Exclusive subscription is let in."""
+    """A second consumer of an Exclusive subscription is admitted."""
 
     breaks = "subscription.exclusive-one-consumer"
     stands_for = "the subscription type checked only when the subscription is created"

@@ -29,7 +29,7 @@ class ConsumerReconnectsAfterClose(Consumer):
 
 
 class OrphansConsumer(Consumer):
-    """Close while SUBSCRIBE has no answer yet does not tell the broker."""
+    """Close while SUBSCRIBE has no answer yet sends the broker nothing."""
 
     breaks = "subscription.closed-stays-closed"
     stands_for = "pulsar-client-cpp#518: an orphan consumer stays at the broker, with permits"
