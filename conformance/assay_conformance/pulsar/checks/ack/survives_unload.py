@@ -53,7 +53,7 @@ _ALONE: Final = frozenset({"Failover", "Key_Shared"})
 class _Kept:
     """What is kept of one subscription.
 
-    `young`: acknowledgments that a broker which dies may lose. `certain`: entries that are acknowledged for every broker
+    `young`: acknowledgments that a broker which dies may lose. `certain`: entries that are acknowledged for any broker
     that loads the topic. `owed`: entries, with what took them from their consumer, that have to come again.
     `members_on`: members that joined over a connection; `members_by`: by `id` of a session.
     """
