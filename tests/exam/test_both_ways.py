@@ -27,6 +27,30 @@ PACK = load_packs()
 CASES = {case.id: case for case in PACK.cases if in_memory(case)}
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
+    "flush-sends-empty-batch": (
+        frozenset({"ordering.sequence-ids-increase-by-one"}),
+        "the batch without a message has a sequence id that another one has, too",
+    ),
+    "empty-with-properties-discarded": (
+        frozenset({"delivery.reaches-waiting-receive"}),
+        "what is discarded reaches no receive",
+    ),
+    "null-value-discarded": (
+        frozenset({"delivery.reaches-waiting-receive"}),
+        "what is discarded reaches no receive",
+    ),
+    "close-while-registering-ignored": (
+        frozenset({"robustness.calls-do-not-hang"}),
+        "what waits for a producer that does not come back does not end in time",
+    ),
+    "missed-topics-not-asked-for": (
+        frozenset({"delivery.resumes-after-fault"}),
+        "what is sent to a topic that is not subscribed to does not come",
+    ),
+    "ack-list-lost": (
+        frozenset({"ack.flushed-in-time"}),
+        "what is never sent is not sent in time either",
+    ),
     "send-in-callback-hangs": (
         frozenset({"producer.flush-waits"}),
         "a flush behind a send that was never taken does not wait for it",

@@ -132,15 +132,18 @@ class OpBuilder:
         data = self._batch_body(metadata, batch)
         if len(data) + metadata.ByteSize() > max_message_bytes:
             raise TooLargeError(f"batch of {len(data)} bytes, the broker takes {max_message_bytes}")
-        send = command(
+        send = self._batch_command(metadata)
+        frame, highest = encode(send, metadata=metadata, data=data), metadata.highest_sequence_id
+        return Op(metadata.sequence_id, frame, created_ns, batch, batch=True, highest=highest)
+
+    def _batch_command(self, metadata: MessageMetadata) -> BaseCommand:
+        return command(
             CommandType.SEND,
             producer_id=self._producer_id,
             sequence_id=metadata.sequence_id,
-            num_messages=len(batch),
+            num_messages=metadata.num_messages_in_batch,
             highest_sequence_id=metadata.highest_sequence_id,
         )
-        frame, highest = encode(send, metadata=metadata, data=data), metadata.highest_sequence_id
-        return Op(metadata.sequence_id, frame, created_ns, batch, batch=True, highest=highest)
 
     def _batch_body(self, metadata: MessageMetadata, batch: Sequence[Sent]) -> bytes:
         return self._compressed(metadata, self._members(batch))

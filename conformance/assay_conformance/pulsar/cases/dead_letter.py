@@ -76,7 +76,12 @@ def nacked_beyond_max_redeliver_count() -> Case:
     return plan.case(
         "dead-letter/nacked-beyond-max-redeliver-count",
         "A message with keys and properties may be redelivered twice, and is nacked three times",
-        ("dead-letter.copy-is-complete", "dead-letter.max-redeliver-count", "dead-letter.not-batched"),
+        (
+            "dead-letter.copy-is-complete",
+            "dead-letter.max-redeliver-count",
+            "dead-letter.not-batched",
+            "nack.request-names-messages",
+        ),
         capabilities=("producer", *BURIES),
         consumer={**DEAD, "max_redeliver_count": 2},
         topology=TOPICS,

@@ -340,7 +340,11 @@ def grows_behind_latest() -> Case:
     return plan.case(
         "seek/grows-behind-latest",
         "A reader at the end of three messages asks for more before and after each that comes",
-        ("seek.has-message-available-before-read", "seek.has-message-available-after-read"),
+        (
+            "seek.has-message-available-before-read",
+            "seek.has-message-available-after-read",
+            "delivery.reaches-waiting-receive",
+        ),
     )
 
 

@@ -27,6 +27,12 @@ def is_reader(session: ConsumerSession) -> bool:
     return session.request.fields.get("durable", True) is False
 
 
+def skips_messages(session: ConsumerSession) -> bool:
+    """Whether it is a reader that begins at a message: what comes up to that one is nothing to its application. One
+    that begins at an end of its topic has nothing to drop."""
+    return is_reader(session) and first_place(session) not in (FIRST, None)
+
+
 def begins_at(session: ConsumerSession, entry: Entry) -> bool:
     """Return whether the session asked to begin at this entry: a reader that reconnects names the last one read."""
     return (entry.ledger, entry.entry) == place_named(session.request.fields.get("start_message_id"))

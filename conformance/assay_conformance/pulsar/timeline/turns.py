@@ -29,6 +29,7 @@ from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline.deliveries import Delivery
 from assay_conformance.pulsar.timeline.handlers import called_ns, listens
 from assay_conformance.pulsar.timeline.producers import Send
+from assay_conformance.pulsar.timeline.readers import skips_messages
 from assay_conformance.pulsar.timeline.sends import ended_ns
 from assay_conformance.pulsar.timeline.setbacks import Setback
 
@@ -243,5 +244,4 @@ def is_plain(delivery: Delivery) -> bool:
     meta = frame.meta
     readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")
     first = not delivery.is_repeat and not frame.redelivery_count and not frame.ack_sets
-    durable = delivery.session.request.fields.get("durable", True) is not False
-    return delivery.came and readable and first and durable
+    return delivery.came and readable and first and not skips_messages(delivery.session)

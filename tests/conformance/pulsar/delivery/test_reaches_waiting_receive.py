@@ -97,3 +97,26 @@ def test_message_that_comes_behind_a_cumulative_acknowledgment_of_a_later_one_ma
     story.message(0)
     story.after(2_000)
     assert story.judged(0)[0] == codes
+
+
+@pytest.mark.parametrize(
+    ("start", "codes"),
+    [
+        ({"ledgerId": 2**63 - 1, "entryId": 2**63 - 1}, ["kept-back"]),
+        ({"ledgerId": -1, "entryId": -1}, ["kept-back"]),
+        ({"ledgerId": 1, "entryId": 0}, []),
+    ],
+)
+def test_reader_that_begins_at_a_message_may_drop_what_comes_up_to_it_and_others_may_not(
+    start: dict[str, int], codes: list[str]
+) -> None:
+    story = Script()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "config": {"durable": False}})
+    story.connected(0)
+    story.subscribed(durable=False, start_message_id=start)
+    story.complete(opening)
+    call = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.message(0)
+    story.after(2_000)
+    story.complete(call, count=0)
+    assert [finding.code for finding in trial(reaches_waiting_receive, story.done()).findings] == codes

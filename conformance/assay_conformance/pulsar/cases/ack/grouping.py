@@ -122,16 +122,19 @@ def full_group() -> Case:
 
 
 def zero_group_time() -> Case:
-    plan, consumer = Schedule.with_consumer_of(plains(range(6)), receives=6)
+    plan, consumer = Schedule.with_consumer_of(plains(range(8)), receives=8)
     plan.ack(consumer, numbers=[0])
     plan.wait_ms(MOMENT_MS)
     plan.ack(consumer, numbers=[1, 2])
     plan.wait_ms(MOMENT_MS)
     plan.ack(consumer, numbers=[5], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
+    # No later one covers these.
+    plan.ack(consumer, numbers=[6, 7])
+    plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/zero-group-time",
-        "Three acknowledgments, one of them cumulative, with a group interval of 0",
+        "Four acknowledgments, of one message, of two, of all up to one, and of two, with a group interval of 0",
         ("ack.zero-group-time-is-immediate",),
         consumer={**GROUPED, "ack_group_ms": 0},
     )

@@ -22,6 +22,23 @@ def batch_of_one() -> Case:
     )
 
 
+def flush_without_messages() -> Case:
+    """Before the first message, behind a batch, and behind another flush."""
+    plan, producer = Schedule.with_producer()
+    plan.wait_ops(plan.flush(producer))
+    plan.send(producer, 3)
+    plan.wait_ops(plan.flush(producer))
+    plan.wait_ops(plan.flush(producer))
+    plan.wait_ops(plan.send(producer), plan.flush(producer))
+    return plan.case(
+        "batching/flush-without-messages",
+        "A producer is flushed before three messages, behind them, once more, and behind one message",
+        ("batching.send-counts-messages",),
+        producer=LONG,
+        limits=QUICK,
+    )
+
+
 def oversize_batch() -> Case:
     plan, producer = Schedule.with_producer()
     with plan.held():

@@ -254,28 +254,43 @@ def cut_after_last_chunk() -> Case:
     )
 
 
-def seek_to_chunked_message() -> Case:
+def _sought(words: str, title: str, **config: bool) -> Case:
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for size in (100, LARGE_BYTES, 100):
         plan.send(producer, size=size)
     plan.wait_ops(plan.receive(consumer, 3, RECEIVE_MS))
     plan.wait_ops(plan.seek(consumer, delivery=2))
-    plan.receive(consumer, 1, RECEIVE_MS)
+    plan.receive(consumer, 1 + bool(config), RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
-        "chunking/seek-to-chunked-message",
-        "A message of four chunks between two small ones is sent, received, and sought again",
+        f"chunking/{words}",
+        title,
         ("chunking.message-id-spans-chunks",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
-        consumer=EARLIEST,
+        consumer={**EARLIEST, **config},
+    )
+
+
+def seek_to_chunked_message() -> Case:
+    return _sought(
+        "seek-to-chunked-message", "A message of four chunks between two small ones is sent, received, and sought again"
+    )
+
+
+def inclusive_seek_to_chunked_message() -> Case:
+    return _sought(
+        "inclusive-seek-to-chunked-message",
+        "A consumer with start_inclusive seeks a message of four chunks between two small ones, and receives it again",
+        start_inclusive=True,
     )
 
 
 CASES = (
     seek_to_chunked_message(),
+    inclusive_seek_to_chunked_message(),
     large_message(),
     compressed_message(),
     chunks_with_long_properties(),

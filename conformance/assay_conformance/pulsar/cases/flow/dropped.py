@@ -146,6 +146,26 @@ def redelivery_while_others_in_flight() -> Case:
     )
 
 
+def redelivery_of_prefetched() -> Case:
+    """On an exclusive subscription all comes again. What lies in the queue may be handed over once more, or is dropped,
+    and its permits are due then, as those of a chunk are with every client."""
+    plan, consumer = Schedule.with_consumer(stored=[*plains(range(10)), *chunks(10, 2)])
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_ms(PAUSE_MS)
+    plan.wait_ops(plan.nack(consumer, messages=[1]))
+    plan.wait_frame("REDELIVER_UNACKNOWLEDGED_MESSAGES", Direction.TO_BROKER, deadline_ms=STARVED_MS)
+    plan.wait_ms(PAUSE_MS)
+    plan.wait_ops(plan.receive(consumer, 16, STARVED_MS))
+    return plan.case(
+        "flow/redelivery-of-prefetched",
+        "A consumer takes one of eleven messages, the last in two chunks, with a queue of four, and nacks it; then it "
+        "takes all, and waits",
+        ("flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"),
+        consumer={**EARLIEST, "receiver_queue_size": 4, "nack_delay_ms": 100},
+        capabilities=("chunking_consumer",),
+    )
+
+
 def zero_queue() -> Case:
     """Pause for longer than any answer takes: a consumer that asks ahead shows itself."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(5)))

@@ -186,7 +186,7 @@ def many_together() -> Case:
     return plan.case(
         "nack/many-together",
         "Thirty messages are nacked by one call",
-        ("nack.requests-merged",),
+        ("nack.requests-merged", "nack.request-names-messages"),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
     )

@@ -24,6 +24,18 @@ def assigned_name_kept_on_reconnect() -> Case:
     )
 
 
+def keys_and_ordering_keys() -> Case:
+    plan, producer = Schedule.with_producer()
+    messages = [{"key": "k"}, {"key": "k", "ordering_key": "o"}, {"ordering_key": "o"}, {"key": ""}]
+    plan.agent("send", {"producer": producer, "messages": messages})
+    plan.wait_ops()
+    return plan.case(
+        "producer/keys-and-ordering-keys",
+        "Four messages: with a key, with an ordering key, with both, and with an empty key",
+        ("producer.keys-as-given", "batching.send-counts-messages"),
+    )
+
+
 def assigned_names() -> Case:
     plan, client = Schedule.with_client()
     for _ in range(2):
@@ -307,6 +319,7 @@ CASES = (
         {"router": "by_number", "interceptor": "notes"},
     ),
     assigned_names(),
+    keys_and_ordering_keys(),
     name_in_use(),
     name_held_by_silent_connection(),
     assigned_name_kept_on_reconnect(),

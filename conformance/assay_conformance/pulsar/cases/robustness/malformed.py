@@ -84,13 +84,14 @@ def edge_case_messages() -> Case:
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, size=0)
     plan.send(producer, size=1)
+    plan.send(producer, size=0, properties={"of": "an empty message"})
     plan.send(producer, key="")
     plan.send(producer, key="\N{GREEK SMALL LETTER PI} \N{BLACK HEART SUIT}")
     plan.send(producer, properties={"large": "x" * 65_536, "empty": "", "\N{SNOWMAN}": "\N{UMBRELLA}"})
     plan.send(producer, properties={"larger": "x" * LARGEST_PROPERTY_BYTES})
     plan.send(producer, event_time_ms=0)
     plan.send(producer, event_time_ms=1)
-    plan.receive(consumer, 8, STARVED_MS)
+    plan.receive(consumer, 9, STARVED_MS)
     plan.wait_ops()
     return plan.case(
         "robustness/edge-case-messages",

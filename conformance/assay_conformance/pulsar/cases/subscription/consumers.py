@@ -167,7 +167,7 @@ def resubscribes_with_latest_position() -> Case:
     return plan.case(
         "subscription/resubscribes-with-latest-position",
         "Three of six messages are acknowledged; the next consumer asks for the latest position",
-        ("subscription.resumes-at-first-unacked",),
+        ("subscription.resumes-at-first-unacked", "subscription.unsubscribes-on-request"),
         capabilities=("consumer",),
     )
 
@@ -305,7 +305,11 @@ def reader_reconnects() -> Case:
     return plan.case(
         "subscription/reader-reconnects",
         "The connection of a reader ends after it received two of the four messages of a batch",
-        ("subscription.reader-resumes-after-last-read", "subscription.non-durable-reader"),
+        (
+            "subscription.reader-resumes-after-last-read",
+            "subscription.non-durable-reader",
+            "subscription.reader-is-not-durable",
+        ),
         capabilities=("reader",),
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )

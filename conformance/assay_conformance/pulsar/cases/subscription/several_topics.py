@@ -8,7 +8,7 @@ from typing import NamedTuple
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import Cut, Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, Cut, Fault, Hold, Until
 from assay_conformance.model.topic_names import part_names
 from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
@@ -69,6 +69,30 @@ def _born_unwatched(words: str, title: str, fault: Callable[[int], Fault]) -> Ca
         topology=NAMES,
         consumer={**EARLIEST, "pattern_update_ms": LOOK_AGAIN_MS},
         faults=(fault(born),),
+    )
+
+
+def pattern_while_watcher_is_lost() -> Case:
+    """Create the topic before the client has come back: what is pushed from then on does not name it."""
+    plan = Schedule()
+    plan.broker("delete", topic="news-new")
+    plan.wait_ops(plan.send(plan.producer(plan.client(), "news-old"), 3))
+    consumer = plan.consumer(plan.client(), NEWS, pattern="news-.*")
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_ms(FLUSHED_MS)
+    lost = plan.last
+    plan.wait_fired(0)
+    plan.wait_ops(plan.send(plan.producer(plan.client(), "news-new"), 3))
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS + 4 * LOOK_AGAIN_MS))
+    return plan.case(
+        "subscription/pattern-while-watcher-is-lost",
+        "All connections are lost, and a topic that matches a pattern is created before its consumer has come back",
+        ("subscription.pattern-finds-new-topics",),
+        capabilities=("producer", "consumer", "topic_patterns", "topic_watcher"),
+        topology=NAMES,
+        consumer={**EARLIEST, "pattern_update_ms": LOOK_AGAIN_MS},
+        faults=(Fault(trigger=AfterStep(lost), action=Cut()),),
     )
 
 
@@ -159,6 +183,7 @@ CASES = (
         "A topic that matches a pattern is created when the watcher's connection was lost, and is found",
         lambda _born: Fault(trigger=down("WATCH_TOPIC_LIST_SUCCESS"), action=Cut()),
     ),
+    pattern_while_watcher_is_lost(),
     *map(_named_twice, _NAMED_TWICE),
     _pattern(
         "pattern",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, STARVED_MS, Schedule, up
-from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.case import Case, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, Fault, Refuse, Scope
 
 UNLOADS: tuple[dict[str, int], ...] = ({}, {"broker": 1}, {"broker": 0})
@@ -119,6 +119,29 @@ def migrated_to_another_cluster() -> Case:
     )
 
 
+def migrated_while_away() -> Case:
+    """Who comes back is sent to the other cluster while its registration waits for an answer, which never comes."""
+    plan, client = Schedule.with_client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 3))
+    lost = plan.last
+    plan.wait_fired(0)
+    plan.broker("migrate", topic="t", broker=1)
+    plan.wait_ops(plan.send(producer, 3))
+    plan.receive(consumer, 6, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "topics/migrated-while-away",
+        "A topic migrates to another cluster while its producer and consumer have lost their connection",
+        ("topics.follows-migration",),
+        capabilities=("producer", "consumer", "resend_pending"),
+        topology=Topology(brokers=2),
+        isolation=Isolation.OWN_PROCESS,
+        consumer=EARLIEST,
+        faults=(Fault(trigger=AfterStep(lost), action=Cut()),),
+    )
+
+
 def deleted_with_open_producer() -> Case:
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
@@ -187,6 +210,7 @@ CASES = (
         Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
     ),
     migrated_to_another_cluster(),
+    migrated_while_away(),
     deleted_with_open_producer(),
     deleted_with_open_consumer(),
     topic_not_found(),

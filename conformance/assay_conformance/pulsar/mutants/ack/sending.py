@@ -10,6 +10,7 @@ from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.entries import Position
 from assay_conformance.client.handed import Handed
 from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Done
 from assay_conformance.pulsar.mutants._late import late_ns
 from assay_conformance.wire import BaseCommand, MessageMetadata
 from assay_conformance.wire import pulsar_pb2 as pb
@@ -165,3 +166,16 @@ class SendsCumulativeOnShared(Subscription):
     @property
     def _takes_cumulative(self) -> bool:
         return True
+
+
+class AckListLost(Subscription):
+    """An acknowledgment of several messages sends nothing where each is to be sent at once."""
+
+    breaks = "ack.zero-group-time-is-immediate"
+    stands_for = "pulsar-client-cpp#128: a list of ids goes to a tracker that has no group to put them into"
+
+    def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
+        if len(handed) > 1 and not cumulative and not self._settings.ack_group_ms:
+            self._shared.sink.completed(op, Done())
+        else:
+            super()._ack_on(consumers, op, handed, cumulative=cumulative)

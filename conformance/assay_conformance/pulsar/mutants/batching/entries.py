@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from assay_conformance.client.arrivals import Arrivals
 from assay_conformance.client.batch import Batching, Group
@@ -11,9 +11,18 @@ from assay_conformance.client.ops import Op, OpBuilder, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.receipts import Receipts
-from assay_conformance.client.values import Done, Failed
+from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import Codec, Member, MessageMetadata, compress
+from assay_conformance.wire import (
+    BaseCommand,
+    Codec,
+    CommandType,
+    Member,
+    MessageMetadata,
+    command,
+    compress,
+    encode,
+)
 
 
 class LargeBatchUncompressed(OpBuilder):
@@ -152,3 +161,35 @@ class OversizeBatchFailsPending(Batching):
     def _fail(self, group: Group, text: str) -> None:
         super()._fail(group, text)
         self._pending.fail(self._pending.take(lambda _op: True), ErrorClass.TOO_LARGE, text)
+
+
+class BatchSentAsOneMessage(OpBuilder):
+    """The SEND of a batch does not say how many messages it carries, which counts as one."""
+
+    breaks = "batching.send-counts-messages"
+    stands_for = "a field of SEND that has a default, and batches that are sent by what was made for single messages"
+
+    def _batch_command(self, metadata: MessageMetadata) -> BaseCommand:
+        built = super()._batch_command(metadata)
+        built.send.ClearField("num_messages")
+        return built
+
+
+class FlushSendsEmptyBatch(Producer):
+    """A flush where no batch is open sends one without any message."""
+
+    breaks = "batching.send-counts-messages"
+    stands_for = "pulsar-rs#377: an empty batch is sent by each flush, with 0 as its number of messages"
+
+    def _flush_all(self, flushed: Callable[[Result], None]) -> None:
+        if self._settings.batching and self.ready and not self._batching.is_open:
+            self._write_empty_batch()
+        super()._flush_all(flushed)
+
+    def _write_empty_batch(self) -> None:
+        assert self.connection is not None
+        id, name = max(self.last_sequence_id, 0), self._builder.name
+        metadata = MessageMetadata(producer_name=name, sequence_id=id, publish_time=self.shared.unix_ms())
+        metadata.num_messages_in_batch = 0
+        send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=id, num_messages=0)
+        self.connection.write(encode(send, metadata=metadata, data=b""))

@@ -158,3 +158,13 @@ class MessageIdOfFirstChunk(Receipts):
             return message_id
         first, self._first_chunk = self._first_chunk, None
         return first or message_id
+
+
+class InclusiveSeekToLastChunk(Seeking):
+    """A consumer that is to begin with the message it seeks names the last chunk of a chunked one."""
+
+    breaks = "chunking.message-id-spans-chunks"
+    stands_for = "pulsar-client-cpp#462: the first chunk is looked for by seeks that begin behind their target alone"
+
+    def _named(self, place: Place) -> Place:
+        return replace(place, positions=place.positions[-1:]) if self._inclusive else place

@@ -14,6 +14,8 @@ from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.permits import Permits
 from assay_conformance.client.producer import Producer
+from assay_conformance.client.reader import ReadingPlace
+from assay_conformance.client.settings import InitialPosition
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Delivery
 from assay_conformance.wire import MessageMetadata, decode, encode, is_batch
@@ -194,3 +196,14 @@ class ReturnForgetsWaitingReceive(Subscription):
             self._queue.append(inbound)
         else:
             super().arrived(inbound)
+
+
+class LatestReaderDiscards(ReadingPlace):
+    """A reader that begins at the end of its topic hands over nothing that comes then."""
+
+    breaks = "delivery.reaches-waiting-receive"
+    stands_for = "pulsar-client-go#1364: each message is compared with the id that stands for the end, and is before it"
+
+    def passes(self, position: Position, index: int | None) -> bool:
+        began = self._last is not None or self._begins is not InitialPosition.LATEST
+        return began and super().passes(position, index)

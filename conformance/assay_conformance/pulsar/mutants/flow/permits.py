@@ -256,3 +256,14 @@ def _skipped(permits: SkipsFlowOfPartitions | SkipsFlowOfRefused) -> bool:
     if skips:
         permits._consumed, permits._asked_one = 0, False
     return skips
+
+
+class RequestForAllKeepsPermits(Consumer):
+    """What lay in the queue when everything was asked for again returns no permit."""
+
+    breaks = "flow.dropped-message-returns-permit"
+    stands_for = "apache/pulsar#171: a queue that is cleared with its accounting, and a consumer without permits"
+
+    def _all_again(self) -> None:
+        self._arrivals.clear()
+        self._queue.withdraw(self)

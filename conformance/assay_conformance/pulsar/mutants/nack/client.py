@@ -231,3 +231,16 @@ class CloseWaitsForNacks(Consumer):
             super().close(closed)
         else:
             self.shared.timers.at(last_ns + 1, lambda: self.close(closed))
+
+
+class EmptyRequestAsksForAll(Redelivery[Any]):
+    """Where all that is due has become dead letters, a request without ids is sent all the same."""
+
+    breaks = "nack.request-names-messages"
+    stands_for = "apache/pulsar#7021: what is filtered out of a request leaves one that asks for everything"
+
+    def _ask(self, due: Sequence[Any], *, nacked: bool = False) -> None:
+        is_over = bool(due) and all(one.entry.letters for one in due)
+        super()._ask(due, nacked=nacked)
+        if is_over and self._outlet.ready and self._settings.individual_redelivery:
+            self._request([])

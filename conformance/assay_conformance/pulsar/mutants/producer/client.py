@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from assay_conformance.client.handler import Handler
 from assay_conformance.client.hooks import Interceptor
+from assay_conformance.client.ops import OpBuilder, Sent
 from assay_conformance.client.producer import Completed, Producer
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.requests import Requests
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import BaseCommand
+from assay_conformance.wire import BaseCommand, MessageMetadata
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -137,3 +138,27 @@ class RetriesFenced(Handler):
 
     def _is_final(self, refusal: Refusal) -> bool:
         return refusal.code != pb.ProducerFenced and super()._is_final(refusal)
+
+
+class OrderingKeyWithoutBatchLost(OpBuilder):
+    """A message that is no batch is sent without its ordering key."""
+
+    breaks = "producer.keys-as-given"
+    stands_for = "pulsar-client-go#1034, pulsar-rs#290: the ordering key is copied into batches alone"
+
+    def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
+        metadata = super()._metadata(sent, unix_ms, whole=whole)
+        metadata.ClearField("ordering_key")
+        return metadata
+
+
+class KeyWithoutBatchLost(OpBuilder):
+    """A message that is no batch is sent without its key."""
+
+    breaks = "producer.keys-as-given"
+    stands_for = "metadata that are filled in in two places, for messages and for members of a batch"
+
+    def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
+        metadata = super()._metadata(sent, unix_ms, whole=whole)
+        metadata.ClearField("partition_key")
+        return metadata

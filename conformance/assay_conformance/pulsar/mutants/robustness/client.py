@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from assay_conformance.client.arrivals import Arrivals, size_of
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.consumer import Consumer
-from assay_conformance.client.entries import Position
+from assay_conformance.client.entries import BadEntryError, Opened, Position
 from assay_conformance.client.handed import Inbound
 from assay_conformance.client.lookup import Lookup
 from assay_conformance.client.ops import OpBuilder, Sent
@@ -19,7 +19,15 @@ from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.values import Failed, Result
 from assay_conformance.model.credentials import Supplied
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, Payload, ProtocolError
+from assay_conformance.wire import (
+    BaseCommand,
+    CommandType,
+    Frame,
+    MessageMetadata,
+    Payload,
+    ProtocolError,
+    is_batch,
+)
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -211,3 +219,27 @@ class LargePropertiesLost(OpBuilder):
         if metadata.ByteSize() > 65_536:
             del metadata.properties[:]
         return metadata
+
+
+class EmptyWithPropertiesDiscarded(Arrivals):
+    """A message without payload that has properties, and is no batch, is acknowledged as corrupt."""
+
+    breaks = "robustness.edge-case-payloads-round-trip"
+    stands_for = "pulsar-client-go#1435: behind its properties the end of the entry is taken for the end of a batch"
+
+    def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:
+        if metadata.properties and not data and not is_batch(metadata):
+            raise BadEntryError(pb.CommandAck.BatchDeSerializeError, "the entry ends before its message")
+        return super()._opened(metadata, data)
+
+
+class NullValueDiscarded(Arrivals):
+    """A message without a value is acknowledged as corrupt."""
+
+    breaks = "robustness.edge-case-payloads-round-trip"
+    stands_for = "pulsar-client-go#1482: a reader never gets past a tombstone at the end of its topic"
+
+    def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:
+        if metadata.null_value:
+            raise BadEntryError(pb.CommandAck.BatchDeSerializeError, "no payload")
+        return super()._opened(metadata, data)

@@ -14,7 +14,7 @@ from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.topic_patterns import Add, TopicPattern
 from assay_conformance.client.values import Failed
-from assay_conformance.wire import Frame
+from assay_conformance.wire import BaseCommand, Frame
 
 
 class ConsumerReconnectsAfterClose(Consumer):
@@ -218,3 +218,39 @@ class StateListenerSwapsPartitions(Subscription):
 
     def active_changed(self, partition: int, active: bool) -> None:
         super().active_changed(len(self.consumers) - 1 - partition if partition >= 0 else partition, active)
+
+
+class ReaderIsDurable(Consumer):
+    """A reader asks for a durable subscription."""
+
+    breaks = "subscription.reader-is-not-durable"
+    stands_for = "pulsar-rs#324: a reader is a consumer, and its subscription stays with its backlog"
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        built.subscribe.durable = True
+        return built
+
+
+class MissedTopicsNotAskedFor(TopicPattern):
+    """Topics that came while the topic watcher was away are not looked for when it is back, nor later."""
+
+    breaks = "subscription.pattern-finds-new-topics"
+    stands_for = "apache/pulsar#21852: a watcher that comes back reads of what happens from then on alone"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._reads_updates = True
+
+    def connection_lost(self) -> None:
+        self._reads_updates = False
+        super().connection_lost()
+
+    def topics_changed(self, frame: Frame) -> None:
+        self._reads_updates = True
+        super().topics_changed(frame)
+        self._reads_updates = False
+
+    def _found(self, names: Sequence[str]) -> None:
+        if self._reads_updates:
+            super()._found(names)

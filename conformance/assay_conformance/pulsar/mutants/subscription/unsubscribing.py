@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import BaseCommand, CommandType, command
 
 _CLOSED = Failed(ErrorClass.CLOSED, "already closed", certain=True)
 
@@ -46,3 +48,18 @@ class CloseFailsAfterUnsubscribe(Subscription):
 
     def close(self, closed: Callable[[Result], None]) -> None:
         super().close(lambda result: closed(_CLOSED if self._unsubscribed else result))
+
+
+class CloseUnsubscribes(Consumer):
+    """Closing a consumer removes its durable subscription."""
+
+    breaks = "subscription.unsubscribes-on-request"
+    stands_for = "pulsar-rs#278: a consumer that is closed, or dropped, unsubscribes"
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        if self.ready and self._settings.durable:
+            self.ask(self._unsubscription, lambda _answer: None)
+        super().close(closed)
+
+    def _unsubscription(self, request_id: int) -> BaseCommand:
+        return command(CommandType.UNSUBSCRIBE, consumer_id=self.consumer_id, request_id=request_id, force=False)

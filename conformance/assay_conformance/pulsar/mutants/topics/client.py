@@ -154,3 +154,15 @@ class RefusedPartitionClosesAll(Publisher):
             on_done(has_all)
 
         super()._widen(partitions, widened)
+
+
+class CloseWhileRegisteringIgnored(Handler):
+    """A broker that sends away who waits for the answer to its registration is waited for until the operation
+    time-out."""
+
+    breaks = "topics.follows-migration"
+    stands_for = "pulsar-client-cpp#406: a reconnect that is under way keeps out the one to the cluster that was named"
+
+    def closed_by_broker(self, assigned_url: str | None) -> None:
+        if self.phase is not Phase.REGISTERING:
+            super().closed_by_broker(assigned_url)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from assay_conformance.checks.consumption import from_client
+from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.timeline import REDELIVER, Exercised, Says, Timeline, breach, check, ms
+
+_SHARED: Final = ("Shared", "Key_Shared")
+
+
+def _requests(timeline: Timeline) -> Iterator[tuple[str, Frame]]:
+    """By the subscription's type, of those that several consumers share."""
+    for frame in timeline.events.frames(REDELIVER):
+        session = timeline.consumer_sessions.of(frame)
+        kind = None if session is None else session.request.fields.get("subType")
+        if kind in _SHARED and from_client(frame):
+            yield str(kind), frame
+
+
+@check("nack.request-names-messages", of=_requests)
+def request_names_messages(timeline: Timeline, request: tuple[str, Frame]) -> Says:
+    """nack.request-names-messages: on a Shared or Key_Shared subscription a request for redelivery names messages.
+    There is no call by which an application of a Case asks for all."""
+    kind, frame = request
+    if frame.ids:
+        yield Exercised(frame)
+        return
+    yield breach(
+        "names-none",
+        f"consumer id {frame.consumer_id} of a {kind} subscription requested redelivery at {ms(frame.t_ns)} without "
+        "naming a message, which asks for everything it holds; expected the ids of messages, or no request",
+        frame,
+    )

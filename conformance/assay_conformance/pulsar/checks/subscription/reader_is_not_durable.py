@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay_conformance.checks.consumption import from_client, in_force
+from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.readers import is_reader
+
+
+class _Session(NamedTuple):
+    """A session of a consumer that was opened with or without a durable subscription."""
+
+    consumer: Consumer
+    session: ConsumerSession
+    durable: bool
+
+
+def _sessions(timeline: Timeline) -> Iterator[_Session]:
+    for consumer in timeline.consumers:
+        durable = in_force(timeline.view, consumer, "durable") is not False
+        for session in consumer.sessions:
+            if from_client(session.request):
+                yield _Session(consumer, session, durable)
+
+
+@check("subscription.reader-is-not-durable", of=_sessions)
+def reader_is_not_durable(timeline: Timeline, one: _Session) -> Says:
+    """subscription.reader-is-not-durable: every SUBSCRIBE of a reader says that its subscription is not durable, and no
+    SUBSCRIBE of another consumer says so."""
+    consumer, request, durable = one.consumer, one.session.request, one.durable
+    if durable is not is_reader(one.session):
+        if not durable:
+            yield Exercised(request)
+        return
+    what, expected, came = ("consumer", "a", "none") if durable else ("reader", "no", "one")
+    yield breach(
+        "not-durable" if durable else "durable",
+        f"the SUBSCRIBE of {what} {consumer.handle} at {ms(request.t_ns)} asks for {came}; expected it to ask for "
+        f"{expected} durable subscription",
+        *(consumer.invoke, request),
+    )
