@@ -120,3 +120,18 @@ def test_reader_that_begins_at_a_message_may_drop_what_comes_up_to_it_and_others
     story.after(2_000)
     story.complete(call, count=0)
     assert [finding.code for finding in trial(reaches_waiting_receive, story.done()).findings] == codes
+
+
+def test_reader_may_drop_what_comes_behind_a_later_message() -> None:
+    story = Script()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "config": {"durable": False}})
+    story.connected(0)
+    story.subscribed(durable=False, initialPosition="Earliest")
+    story.complete(opening)
+    call = story.invoke("receive", CONSUMER, args={"count": 2})
+    story.message(1)
+    story.received(1)
+    story.message(0)
+    story.after(2_000)
+    story.complete(call, count=1)
+    assert trial(reaches_waiting_receive, story.done()).findings == []

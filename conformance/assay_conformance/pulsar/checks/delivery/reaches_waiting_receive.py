@@ -4,9 +4,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.model.event import Completion, Outcome, Position
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Consumer, Delivery, Exercised, Says, Timeline, breach, check, is_plain, ms
+from assay_conformance.pulsar.timeline.readers import FIRST, is_reader
 
 
 class _Waited(NamedTuple):
@@ -22,7 +24,14 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
     arrived: dict[int, deque[Delivery]] = {}
     calls = (timeline.events.invokes(verb) for verb in ("seek", "nack", "reconsume_later"))
     moved = {call.handle for made in calls for call in made}
+    reached: dict[ConsumerSession, Position] = {}
     for delivery in timeline.deliveries if timeline.starved else ():
+        if is_reader(delivery.session) and delivery.came:
+            before, position = reached.get(delivery.session, FIRST), delivery.position
+            reached[delivery.session] = max(before, position)
+            # Who reads drops what lies in front of that.
+            if position < before:
+                continue
         consumer = delivery.session.consumer
         named = base_topic(delivery.session.topic) not in timeline.non_persistent
         if consumer is not None and named and consumer.handle not in moved and _is_unsettled(delivery):
