@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.conformance.pulsar._trials import judged
 from tests.conformance.pulsar.flow._permits import taking
 
+from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Handled
 from assay_conformance.pulsar.checks.flow.permits_renewed_at_half_queue import permits_renewed_at_half_queue
 
 
@@ -65,3 +67,18 @@ def test_what_a_lost_connection_kept_from_being_granted_is_not_judged() -> None:
     story.cut()
     story.after(1_000)
     assert judged(permits_renewed_at_half_queue, story) == ([], 0)
+
+
+def test_handler_that_runs_has_used_nothing_yet() -> None:
+    story = taking(1)
+    story.received(1, called_ns=story.now_ns)
+    story.after(1_000)
+    assert judged(permits_renewed_at_half_queue, story)[0] == []
+
+
+def test_no_permits_behind_handlers_that_returned_is_found() -> None:
+    story = taking(1)
+    story.received(1, called_ns=story.now_ns)
+    story.add(Handled, handle=CONSUMER, delivery=2, done_ns=story.now_ns)
+    story.after(1_000)
+    assert judged(permits_renewed_at_half_queue, story)[0] == ["no-refill"]

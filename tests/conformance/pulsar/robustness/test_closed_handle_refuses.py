@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.trial import trial
+import msgspec
+
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.robustness.closed_handle_refuses import closed_handle_refuses
 
@@ -28,8 +31,8 @@ class _Story(Script):
         call = self.at(500).invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
         self.complete(call, outcome, error=None if outcome is Outcome.OK else ErrorClass.CLOSED)
 
-    def judged(self) -> tuple[list[str], int]:
-        check = trial(closed_handle_refuses, self.done())
+    def judged(self, case: Case = ANY_CASE) -> tuple[list[str], int]:
+        check = trial(closed_handle_refuses, self.done(), case)
         return [finding.code for finding in check.findings], check.exercised
 
 
@@ -74,6 +77,14 @@ def test_ack_of_no_message_is_not_judged() -> None:
     story.closes(CONSUMER)
     story.complete(story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": []}))
     assert story.judged() == ([], 0)
+
+
+def test_ack_of_what_no_broker_stores_is_not_judged() -> None:
+    story = _Story()
+    story.closes(CONSUMER)
+    story.acks()
+    transient = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False),)))
+    assert story.judged(transient) == ([], 0)
 
 
 def test_send_of_a_closed_producer_that_succeeds_is_found() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Event, Received
+from assay_conformance.model.event import Event, Handled, Received
 from assay_conformance.pulsar.checks.flow._grants import later_grants, until_ns
 from assay_conformance.pulsar.timeline import Exercised, Grant, PermitAccount, Says, Timeline, breach, check, each, ms
 
@@ -14,7 +14,8 @@ def permits_renewed_at_half_queue(timeline: Timeline) -> Says:
     grants permits again; and never fewer at once.
 
     That it grants them is judged on a consumer's first connection: behind a reconnect nothing shows which connection a
-    delivery came over.
+    delivery came over. A message given to a handler counts when the handler has returned: C++ grants permits behind the
+    call (ConsumerImpl::internalListener), Java ahead of it.
     """
     yield from each(later_grants(timeline), _is_half_a_queue)
     yield from each(_refills(timeline), _follows, timeline)
@@ -33,11 +34,15 @@ def _is_half_a_queue(grant: Grant) -> Says:
     )
 
 
+Taken = Received | Handled
+
+
 class _Refill(NamedTuple):
-    """`ripe`: the delivery that made half a queue taken; `then`: the next grant, or where the session was over."""
+    """`ripe`: the delivery, or end of a handler call, that made half a queue taken; `then`: the next grant, or where
+    the session was over."""
 
     account: PermitAccount
-    ripe: Received
+    ripe: Taken
     then: Event
 
 
@@ -45,7 +50,7 @@ def _refills(timeline: Timeline) -> Iterator[_Refill]:
     for account in timeline.accounts:
         taken, ripe = 0, None
         for event in _steps(timeline, account) if account.is_first else ():
-            if isinstance(event, Received):
+            if isinstance(event, Taken):
                 taken += 1
                 ripe = event if ripe is None and taken >= account.refill else ripe
                 continue
@@ -63,11 +68,12 @@ def _steps(timeline: Timeline, account: PermitAccount) -> list[Event]:
     session, consumer = account.session, account.consumer
     ends = timeline.consumer_sessions.ends(session)
     over = account.cut_off or (session.ended or ends[-1])
-    taken = []
+    returned = {id(call.message): call.end for call in timeline.handler_calls if call.consumer is consumer}
+    taken: list[Event] = []
     for message in timeline.received(consumer) if consumer is not None else ():
-        entry = timeline.entry_of(message)
-        if message.seq < over.seq and (entry is None or entry.topic == session.topic):
-            taken.append(message)
+        entry, event = timeline.entry_of(message), returned.get(id(message), message)
+        if event is not None and event.seq < over.seq and (entry is None or entry.topic == session.topic):
+            taken.append(event)
     steps: list[Event] = [*taken, *(grant.frame for grant in account.grants[1:])]
     return sorted([*steps, *(() if account.cut_off else ends)], key=lambda event: event.seq)
 
