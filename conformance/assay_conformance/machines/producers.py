@@ -130,8 +130,12 @@ class Producers:
             self.next_ids[producer] += count
 
     def _send_in_callback(self, producer: int, act: Act) -> None:
-        """Send one message, and from its callback others, by any producer; perhaps flush meanwhile."""
-        if self.script.around.quiet or self.sent + 1 + act.number > MAX_SENDS:
+        """Send one message, and from its callback others, by any producer; perhaps flush meanwhile.
+
+        None where a full queue blocks: a callback that waits for room may hold up the thread that would make it, in
+        Java as in C++.
+        """
+        if self.script.terms.small_queue or self.script.around.quiet or self.sent + 1 + act.number > MAX_SENDS:
             return
         self.sent += 1 + act.number
         self.script.release()

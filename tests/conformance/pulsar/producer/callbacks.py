@@ -16,10 +16,11 @@ LATE_MS = 10_000
 class Callbacks(Script):
     """A producer whose first send has ended, and its callback waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, **config: Any) -> None:
         super().__init__()
         self.complete(self.invoke("open_client", CLIENT))
-        self.complete(self.invoke("open_producer", PRODUCER, args={"client": CLIENT, "topic": "t"}))
+        opened = {"client": CLIENT, "topic": "t", "config": config}
+        self.complete(self.invoke("open_producer", PRODUCER, args=opened))
         self.sent = self.invoke("send", PRODUCER, args={"callback": "wait"}, number=0)
         self.complete(self.sent)
 

@@ -40,6 +40,15 @@ def test_call_that_waits_in_its_callback_is_not_judged_here() -> None:
     assert story.judged(calls_do_not_hang)[0] == []
 
 
+def test_send_into_a_queue_that_blocks_may_wait_in_its_callback() -> None:
+    story = Callbacks(block_if_queue_full=True)
+    call = story.calls("send", inside=True)
+    story.returns()
+    story.never_ends(call)
+    assert story.judged(calls_in_callback_end) == ([], 0)
+    assert story.judged(calls_do_not_hang)[0] == []
+
+
 def test_call_behind_the_return_is_no_call_beside() -> None:
     story = Callbacks()
     story.returns()

@@ -10,7 +10,10 @@ from assay_conformance.pulsar.timeline.time_outs import waits_behind_send
 
 
 def waits(timeline: Timeline, call: Invoke) -> bool:
-    """Return whether a call returns only when its broker has answered."""
+    """Return whether a call returns only when its broker has answered; a send into a queue that blocks may wait for an
+    answer that makes room."""
+    if call.verb == "send" and timeline.view.producer_setting(call.handle or 0, "block_if_queue_full"):
+        return True
     consumer = timeline.consumer(call.handle) if call.verb == "ack" else None
     receipts = consumer is not None and bool(in_force(timeline.view, consumer, "ack_receipt"))
     return waits_for_answer(call, acks_are_answered=receipts)
