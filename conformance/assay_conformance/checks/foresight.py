@@ -29,8 +29,10 @@ from assay_conformance.model.event import (
     Fired,
     Frame,
     Healed,
+    Identity,
     Invoke,
     Load,
+    Meta,
     Outcome,
 )
 from assay_conformance.model.topic_names import base_topic, is_partition
@@ -75,6 +77,10 @@ class Foresight:
     """Producer handles whose application chose a sequence id: those may come twice, and in any order."""
     clients: dict[int, Invoke] = field(default_factory=dict)
     """Client handle -> its open_client."""
+    chunk_of: dict[int, Identity] = field(default_factory=dict)
+    """Number (`seq`) of a SEND of a chunk -> the message that it is of, where the last chunk followed."""
+    _begun: dict[tuple[int, int, str | None], list[int]] = field(default_factory=dict)
+    """Connection, producer id and uuid -> the chunks since the first one."""
     _asked_names: dict[int, str] = field(default_factory=dict)
     _given_names: dict[int, str] = field(default_factory=dict)
     _case_number: int = -1
@@ -216,6 +222,8 @@ class Foresight:
     def _send(self, event: Frame) -> None:
         if event.producer_id is None or not event.from_sender:
             return
+        if event.meta is not None and event.meta.chunk_id is not None:
+            self._chunk(event, event.producer_id, event.meta)
         session = self._current.get((event.conn, event.producer_id))
         if session is None or session.claimed_by is not None:
             return
@@ -228,6 +236,16 @@ class Foresight:
             if self._full_topic(opening) == base_topic(session.topic):
                 session.claimed_by = identity.handle
                 return
+
+    def _chunk(self, event: Frame, producer_id: int, meta: Meta) -> None:
+        place = (event.conn, producer_id, meta.uuid)
+        if meta.chunk_id == 0:
+            self._begun[place] = []
+        begun = self._begun.setdefault(place, [])
+        begun.append(event.seq)
+        joined = next((member.identity for member in event.members if member.identity is not None), None)
+        if joined is not None:
+            self.chunk_of.update(dict.fromkeys(begun, joined))
 
 
 _HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {

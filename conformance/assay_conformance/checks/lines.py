@@ -381,7 +381,7 @@ class Lines:
     def _known(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
         if numbers and line.handle is not None and not _is_chunk(event):
             return self.by_message.get((line.handle, numbers[0]))
-        there = self._by_place.get(self._place(line, event), ())
+        there = [one for one in self._by_place.get(self._place(line, event), ()) if not self._is_of_another(one, event)]
         same = next((unit for unit in reversed(there) if unit.first.unit == event.unit), None)
         alike = (unit for unit in reversed(there) if differs_in_publish_time_alone(unit.first, event))
         same = same or next(alike, None)
@@ -392,6 +392,11 @@ class Lines:
         last = there[-1]
         over = bool(last.receipts) or last.sent_on(session) is not None or self._may_have_failed(line.handle, event)
         return None if over or self._receipted_on_unknown_session(last) else last
+
+    def _is_of_another(self, unit: Unit, event: Frame) -> bool:
+        """Return whether this chunk is of another message than the unit, whatever both go by."""
+        of, mine = (self.foresight.chunk_of.get(frame.seq) for frame in (unit.first, event))
+        return of is not None and mine is not None and of != mine
 
     def _receipted_on_unknown_session(self, unit: Unit) -> bool:
         """Return whether the same bytes have a receipt on a session of unknown owner: it may be this one's."""

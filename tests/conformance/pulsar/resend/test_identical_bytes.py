@@ -186,6 +186,23 @@ def test_chunks_of_the_second_interrupted_before_its_last_are_no_resend_either()
     assert story.judged(identical_bytes) == []
 
 
+@pytest.mark.parametrize(("message", "codes"), [(1, []), (0, ["bytes-changed", "bytes-changed"])])
+def test_chunks_of_another_message_under_the_id_of_one_are_no_resend(message: int, codes: list[str]) -> None:
+    """Its last chunk says whose a message is, and for those in front of it, too."""
+    story = Story()
+    story.producer()
+    story.send(0)
+    story.send(1)
+    for number in range(3):
+        story.send_frame(0, **chunk(number, 0, PRODUCER))
+    story.cut()
+    story.producer_again(1)
+    for number in range(3):
+        again = {**chunk(number, 0, PRODUCER), "unit": 7 + number}
+        story.send_frame(message, conn=1, sequence_id=0, **again)
+    assert story.judged(identical_bytes)[:2] == codes
+
+
 def test_chunk_sent_again_as_other_bytes_is_found() -> None:
     story = Story()
     story.producer()
