@@ -43,6 +43,20 @@ def test_stored_out_of_order_is_found() -> None:
     assert "message 1" in finding.sentence
 
 
+@pytest.mark.parametrize(("args", "codes"), [({"in_callback": 9}, []), ({}, ["stored-out-of-order"])])
+def test_send_in_a_callback_may_overtake_one_whose_call_was_still_waiting(
+    args: dict[str, int], codes: list[str]
+) -> None:
+    story = Script()
+    story.producer()
+    calls = [story.send(number, **(args if number == 2 else {})) for number in range(3)]
+    for number in (0, 2, 1):
+        story.stored(number)
+        story.complete(calls[number], called_ns=story.now_ns)
+    story.read_back(0, 1, 2)
+    assert codes_found(keeps_send_order, story) == codes
+
+
 def test_acknowledged_but_missing_is_found() -> None:
     (finding,) = trial(keeps_send_order, _story(0, 2).done()).findings
     assert (finding.code, finding.grade) == ("acked-but-missing", Grade.A)
