@@ -2,9 +2,9 @@
 
 Superseded attempts and Cases that were not selected do not fold. A breach weighs what its level says, wherever it was
 judged, and nothing passes that was never exercised. Where it was exercised in one Case, another that is void
-(untestable or invalid), and a permutation that is inconclusive, is counted beside the verdict and does not change it:
-a busy machine leaves one of hundreds open now and then. The order in which judgements arrive is no
-evidence and changes nothing.
+(untestable or invalid), a permutation that is inconclusive, and a Case that did not come to it on a machine that was
+late are counted beside the verdict and do not change it: a busy machine leaves one of hundreds open now and then, and
+on an idle one the last would be void at worst. The order in which judgements arrive is no evidence and changes nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from assay_conformance.checks.judge import MACHINE_WAS_LATE
 from assay_conformance.model.case import words_of
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import (
@@ -63,8 +64,15 @@ def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> Requireme
 
 
 def _says_nothing(judgement: Judgement) -> bool:
-    is_permuted = bool(words_of(judgement.case))
-    return judgement.verdict in VOID or (judgement.verdict is Verdict.INCONCLUSIVE and is_permuted)
+    if judgement.verdict is not Verdict.INCONCLUSIVE:
+        return judgement.verdict in VOID
+    return bool(words_of(judgement.case)) or _was_not_reached(judgement)
+
+
+def _was_not_reached(judgement: Judgement) -> bool:
+    """Return whether nothing was seen of the requirement, and only since the machine was late."""
+    seen = judgement.exercised or judgement.not_judged
+    return not seen and judgement.reason.startswith(MACHINE_WAS_LATE)
 
 
 def _weight(judgement: Judgement, requirement: Requirement) -> Verdict:

@@ -152,8 +152,8 @@ def _verdict(
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue_for_the_machine or not check.exercised)
     # What a hang, the agent's end or another breach kept away was not kept away by the machine: it had left them time
-    # enough.
-    explained = attempt_end.cut_short or attempt_end.keeps_away(requirement)
+    # enough. Nor was what the client cannot be asked for.
+    explained = attempt_end.cut_short or attempt_end.keeps_away(requirement) or attempt_end.not_asked_for
     if own and (late := _late(case, attempt_end, unreached and not explained)):
         return Verdict.INCONCLUSIVE, late, ()
     if own and attempt_end.not_asked_for and (unfired or not check.exercised) and not check.undecided_because:

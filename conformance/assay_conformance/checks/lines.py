@@ -534,6 +534,16 @@ def is_duplicate(receipt: Frame) -> bool:
     return bool(receipt.ids) and receipt.ids[0].is_duplicate_marker
 
 
+def has_own_ids(unit: Unit) -> bool:
+    """Return whether each message has an id.
+
+    In a batch that carries none for its messages they may share that of the entry, and what the client has given out is
+    not known.
+    """
+    members = unit.first.members
+    return len(members) < 2 or any(member.sequence_id is not None for member in members)
+
+
 def last_id(unit: Unit) -> int:
     """Return the sequence id of its last message, as a client that numbers by itself gives them out."""
     return unit.sequence_id + max(len(unit.numbers), 1) - 1

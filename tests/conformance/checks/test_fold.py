@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay_conformance.checks.fold import fold
+from assay_conformance.checks.judge import MACHINE_WAS_LATE
 from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source, Status
 from assay_conformance.model.verdict import (
     EXERCISED,
@@ -96,6 +97,26 @@ def test_an_inconclusive_permutation_leaves_open_what_no_other_case_exercised() 
     judgements = [judged(Verdict.INCONCLUSIVE, PERMUTED), judged(Verdict.UNSUPPORTED)]
     (told,) = fold(judgements, {"ack.example": requirement()}, (*CASES, PERMUTED))
     assert (told.verdict, told.void) == (Verdict.INCONCLUSIVE, {})
+
+
+LATE = f"{MACHINE_WAS_LATE} 300 ms in all: what did not come about may only be late"
+
+
+def test_a_case_that_a_late_machine_kept_from_it_does_not_change_what_another_exercised() -> None:
+    told = row(judged(Verdict.INCONCLUSIVE, exercised=0, reason=LATE), judged(Verdict.PASS, "chapter/b"))
+    assert (told.verdict, told.void) == (Verdict.PASS, {f"inconclusive: {LATE}": 1})
+
+
+@pytest.mark.parametrize(
+    "seen", [{"exercised": 1, "reason": LATE}, {"not_judged": {"too busy": 1}, "reason": LATE}, {"reason": "too busy"}]
+)
+def test_a_case_that_saw_something_it_could_not_judge_leaves_it_open(seen: dict[str, object]) -> None:
+    left_open = judged(Verdict.INCONCLUSIVE, **{"exercised": 0, **seen})  # type: ignore[arg-type]
+    assert row(left_open, judged(Verdict.PASS, "chapter/b")).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_case_that_a_late_machine_kept_from_it_leaves_open_what_no_other_exercised() -> None:
+    assert row(judged(Verdict.INCONCLUSIVE, exercised=0, reason=LATE)).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_pass_without_its_precondition_is_void_beside_one_with_it() -> None:

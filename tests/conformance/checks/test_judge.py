@@ -115,10 +115,12 @@ def test_a_case_whose_broker_did_not_answer_the_bench_is_invalid_whatever_the_cl
     assert {(judgement.verdict, judgement.findings) for judgement in told} == {(Verdict.INVALID, ())}
 
 
-def _nothing_sent_by(client: ClientFacts, **producer: ConfigValue) -> Judgement:
-    """Of a Case that configures its producer so, by a client that never sends."""
+def _nothing_sent_by(client: ClientFacts, *, wait_ms: int = 0, **producer: ConfigValue) -> Judgement:
+    """Of a Case that configures its producer so, by a client that never sends, on a machine that keeps it waiting."""
     story = Script()
     story.producer()
+    if wait_ms:
+        story.after(1_000).load(999, agent_wait_ms=wait_ms)
     case = msgspec.structs.replace(CASE, config=ClientConfig(producer=producer))
     return judge(story.done(), case, client, CATALOGUE, CHECKS)[0]
 
@@ -127,6 +129,11 @@ def test_what_a_client_without_the_option_did_not_do_is_unsupported() -> None:
     told = _nothing_sent_by(CLIENT, initial_sequence_id=5)
     assert told.verdict is Verdict.UNSUPPORTED
     assert told.reason == "the agent declares no initial_sequence_id, which the Case sets"
+
+
+def test_what_a_client_without_the_option_did_not_do_is_not_the_machines_doing() -> None:
+    assert _nothing_sent_by(CLIENT, wait_ms=300, initial_sequence_id=5).verdict is Verdict.UNSUPPORTED
+    assert _nothing_sent_by(CLIENT, wait_ms=300).verdict is Verdict.INCONCLUSIVE
 
 
 def test_what_a_client_whose_sends_block_did_not_do_is_unsupported() -> None:

@@ -11,6 +11,7 @@ This is the one home of reasons to leave. What the clients end a connection over
 | SEND_ERROR      | Go and older Java over most errors, C++ over a checksum error                               |
 | BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many              |
 | UNANSWERED      | all whose supplier of credentials fails at an AUTH_CHALLENGE                                |
+| TIMED_OUT       | pulsar-rs over any send or request of its own that is not answered in time                  |
 | RECEIPT_LATER   | all, as `resend.receipt-ahead-closes-connection` demands                                    |
 | RECEIPT_STALE   | none should (`resend.ignores-stale-receipt`); clauses not about it have no finding over it  |
 | REQUEST_REFUSED | none: ERROR fails the request it answers, whatever it says (ServiceNotReady included)       |
@@ -25,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 from typing import Final, NamedTuple
 
 from assay_conformance.checks.base import View
@@ -56,6 +58,7 @@ class Why(Enum):
     SEND_ERROR = "a SEND_ERROR"
     BUSY = "a lookup that the broker is too busy for"
     UNANSWERED = "an AUTH_CHALLENGE that it has no answer to"
+    TIMED_OUT = "a send or a request that timed out"
     RECEIPT_LATER = "a receipt ahead of the oldest unanswered send"
     RECEIPT_STALE = "a receipt for nothing that is unanswered"
     REQUEST_REFUSED = "an error in answer to a request"
@@ -121,8 +124,10 @@ _ALTERED: Final = Fate.ALTERED
 _REFUSALS: Final = ("ERROR", *LOOKUPS)
 
 
-def connections(view: View, events: Events, answers: Iterable[Answer], bounds: Bounds) -> dict[int, Connection]:
-    """Return all connections of the attempt, by number."""
+def connections(
+    view: View, events: Events, answers: Iterable[Answer], bounds: Bounds, timed_out: Iterable[tuple[int, Event]]
+) -> dict[int, Connection]:
+    """Return all connections of the attempt, by number. `timed_out`: what got no answer in time, by connection."""
     found: dict[int, Connection] = {}
     for opened in events.of(Opened):
         found[opened.conn] = Connection(opened.conn, opened)
@@ -134,7 +139,8 @@ def connections(view: View, events: Events, answers: Iterable[Answer], bounds: B
         for connection in found.values():
             if connection.ended_with is None and _ends_with(connection, end, bounds):
                 connection.ended_with = end
-    for conn, reason in _reasons(view, events, answers):
+    late = ((conn, Reason(Why.TIMED_OUT, event)) for conn, event in timed_out)
+    for conn, reason in chain(_reasons(view, events, answers), late):
         found.setdefault(conn, Connection(conn)).reasons.append(reason)
     for connection in found.values():
         connection.reasons.sort(key=lambda reason: reason.event.seq)

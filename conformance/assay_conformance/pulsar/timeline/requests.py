@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
+
+REQUESTS: Final = (
+    "PRODUCER",
+    "SUBSCRIBE",
+    "LOOKUP",
+    "PARTITIONED_METADATA",
+    "CLOSE_PRODUCER",
+    "CLOSE_CONSUMER",
+    "SEEK",
+    "UNSUBSCRIBE",
+    "GET_LAST_MESSAGE_ID",
+    "GET_TOPICS_OF_NAMESPACE",
+)
+"""What a client waits for the answer of as long as an operation may take."""
 
 
 class Request(NamedTuple):

@@ -13,6 +13,7 @@ from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.history.events import after, grouped
 from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
+from assay_conformance.judging.tolerance import MS
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import (
     AgentEnded,
@@ -35,7 +36,7 @@ from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
 from assay_conformance.pulsar.timeline.letters import Letters
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
 from assay_conformance.pulsar.timeline.producing import Producing
-from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
+from assay_conformance.pulsar.timeline.requests import REQUESTS, Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.rows import judged_rows
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 from assay_conformance.pulsar.timeline.setbacks import Setback, setbacks
@@ -87,7 +88,23 @@ class Timeline(Producing, Acknowledging):
     @cached_property
     def connections(self) -> dict[int, Connection]:
         """By number."""
-        return connections(self.view, self.events, self.answers, self.bounds)
+        return connections(self.view, self.events, self.answers, self.bounds, self._timed_out())
+
+    def _timed_out(self) -> Iterator[tuple[int, Event]]:
+        """Yield by connection the sends that timed out there, and the requests that nothing answered in time.
+
+        A request has as long as an operation may take, and its connection has ended since.
+        """
+        for end in self.failed_sends:
+            unit = self.unit_of(end) if end.error is ErrorClass.TIMEOUT else None
+            sent = [frame for _, frame in unit.sends if frame.seq < end.seq] if unit is not None else []
+            yield from ((frame.conn, end) for frame in sent[-1:])
+        limit_ns = int(self.view.setting("client", "operation_timeout_ms") or 0) * MS
+        for request in self.requests(*REQUESTS) if limit_ns and self.events.of(Closed) else ():
+            frame, answer, closed = request.frame, request.answer, self.closed(request.frame.conn)
+            until = closed if answer is None else answer
+            if closed is not None and until is not None and frame.t_ns + limit_ns <= until.t_ns:
+                yield frame.conn, frame
 
     def connection(self, number: int) -> Connection:
         """Return a connection, of which the history need not show the beginning."""

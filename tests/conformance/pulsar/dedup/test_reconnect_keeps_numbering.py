@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
 from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.checks.base import Check
@@ -31,6 +33,21 @@ def test_own_number_after_a_reconnect_is_accepted() -> None:
 
 def test_number_set_forward_by_the_broker_is_found() -> None:
     assert codes_of(_renumbered(41, 42)) == ["took-the-brokers"]
+
+
+@pytest.mark.parametrize(("has_ids", "codes"), [(True, ["took-the-brokers"]), (False, [])])
+def test_numbers_behind_a_batch_without_ids_of_its_messages_are_not_judged(has_ids: bool, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    for number in (0, 1):
+        story.send(number)
+    members = Script().send_frame(0, 1).members
+    story.send_frame(0, 1, members=members if has_ids else tuple(replace(one, sequence_id=None) for one in members))
+    story.cut()
+    story.producer_again(1, last_sequence_id=0)
+    story.send(2)
+    story.send_frame(2, conn=1, sequence_id=1)
+    assert codes_of(trial(reconnect_keeps_numbering, story.done())) == codes
 
 
 def test_number_set_back_by_the_broker_is_found() -> None:

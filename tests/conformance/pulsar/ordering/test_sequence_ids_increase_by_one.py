@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.conformance.pulsar.ordering._histories import three
 
 from assay_conformance.checks.base import Check
@@ -56,6 +57,41 @@ def test_batch_takes_one_id_for_each_message() -> None:
     story.send_frame(0, 1, 2)
     story.send_frame(3)
     assert trial(sequence_ids_increase_by_one, story.done()).findings == []
+
+
+def _batches_of_one_id(*ids: int) -> Check:
+    """Batches of two messages that carry no ids of their own, as pulsar-rs writes them."""
+    story = Script()
+    story.producer()
+    for place, sequence_id in enumerate(ids):
+        numbers = (2 * place, 2 * place + 1)
+        for number in numbers:
+            story.send(number)
+        members = tuple(replace(one, sequence_id=None) for one in Script().send_frame(*numbers).members)
+        story.send_frame(*numbers, sequence_id=sequence_id, members=members)
+    return trial(sequence_ids_increase_by_one, story.done())
+
+
+@pytest.mark.parametrize("ids", [(0, 1, 2), (0, 2, 4)])
+def test_batch_without_ids_of_its_messages_takes_one_id_or_one_for_each(ids: tuple[int, ...]) -> None:
+    check = _batches_of_one_id(*ids)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+@pytest.mark.parametrize(("first", "codes"), [((0, 1), []), ((0,), ["id-reused"])])
+def test_ids_behind_a_batch_that_cannot_be_read_are_not_judged(first: tuple[int, ...], codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    for number in (*first, 9):
+        story.send(number, size=3)
+    story.send_frame(*first, sequence_id=1, members=())
+    story.send_frame(9, sequence_id=1, members=())
+    assert [one.code for one in trial(sequence_ids_increase_by_one, story.done()).findings] == codes
+
+
+def test_id_of_a_batch_that_is_used_again_is_found() -> None:
+    assert [finding.code for finding in _batches_of_one_id(0, 1, 1).findings] == ["id-reused"]
+    assert [finding.code for finding in _batches_of_one_id(0, 3).findings] == ["id-skipped"]
 
 
 def test_ids_of_messages_that_overtook_a_batch_are_not_missing_behind_it() -> None:

@@ -11,7 +11,7 @@ from tests.conformance.pulsar.resend.in_flight import codes_of, in_flight
 
 from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import Script
-from assay_conformance.model.event import Fate, Fired, Outcome, Sides
+from assay_conformance.model.event import ErrorClass, Fate, Fired, Outcome, Sides
 from assay_conformance.pulsar.checks.resend.ignores_stale_receipt import ignores_stale_receipt
 from assay_conformance.pulsar.checks.resend.receipt_ahead_closes_connection import receipt_ahead_closes_connection
 
@@ -78,6 +78,26 @@ def test_send_completed_by_a_stale_receipt_behind_one_ahead_is_found() -> None:
 def test_client_that_leaves_over_a_stale_receipt_is_found() -> None:
     story = _stale()
     story.closed(0)
+    assert codes_of(trial(ignores_stale_receipt, story.done())) == ["left-the-connection"]
+
+
+def _timed_out_and_receipted(*, error: ErrorClass) -> Script:
+    """The send of message 0 ends without its receipt, which comes then; the client goes on elsewhere."""
+    story = in_flight(1)
+    story.at(400).unknown(0, error)
+    story.receipt(0)
+    story.at(560).up("CLOSE_PRODUCER", producer_id=0, request_id=3)
+    story.closed(0)
+    return story
+
+
+def test_client_that_leaves_over_a_send_that_timed_out_is_accepted() -> None:
+    check = trial(ignores_stale_receipt, _timed_out_and_receipted(error=ErrorClass.TIMEOUT).done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_client_that_leaves_behind_a_send_that_did_not_time_out_is_found() -> None:
+    story = _timed_out_and_receipted(error=ErrorClass.CLOSED)
     assert codes_of(trial(ignores_stale_receipt, story.done())) == ["left-the-connection"]
 
 

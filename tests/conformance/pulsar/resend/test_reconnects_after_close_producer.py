@@ -17,12 +17,16 @@ def _shares_its_connection(story: Script) -> None:
 
 
 class _SentAway(Script):
-    def __init__(self, *, alone: bool = True, **order: str) -> None:
+    """A producer is closed by the broker, and is to send a message then (`used`)."""
+
+    def __init__(self, *, alone: bool = True, used: bool = True, **order: str) -> None:
         super().__init__()
         self.producer()
         if not alone:
             _shares_its_connection(self)
         self.down("CLOSE_PRODUCER", producer_id=0, fields=order)
+        if used:
+            self.send(0)
 
     def looks_up(self) -> None:
         self.up("LOOKUP", fields={"topic": self.full("t")})
@@ -41,6 +45,25 @@ def test_producer_that_looks_up_and_registers_again_is_accepted() -> None:
 
 def test_producer_that_does_not_come_back_is_found() -> None:
     assert codes_of(_SentAway().judged()) == ["not-back"]
+
+
+def test_producer_that_sends_nothing_may_come_back_when_it_is_used() -> None:
+    assert codes_of(_SentAway(used=False).judged()) == []
+
+
+def test_producer_with_a_send_that_has_no_receipt_has_to_come_back() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    assert codes_of(trial(reconnects_after_close_producer, story.at(5_000).done())) == ["not-back"]
+
+
+def test_producer_whose_send_comes_late_has_its_time_from_then() -> None:
+    story = _SentAway(used=False)
+    story.at(4_900).send(0)
+    assert codes_of(story.judged()) == []
 
 
 def test_producer_that_was_told_the_end_need_not_come_back() -> None:

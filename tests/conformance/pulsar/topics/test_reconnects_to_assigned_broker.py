@@ -88,6 +88,22 @@ def test_consumer_of_its_topic_that_had_no_answer_may_ask(*, closed: bool, codes
     assert judged(reconnects_to_assigned_broker, story)[0] == codes
 
 
+def test_client_that_closes_by_itself_what_the_broker_closed_may_not_ask() -> None:
+    """As pulsar-rs does, which then looks the topic up."""
+    story = _told(**URL)
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=41)
+    _looks_up(story)
+    story.producer_again()
+    assert judged(reconnects_to_assigned_broker, story)[0] == ["asked-first"]
+
+
+def test_client_that_closes_by_itself_and_goes_where_it_was_told_is_accepted() -> None:
+    story = _told(**URL)
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=41)
+    story.producer_again()
+    assert judged(reconnects_to_assigned_broker, story) == ([], 1)
+
+
 def test_producer_that_was_not_told_has_to_ask() -> None:
     story = _told()
     _looks_up(story)

@@ -75,13 +75,21 @@ def send_cut_in_the_middle() -> Case:
     )
 
 
-def _three_in_flight(words: str, title: str, requirement: str, fault: Fault, **fields: Any) -> Case:
-    """Send three messages whose receipts leave the broker together."""
+LEAVES_MS = 700
+"""By then a client that is to leave its connection at once has left it, and one that has not is late."""
+
+
+def _three_in_flight(
+    words: str, title: str, requirement: str, fault: Fault, *, stays_ms: int = 0, **fields: Any
+) -> Case:
+    """Send three messages whose receipts leave together, and leave the producer open for `stays_ms` behind them."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 3)
         plan.wait_sends(3)
     plan.wait_ops()
+    if stays_ms:
+        plan.wait_ms(stays_ms)
     return plan.case(words, title, (requirement,), faults=(fault,), limits=QUICK, **fields)
 
 
@@ -236,6 +244,7 @@ def receipts_swapped() -> Case:
         "Of three receipts the second comes first",
         "resend.receipt-ahead-closes-connection",
         Fault(trigger=down("SEND_RECEIPT", k=1), action=Reorder()),
+        stays_ms=LEAVES_MS,
         producer={"send_timeout_ms": 2_500},
     )
 

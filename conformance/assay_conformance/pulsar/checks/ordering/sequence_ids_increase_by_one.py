@@ -4,7 +4,7 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from assay_conformance.checks.lines import last_id
+from assay_conformance.checks.lines import has_own_ids, last_id
 from assay_conformance.pulsar.timeline import Breach, Exercised, Producer, Says, Timeline, Unit, breach, check, each, ms
 
 
@@ -43,9 +43,10 @@ def _numbered(producer: Producer) -> Says:
             continue  # Resent in other batches, or out of order: judged by other requirements.
         between, last = later.numbers[0] - earlier.numbers[-1], last_id(earlier)
         step = later.sequence_id - last
+        least = last if has_own_ids(earlier) else earlier.sequence_id
         if between == 1:
             yield Exercised(later.first)
-        if step < 1:
+        if later.sequence_id <= least:
             yield _differs("id-reused", earlier, later, "a greater id")
         elif step > between and step > between + sum(last < id < later.sequence_id for id in taken):
             yield _differs("id-skipped", earlier, later, f"{last + 1}")
@@ -67,16 +68,23 @@ def _unnumbered(timeline: Timeline, producer: Producer) -> Says:
         if meta is None or meta.chunk_id is not None:
             earlier = None
             continue
-        if earlier is not None and not (earlier.numbers and later.numbers) and _on_one_session(earlier, later):
+        is_open = earlier is not None and not (earlier.numbers and later.numbers) and _can_be_read(earlier)
+        if earlier is not None and is_open and _on_one_session(earlier, later):
             yield _compared(earlier, later, spare=bisect_left(asked, later.first.seq) - left)
         earlier = later
+
+
+def _can_be_read(batch: Unit) -> bool:
+    """Return whether it is known which messages have ids of their own: an unknown format does not show them."""
+    return bool(batch.first.members) or batch.first.messages < 2
 
 
 def _compared(earlier: Unit, later: Unit, spare: int) -> Exercised | Breach:
     """Compare two units. `spare`: number of messages that may have taken an id and have not left."""
     last = earlier.sequence_id + earlier.first.messages - 1
     step = later.sequence_id - last
-    if 1 <= step <= 1 + max(spare, 0):
+    least = 1 if has_own_ids(earlier) else 2 - earlier.first.messages
+    if least <= step <= 1 + max(spare, 0):
         return Exercised(later.first)
     expected = "a greater id than" if step < 1 else f"{last + 1}, since the message before it has"
     return breach(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.event import Completion, Frame, Outcome
+from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Answer, Exercised, Fit, Says, Send, Timeline, Why, breach, check, each, ms
 
 
@@ -20,6 +21,8 @@ def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
     if unit is None or answer.fit is not Fit.NONE:
         return
     if timeline.has_another_reason(stale, unit.line, Why.RECEIPT_STALE):
+        if _went_on_writing(timeline, stale):
+            yield Exercised(stale)
         return
     timeline.handle(unit.line)
     timeline.check_pairing(*timeline.receipted_on(stale.conn))
@@ -33,6 +36,13 @@ def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
             f"sequence id {stale.sequence_id} at {ms(stale.t_ns)}; expected it to ignore that",
             *(stale, left),
         )
+
+
+def _went_on_writing(timeline: Timeline, stale: Frame) -> bool:
+    """Return whether the client, which left for another reason, had read the receipt by then, and still wrote there."""
+    frames = (one for one in timeline.events.frames() if one.conn == stale.conn and one.seq > stale.seq)
+    written = (one for one in frames if one.dir is Direction.TO_BROKER and one.from_sender)
+    return any(timeline.bounds.is_past("in-flight", stale.t_ns, one.t_ns) for one in written)
 
 
 def _completes_once(timeline: Timeline, ended_twice: tuple[Send, Completion]) -> Says:

@@ -60,7 +60,8 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     """resend.reconnects-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
     and the connection is kept.
 
-    Where it names another broker no LOOKUP is needed. The client may close a connection on which something else went
+    A producer that nothing is sent by may come back when it is used next. Where the command names another broker no
+    LOOKUP is needed. The client may close a connection on which something else went
     wrong, and one that carries nothing else. A refused LOOKUP may end the attempts: which errors are final is judged by
     other requirements.
     """
@@ -85,9 +86,22 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     lookups = [one for one in timeline.requests("LOOKUP") if timeline.local_topic(one.frame) == producer.topic]
     if not any(one.error and one.answer is not None and one.answer.seq > order.seq for one in lookups):
         until_ns = timeline.bounds.until(producer.closing, timeline.closed(order.conn))
-        since_ns = _asked_in_vain_until(timeline, order, lookups, until_ns)
+        used_ns = min(_uses(timeline, order, producer), default=until_ns)
+        since_ns = max(used_ns, _asked_in_vain_until(timeline, order, lookups, until_ns))
         if since_ns < until_ns and timeline.bounds.is_overdue("reconnect", since_ns, until_ns, what="a producer"):
             yield _breach("not-back", evicted, f"it did not register again before {ms(until_ns)}")
+
+
+def _uses(timeline: Timeline, order: Frame, producer: Producer) -> Iterator[int]:
+    """Yield the times of the sends that were open at the order, or called later, and need the producer.
+
+    These are sends that left by it, or that have not left at all and may be meant for its partition.
+    """
+    for send in timeline.sends_of(producer.handle):
+        unit = timeline.unit_with(send)
+        is_open = send.completion is None or send.completion.seq > order.seq
+        if is_open and (unit is None or unit.line is producer):
+            yield send.invoke.t_ns
 
 
 def _asked_in_vain_until(timeline: Timeline, order: Frame, lookups: list[Request], until_ns: int) -> int:

@@ -121,13 +121,15 @@ class _Courses:
         owner, kind = whose(session, close), "producer" if isinstance(session, ProducerSession) else "consumer"
         handle = None if owner is None else owner.handle
         course = self.of.setdefault(_Owner(session.topic, kind, handle), _Course())
-        if from_client(close) and (owner is None or owner.closing is None or owner.closing.seq > close.seq):
+        admitted = session.admitted
+        was_let_in = admitted is not None and admitted.seq < close.seq
+        is_its_own = owner is None or owner.closing is None or owner.closing.seq > close.seq
+        if from_client(close) and is_its_own and not was_let_in:
             course.excuse(close)
         if not to_client(close):
             return
         course.closes.append(close)
-        urls, admitted = named_brokers(close.command, close.fields), session.admitted
-        is_in = admitted is not None and admitted.seq < close.seq and handle is not None
+        urls, is_in = named_brokers(close.command, close.fields), was_let_in and handle is not None
         if is_in and urls and not any(lost[url] for url in urls):
             course.named.append(close)
         else:
