@@ -158,8 +158,11 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
                 continue
             topics = topics_of(timeline, opening)
             since, until = (bisect_right(frames, seq, key=lambda frame: frame.seq) for seq in (call.seq, end.seq))
-            its = [one for one in frames[since:until] if _is_about(timeline, one, opening.handle or 0, topics)]
-            moments: list[tuple[Event, int]] = [(call, called_ns(end)), *((one, one.t_ns) for one in its)]
+            # A call may wait for earlier ones of its handle: what came before the client was called is about those.
+            began_ns = called_ns(end)
+            behind = (one for one in frames[since:until] if end.called_ns is None or one.t_ns >= end.called_ns)
+            its = [one for one in behind if _is_about(timeline, one, opening.handle or 0, topics)]
+            moments: list[tuple[Event, int]] = [(call, began_ns), *((one, one.t_ns) for one in its)]
             for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
                 is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
                 if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, opening, topics):

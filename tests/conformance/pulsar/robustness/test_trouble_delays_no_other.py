@@ -122,6 +122,19 @@ def test_send_of_a_producer_that_was_refused_says_nothing() -> None:
     assert sent(story, leaves_ms=LATE_MS)[0] == []
 
 
+@pytest.mark.parametrize(("early", "codes"), [(False, []), (True, ["held-up"])])
+def test_close_may_wait_in_the_agent_behind_other_calls_of_its_handle(early: bool, codes: list[str]) -> None:
+    story = _Story()
+    send, close, early_ns = story.send(0), story.invoke("close", PRODUCER), story.now_ns
+    story.send_frame(0)
+    story.receipt(0)
+    story.complete(send)
+    story.after(LATE_MS).up("CLOSE_PRODUCER", producer_id=0, request_id=77)
+    story.down("SUCCESS", request_id=77)
+    story.complete(close, called_ns=early_ns if early else story.now_ns)
+    assert story.judged()[0] == codes
+
+
 @pytest.mark.parametrize(("late_ms", "codes"), [(1, []), (LATE_MS, ["held-up"])])
 def test_opening_that_asks_late_is_found(late_ms: float, codes: list[str]) -> None:
     story = _Story()
