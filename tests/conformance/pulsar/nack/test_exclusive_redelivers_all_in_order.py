@@ -34,6 +34,16 @@ def test_message_out_of_order_is_found() -> None:
     assert story.judged(exclusive_redelivers_all_in_order)[0] == ["out-of-order"]
 
 
+@pytest.mark.parametrize(("error", "codes"), [("DecompressionError", []), (None, ["out-of-order"])])
+def test_message_that_the_client_discards_and_reports_need_not_come_back(error: str | None, codes: list[str]) -> None:
+    story = everything_again()
+    story.received(0)
+    story.ack_frame(2, fields={} if error is None else {"validation_error": error})
+    for entry in (1, 3, 4) if error else (1, 3, 2, 4):
+        story.received(entry)
+    assert story.judged(exclusive_redelivers_all_in_order)[0] == codes
+
+
 def test_what_was_sought_need_not_come_back() -> None:
     story = refused(kind="Exclusive")
     story.complete(story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.consumption import is_open, of_earlier_epoch
+from assay_conformance.checks.consumption import acked_entries, is_open, of_earlier_epoch, plain_acks
 from assay_conformance.checks.settled import Settled
 from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.event import Event, Frame
@@ -42,7 +42,8 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
     unacknowledged are delivered again, in order.
 
     Copies from before the request may still be delivered in between: a message that has any is not judged. Nor are
-    readers, which may drop what they have read.
+    readers, which may drop what they have read, nor messages that the client discards and says so: whether it may is
+    for other clauses.
     """
     running: dict[int, _Again] = {}
     copies, settled, nacked = Counter[tuple[Entry, int]](), Settled(), False
@@ -58,6 +59,10 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
                     again.due = [key for key in again.due if not settled.holds(consumer.handle, key[0])]
             case Heard(event, session) if nacked and _asks_for_all(moment):
                 running[session.request.seq] = _Again(event, +copies)
+            case Heard(event, session) if event.command == "ACK" and not plain_acks(event):
+                discarded = set(acked_entries(session, event))
+                for again in running.values():
+                    again.due = [key for key in again.due if key[0] not in discarded]
             case Sent(event, session, entry) if event.to_receiver:
                 keys = [(entry, index) for index in range(event.messages) if is_open(event, index)]
                 copies.update(keys)
