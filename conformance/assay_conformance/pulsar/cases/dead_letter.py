@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from assay_conformance.cases.build import Schedule, down, up
-from assay_conformance.cases.stored import chunks, plains
+from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, ConfigValue, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Drop, Fault, Hold, Scope, Until
 from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
@@ -84,6 +84,28 @@ def nacked_beyond_max_redeliver_count() -> Case:
         ),
         capabilities=("producer", *BURIES),
         consumer={**DEAD, "max_redeliver_count": 2},
+        topology=TOPICS,
+    )
+
+
+def partly_acked_batch() -> Case:
+    """Of a batch that has come for the last time one message is acknowledged, and then the others are refused."""
+    plan, client = Schedule.with_client(stored=[batch(range(3))])
+    consumer = plan.consumer(client)
+    plan.wait_ops(plan.receive(consumer, 3, REDELIVERED_MS))
+    plan.wait_ops(plan.nack(consumer, messages=[1, 2, 3]))
+    plan.wait_ops(plan.receive(consumer, 3, REDELIVERED_MS))
+    plan.wait_ops(plan.ack(consumer, messages=[4]))
+    plan.wait_ops(plan.nack(consumer, messages=[5, 6]))
+    reader = plan.consumer(client, "t-s-DLQ", max_redeliver_count=0)
+    plan.wait_ops(plan.receive(reader, 3, REDELIVERED_MS))
+    return plan.case(
+        "dead-letter/partly-acked-batch",
+        "Three messages of a batch are nacked; when they have come again, one is acknowledged, and two are nacked",
+        ("dead-letter.acked-stays-out",),
+        capabilities=(*BURIES, "batch_index_ack"),
+        assumes=("batch_index",),
+        consumer={**DEAD, "nack_delay_ms": 300, "batch_index_ack": True},
         topology=TOPICS,
     )
 

@@ -130,3 +130,18 @@ class DeadLetterTopicWithoutSubscription(Letters):
 
     def _first_subscription(self, topic: str) -> str | None:
         return None
+
+
+class AckedBecomeDeadLetters(DeadLetters):
+    """When messages of a batch are refused for the last time, the whole batch goes to the dead letter topic."""
+
+    breaks = "dead-letter.acked-stays-out"
+    stands_for = (
+        "apache/pulsar#26125: copies are kept by the id of their batch, and an acknowledgment takes none of them"
+    )
+
+    def move_to_dead_letter(self, entry: Entry) -> bool:
+        unacked, entry.unacked = entry.unacked, -1
+        is_moved = super().move_to_dead_letter(entry)
+        entry.unacked = unacked
+        return is_moved

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.flow._returned_permits import Asking, takes_one
 
-from assay_conformance.history.script import CONSUMER
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.pulsar.checks.flow.zero_queue_permit_per_receive import zero_queue_permit_per_receive
 
 
@@ -104,3 +106,20 @@ def test_permit_of_a_lost_connection_is_granted_again() -> None:
     story.again()
     story.flow(1, conn=1)
     assert story.judged(zero_queue_permit_per_receive) == ([], 2)
+
+
+@pytest.mark.parametrize(("granted", "codes", "exercised"), [(1, [], 1), (2, ["more-than-one"], 1)])
+def test_consumer_with_a_handler_asks_by_itself_for_one_message_at_a_time(
+    granted: int, codes: list[str], exercised: int
+) -> None:
+    story = Script()
+    args = {"topics": ["t"], "subscription": "s", "listener": True, "config": {"receiver_queue_size": 0}}
+    opening = story.invoke("open_consumer", CONSUMER, args=args)
+    story.connected(0)
+    story.subscribed()
+    story.complete(opening)
+    for _ in range(granted):
+        story.up("FLOW", consumer_id=0, permits=1)
+    check = trial(zero_queue_permit_per_receive, story.done())
+    assert [finding.code for finding in check.findings] == codes
+    assert check.exercised == exercised

@@ -95,3 +95,12 @@ def test_what_came_while_it_was_asked_may_be_more_or_not() -> None:
     asked = story.invoke("has_message_available", CONSUMER, args={"consumer": CONSUMER})
     story.comes(3).complete(asked, values={"available": True})
     assert story.judged(has_message_available_before_read) == ([], 0)
+
+
+def test_reader_that_comes_back_at_the_end_begins_behind_what_came_in_between() -> None:
+    story = Passing(3, begins="latest")
+    story.comes(3)
+    story.cut()
+    story.connected(1)
+    story.subscribed(1, durable=False)
+    assert story.says(False).judged(has_message_available_before_read) == ([], 0)

@@ -36,3 +36,12 @@ def test_value_that_was_never_stored_is_found() -> None:
 
 def test_value_that_is_not_reported_is_found() -> None:
     assert reported(1, 2).judged(reports_each_value)[0] == ["not-reported"]
+
+
+def test_view_begins_with_the_last_of_several_writes_of_one_value() -> None:
+    story = with_values(1, 1, listener=True)
+    story.writes(2)
+    story.reports(1)
+    story.reports(2)
+    story.after(LONG_MS)
+    assert story.judged(reports_each_value) == ([], 2)

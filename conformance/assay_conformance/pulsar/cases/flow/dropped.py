@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import batch, chunks, plains
+from assay_conformance.model.agent import HandlerAct
 from assay_conformance.model.case import Case, Config, Limits
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Until
 from assay_conformance.pulsar.cases.dead_letter import BURIES, DEAD, REDELIVERED_MS, TOPICS
@@ -179,6 +180,29 @@ def zero_queue() -> Case:
         ("flow.zero-queue-permit-per-receive",),
         capabilities=("zero_queue",),
         consumer={**EARLIEST, "receiver_queue_size": 0},
+    )
+
+
+def zero_queue_handler_across_reconnect() -> Case:
+    """Let the handler return when the consumer is back: who had asked for a message by then does not ask again."""
+    plan, consumer = Schedule.with_consumer(listener=True, stored=plains(range(1)))
+    plan.receive(consumer, 1, STARVED_MS, does=HandlerAct.WAIT, wait=True)
+    plan.wait_ops(plan.ack(consumer, messages=[1], inside=1))
+    plan.wait_ms(PAUSE_MS)
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_ms(PAUSE_MS)
+    plan.wait_ops(plan.let_return(consumer, 1))
+    plan.wait_ms(PAUSE_MS)
+    plan.broker("store_entries", topic="t", entries=plains(range(1, 3)))
+    plan.wait_ops(plan.receive(consumer, 2, 2 * STARVED_MS))
+    return plan.case(
+        "flow/zero-queue-handler-across-reconnect",
+        "A consumer without a queue loses its connection while its handler runs, which returns when it is back",
+        ("flow.zero-queue-permit-per-receive",),
+        capabilities=("zero_queue", "message_listener"),
+        consumer={**EARLIEST, "receiver_queue_size": 0, "ack_group_ms": 0},
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
     )
 
 

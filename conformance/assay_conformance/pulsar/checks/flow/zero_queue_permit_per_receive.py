@@ -3,6 +3,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from assay_conformance.checks.consumption import buries, plain_acks
@@ -18,13 +19,15 @@ from assay_conformance.pulsar.timeline import (
     charged,
     check,
     known_owner,
+    listens,
     ms,
 )
 from assay_conformance.pulsar.timeline.readers import is_reader
 
 
 def _grants(timeline: Timeline) -> Iterator[Grant]:
-    return (grant for account in zero_queue_accounts(timeline) for grant in account.grants)
+    accounts = chain(zero_queue_accounts(timeline), zero_queue_accounts(timeline, listening=True))
+    return (grant for account in accounts for grant in account.grants)
 
 
 _NEVER_ASKED: Final[tuple[Sequence[int], Sequence[int]]] = ((), (0,))
@@ -48,6 +51,8 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     """flow.zero-queue-permit-per-receive: a consumer with a receiver queue of 0 grants one permit at a time, and no
     more than the application has called receive for.
 
+    A consumer with a message handler asks by itself: of it one permit at a time is judged.
+
     A client may drop a message that was acknowledged before, becomes a dead letter, lies before the target of a seek,
     or was read by the reader before: then another permit follows for the receive that waits.
     """
@@ -63,6 +68,8 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
             f"{ms(flow.t_ns)}; {balance.outstanding} are outstanding then; expected one",
             *(account.session.request, flow),
         )
+    elif account.consumer is not None and listens(account.consumer):
+        yield Exercised(flow)
     elif _excess(timeline, grant, got + balance.granted - asked) > 0:
         yield breach(
             "unasked",

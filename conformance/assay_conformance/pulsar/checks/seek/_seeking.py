@@ -18,6 +18,7 @@ from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outc
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Timeline
+from assay_conformance.pulsar.timeline.readers import first_place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,9 +169,12 @@ def lost_position(consumer: Consumer, at: Invoke | Received, event: Event) -> bo
     """Return whether the consumer starts over where it began.
 
     The broker gets a time only once, so a subscription that is not durable loses it with its connection. It then
-    subscribes once more than the seek itself requires.
+    subscribes once more than the seek itself requires. One that began at the end of its topic, and has read nothing,
+    begins at the end of what there is by then.
     """
     durable = (consumer.invoke.args.get("config") or {}).get("durable", True)
-    if durable or not isinstance(at, Invoke) or at.args.get("publish_time_ms") is None:
+    if durable or not isinstance(at, Invoke):
         return False
-    return sum(at.seq < session.request.seq < event.seq for session in consumer.sessions) > 1
+    those = [session for session in consumer.sessions if at.seq < session.request.seq < event.seq]
+    at_end = at.verb == "open_consumer" and any(first_place(session) is None for session in those)
+    return len(those) > 1 and (at_end or at.args.get("publish_time_ms") is not None)

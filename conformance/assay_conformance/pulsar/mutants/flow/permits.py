@@ -267,3 +267,17 @@ class RequestForAllKeepsPermits(Consumer):
     def _all_again(self) -> None:
         self._arrivals.clear()
         self._queue.withdraw(self)
+
+
+class ZeroQueueAsksOnReturn(Permits):
+    """A consumer without a queue asks for a message when it is back, whether it waits for one or not, and again when it
+    does."""
+
+    breaks = "flow.zero-queue-permit-per-receive"
+    stands_for = "apache/pulsar#6106: one permit for the reconnect, and one when the handler that ran returns"
+
+    def _ask_for_waiting(self, *, first: bool) -> None:
+        if first:
+            super()._ask_for_waiting(first=first)
+        else:
+            self._flow(1)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from assay_conformance.checks.consumption import in_force
+from assay_conformance.model.event import Outcome
+from assay_conformance.pulsar.timeline import Call, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.letters import Kind, Letter
+
+
+@check("dead-letter.acked-stays-out", of=lambda timeline: timeline.letters.of(Kind.DEAD))
+def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
+    """dead-letter.acked-stays-out: a message of a batch that the application has acknowledged does not become a dead
+    letter with others of the batch, which are refused behind that.
+
+    Judged with acknowledgment by batch index: without, a batch is acknowledged or comes again as a whole. And where the
+    message did not come again in between: then its acknowledgment may be lost, and it goes to the dead letter topic
+    unseen when it comes too often.
+    """
+    if in_force(timeline.view, letter.address.consumer, "batch_index_ack") is not True:
+        return
+    origin, index = letter.origin, _index(timeline, letter)
+    if origin is None or index is None or letter.again or any(one.origin == origin for one in timeline.letters.rounds):
+        return
+    calls = _calls(timeline, letter, origin)
+    own = [call for call in calls if call.cumulative or call.message.message_id.batch_index == index]
+    if not own or not any(call.invoke.verb == "ack" for call in calls):
+        return
+    last = own[-1]
+    if last.invoke.verb != "ack":
+        yield Exercised(letter.frame)
+        return
+    end, since = last.operation.completion, last.invoke.seq
+    refused = any(call.invoke.verb == "nack" and call.invoke.seq > since for call in calls)
+    if end is None or end.outcome is not Outcome.OK or not refused or _came_since(timeline, origin, since, letter):
+        return
+    yield breach(
+        "acked",
+        f"{letter} left at {ms(letter.frame.t_ns)}; expected none for message {index} of that batch, which the "
+        f"application had acknowledged at {ms(last.invoke.t_ns)}",
+        *(last.invoke, letter.frame),
+    )
+
+
+def _index(timeline: Timeline, letter: Letter) -> int | None:
+    """Which message of a batch it is a copy of, where its payload tells."""
+    original = None if letter.origin is None else timeline.letters.message_of(letter.origin)
+    if original is None or original.meta.batch is None or not letter.members:
+        return None
+    found = [index for index, one in enumerate(original.members) if one.payload == letter.members[0].payload]
+    return found[0] if len(found) == 1 else None
+
+
+def _calls(timeline: Timeline, letter: Letter, origin: Entry) -> list[Call]:
+    """Return what was asked of the batch ahead of the letter, by any consumer of the subscription, in order."""
+    subscription = letter.address.consumer.subscription
+    those = (one for one in timeline.consumers if one.subscription == subscription)
+    calls = (call for consumer in those for call in timeline.calls_about(consumer, origin))
+    return sorted((call for call in calls if call.invoke.seq < letter.frame.seq), key=lambda call: call.invoke.seq)
+
+
+def _came_since(timeline: Timeline, origin: Entry, since: int, letter: Letter) -> bool:
+    frames = (one.frame for one in timeline.deliveries if one.came and one.entry == origin)
+    return any(since < frame.seq < letter.frame.seq for frame in frames)
