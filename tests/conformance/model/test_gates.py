@@ -112,6 +112,7 @@ FLAGS: dict[tuple[str, ...], frozenset[str]] = {
     ("retry_letter", "dead_letter"): frozenset(
         {
             "dead-letter.initial-subscription",
+            "dead-letter.acked-stays-out",
             "dead-letter.not-batched",
             "dead-letter.original-acked-after-receipt",
             "dead-letter.max-redeliver-count",
@@ -147,6 +148,7 @@ WIDER: dict[tuple[str, str], str] = {
     ("dedup.effectively-once", "dedup_resume"): "it holds for producers that end and begin again",
     ("dedup.sequence-gaps-accepted", "explicit_sequence_id"): "numbers leave gaps where applications choose them",
     ("chunking.encrypts-each-chunk", "chunking_producer"): "it is about chunks",
+    ("dead-letter.acked-stays-out", "batch_index_ack"): "without, a batch is acknowledged as a whole",
     ("ack.repeated-ack-accepted", "ack_receipt"): "only who asks for the answer hears of it",
     ("nack.requests-all-chunks", "chunking_consumer"): "what is refused comes in chunks",
     ("dedup.checks-last-chunk-only", "chunking_producer"): "it is about chunks",
