@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
-from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
@@ -38,6 +39,30 @@ class ReturnsWhenUsed(Producer):
         if self._is_resting:
             self._is_resting = False
             self._seek(None)
+
+
+class _NotesTimeOuts(Pending):
+    has_timed_out = False
+
+    def time_out(self) -> None:
+        before = len(self)
+        super().time_out()
+        self.has_timed_out = self.has_timed_out or len(self) < before
+
+
+class LeavesOverTimeOut(Producer):
+    """A send that times out makes the next one leave the connection."""
+
+    also = (_NotesTimeOuts,)
+    as_in = "pulsar-rs, connection.rs: what has no answer in time marks its connection as broken"
+    within = ("resend.ignores-stale-receipt", "resend.send-timeout")
+
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        pending, connection = self._pending, self.connection
+        if isinstance(pending, _NotesTimeOuts) and pending.has_timed_out and connection is not None:
+            pending.has_timed_out = False
+            connection.close(Cause.LOST, "a send timed out there")
+        super().send(op, message, sync=sync)
 
 
 class _ProducerClosesWithError(Publisher):

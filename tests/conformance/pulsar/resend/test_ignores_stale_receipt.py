@@ -86,8 +86,7 @@ def _timed_out_and_receipted(*, error: ErrorClass) -> Script:
     story = in_flight(1)
     story.at(400).unknown(0, error)
     story.receipt(0)
-    story.at(560).up("CLOSE_PRODUCER", producer_id=0, request_id=3)
-    story.closed(0)
+    story.at(560).closed(0)
     return story
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion, Frame, Outcome
-from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Answer, Exercised, Fit, Says, Send, Timeline, Why, breach, check, each, ms
 
 
@@ -21,7 +20,7 @@ def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
     if unit is None or answer.fit is not Fit.NONE:
         return
     if timeline.has_another_reason(stale, unit.line, Why.RECEIPT_STALE):
-        if _went_on_writing(timeline, stale):
+        if _stayed_for_a_while(timeline, stale):
             yield Exercised(stale)
         return
     timeline.handle(unit.line)
@@ -38,11 +37,10 @@ def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
         )
 
 
-def _went_on_writing(timeline: Timeline, stale: Frame) -> bool:
-    """Return whether the client, which left for another reason, had read the receipt by then, and still wrote there."""
-    frames = (one for one in timeline.events.frames() if one.conn == stale.conn and one.seq > stale.seq)
-    written = (one for one in frames if one.dir is Direction.TO_BROKER and one.from_sender)
-    return any(timeline.bounds.is_past("in-flight", stale.t_ns, one.t_ns) for one in written)
+def _stayed_for_a_while(timeline: Timeline, stale: Frame) -> bool:
+    """Return whether the client, which left for another reason, had read the receipt long before."""
+    left = timeline.connection(stale.conn).left_by_client
+    return left is not None and timeline.bounds.is_past("in-flight", stale.t_ns, left.t_ns)
 
 
 def _completes_once(timeline: Timeline, ended_twice: tuple[Send, Completion]) -> Says:
