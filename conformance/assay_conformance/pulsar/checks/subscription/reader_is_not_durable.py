@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import from_client, in_force
 from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.readers import is_reader
 
@@ -21,14 +22,16 @@ def _sessions(timeline: Timeline) -> Iterator[_Session]:
     for consumer in timeline.consumers:
         durable = in_force(timeline.view, consumer, "durable") is not False
         for session in consumer.sessions:
-            if from_client(session.request):
+            keeps_nothing = base_topic(session.topic) in timeline.non_persistent
+            if from_client(session.request) and not (durable and keeps_nothing):
                 yield _Session(consumer, session, durable)
 
 
 @check("subscription.reader-is-not-durable", of=_sessions)
 def reader_is_not_durable(timeline: Timeline, one: _Session) -> Says:
     """subscription.reader-is-not-durable: every SUBSCRIBE of a reader says that its subscription is not durable, and no
-    SUBSCRIBE of another consumer says so."""
+    SUBSCRIBE of another consumer says so. Not judged is a consumer of a non-persistent topic, where a durable
+    subscription keeps no more than another: the Java client asks for none."""
     consumer, request, durable = one.consumer, one.session.request, one.durable
     if durable is not is_reader(one.session):
         if not durable:
