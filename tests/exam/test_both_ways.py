@@ -43,6 +43,14 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"robustness.calls-do-not-hang"}),
         "what waits for a producer that does not come back does not end in time",
     ),
+    "pattern-evaluated-once": (
+        frozenset({"delivery.resumes-after-fault"}),
+        "what is sent to a topic that is not subscribed to does not come",
+    ),
+    "ack-timeout-redelivers-all": (
+        frozenset({"nack.request-names-messages"}),
+        "a request for everything names no message",
+    ),
     "missed-topics-not-asked-for": (
         frozenset({"delivery.resumes-after-fault"}),
         "what is sent to a topic that is not subscribed to does not come",
