@@ -73,3 +73,10 @@ def test_call_for_another_partition_is_found() -> None:
     story.becomes(True)
     story.called(True, partition=1)
     assert story.judged()[0] == ["not-reported", "reported-otherwise"]
+
+
+def test_partition_of_which_a_change_has_no_known_owner_is_not_judged() -> None:
+    story = _Listens()
+    story.down("ACTIVE_CONSUMER_CHANGE", consumer_id=7, fields={"is_active": True})
+    story.called(True)
+    assert story.judged() == ([], 0)

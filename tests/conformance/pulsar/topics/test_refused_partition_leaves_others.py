@@ -85,3 +85,14 @@ def test_producer_that_never_opened_is_not_judged() -> None:
     story.send(1)
     story.fail(1, ErrorClass.CLOSED)
     assert story.judged() == ([], 0)
+
+
+def test_send_to_a_partition_whose_producer_a_broker_ended_is_not_judged() -> None:
+    story = Story()
+    story.send(0)
+    story.send_frame(0)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "TopicTerminatedError"})
+    story.refuses(2)
+    story.send(1)
+    story.fail(1, ErrorClass.CLOSED)
+    assert story.judged() == ([], 0)

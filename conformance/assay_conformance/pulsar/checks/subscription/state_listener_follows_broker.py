@@ -31,7 +31,8 @@ def _reported(timeline: Timeline) -> Iterator[_Reported]:
             continue
         notes = [one for one in timeline.events.of(Note) if one.text == STATE and one.handle == consumer.handle]
         changes = [frame for frame in timeline.events.frames(_CHANGE) if _is_of(timeline, consumer, frame)]
-        for partition in sorted({_partition(timeline, frame) for frame in changes} | {_place(one) for one in notes}):
+        partitions = {_partition(timeline, frame) for frame in changes} | {_place(one) for one in notes}
+        for partition in sorted(partitions - timeline.once(_unowned)):
             yield _Reported(
                 consumer,
                 partition,
@@ -45,7 +46,8 @@ def state_listener_follows_broker(timeline: Timeline, reported: _Reported) -> Sa
     """subscription.state-listener-follows-broker: a state listener is called with each change that arrives, in order,
     and with nothing else.
 
-    A change that arrives when the consumer is about to be closed may be left out.
+    A change that arrives when the consumer is about to be closed may be left out. A partition of which one arrived for
+    nobody known is not judged.
     """
     consumer, partition, changes, notes = reported
     whose = f"the state listener of consumer {consumer.handle}, partition {partition},"
@@ -72,6 +74,13 @@ def state_listener_follows_broker(timeline: Timeline, reported: _Reported) -> Sa
                 change,
             )
         return
+
+
+def _unowned(timeline: Timeline) -> set[int]:
+    """Return the partitions of which a change arrived at a session that several consumers may have."""
+    frames = (frame for frame in timeline.events.frames(_CHANGE) if frame.to_receiver)
+    sessions = ((frame, timeline.consumer_sessions.of(frame)) for frame in frames)
+    return {_partition(timeline, frame) for frame, one in sessions if one is None or known_owner(one, frame) is None}
 
 
 def _is_of(timeline: Timeline, consumer: Consumer, frame: Frame) -> bool:

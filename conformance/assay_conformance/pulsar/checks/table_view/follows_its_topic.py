@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion
-from assay_conformance.pulsar.checks.table_view._due import is_due
+from assay_conformance.pulsar.checks.table_view._due import is_due, judged_views
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.table_views import TableView, Value, Write, held
 
@@ -21,7 +21,7 @@ class _Key(NamedTuple):
 
 
 def _keys(timeline: Timeline) -> Iterator[_Key]:
-    for view in timeline.table_views:
+    for view in judged_views(timeline):
         had: dict[str, int] = {}
         for read in view.reads:
             values = held(read)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion
+from assay_conformance.pulsar.checks.table_view._due import judged_views
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.table_views import TableView, Value, Write, held
 
@@ -19,7 +20,7 @@ class _Key(NamedTuple):
 
 
 def _keys(timeline: Timeline) -> Iterator[_Key]:
-    for view in timeline.table_views:
+    for view in judged_views(timeline):
         for read in view.reads[:1]:
             values = held(read)
             for key in {**view.writes, **values}:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Ended, Note
-from assay_conformance.pulsar.checks.table_view._due import is_due
+from assay_conformance.pulsar.checks.table_view._due import is_due, judged_views
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.table_views import TableView, Write
 
@@ -19,7 +19,7 @@ class _Reported(NamedTuple):
 
 
 def _reported(timeline: Timeline) -> Iterator[_Reported]:
-    for view in timeline.table_views:
+    for view in judged_views(timeline):
         for key in view.writes if view.invoke.args.get("listener") else ():
             yield _Reported(view, key, view.writes[key], [one for one in view.notes if one.values.get("key") == key])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Invoke, Outcome, Stepped
 from assay_conformance.model.topic_names import named_topics, partition_name
-from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
+from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
 
 _KEEPS_BACK = frozenset({"delay", "drop", "hold"})

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Outcome
-from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
+from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import (
     FINAL_ERRORS,
     MS,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import in_force, is_torn, to_client
 from assay_conformance.model.event import Closed, ClosedBy, Event, Invoke, Outcome, Received
 from assay_conformance.model.payload import is_identified
-from assay_conformance.pulsar.checks.topics._shut_out import refused_for_good
+from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import (
     MS,
     Breach,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.topic_names import base_topic, partition_number
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS
 
 
 class _Sent(NamedTuple):
@@ -26,8 +27,15 @@ def _sent(timeline: Timeline) -> Iterator[_Sent]:
     for end in timeline.ends("send") if refused else ():
         found, closing = refused.get(-1 if end.handle is None else end.handle), timeline.closing(end.handle)
         is_open = end.handle in timeline.opened_producers and (closing is None or closing.seq > end.seq)
+        is_open = is_open and not _is_ended(timeline, end)
         if found is not None and is_open and found[0].seq < timeline.call(end).seq:
             yield _Sent(*found, end)
+
+
+def _is_ended(timeline: Timeline, end: Completion) -> bool:
+    """Return whether a broker had ended the producer of a partition, which may be the one that the message went to."""
+    errors = (one.frame for one in timeline.answers if one.handle == end.handle)
+    return any(one.fields.get("error") in FINAL_ERRORS and one.seq < end.seq for one in errors)
 
 
 @check("topics.refused-partition-leaves-others", of=_sent)
