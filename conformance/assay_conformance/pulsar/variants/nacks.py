@@ -1,12 +1,15 @@
-"""Clients whose refused messages are due by a clock of their own."""
+"""Clients whose refused messages are due by a clock of their own, or that name them in another way."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from assay_conformance.client.handed import Handed
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.shared import MS
+from assay_conformance.wire import message_id
+from assay_conformance.wire import pulsar_pb2 as pb
 
 PRECISION_MS = 256
 
@@ -44,3 +47,17 @@ class NacksLookedAtByTicks(Redelivery[Handed]):
 
     def _nack_due_ns(self, redelivery_count: int) -> int:
         return super()._nack_due_ns(redelivery_count) + self._nack_delay_ns(redelivery_count) // 3
+
+
+class RequestsByBatchIndex(Redelivery[Any]):
+    """A request for redelivery names the message inside its batch. Brokers read ledger and entry of it alone."""
+
+    as_in = "pulsar-rs, consumer: nack; of brokers, Consumer: redeliverUnacknowledgedMessages"
+    within = ("nack.requests-whole-batch", "nack.request-names-messages", "ack-timeout.ended-by-ack")
+
+    def _named(self, message: Any, *, nacked: bool) -> Iterator[pb.MessageIdData]:
+        if message.index is None:
+            yield from super()._named(message, nacked=nacked)
+        else:
+            ledger, entry = message.entry.position
+            yield message_id(ledger, entry, batch_index=message.index)

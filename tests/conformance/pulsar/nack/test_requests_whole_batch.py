@@ -43,11 +43,13 @@ def test_member_that_goes_round_by_a_retry_letter_need_not_come_back() -> None:
     assert story.judged(requests_whole_batch) == ([], 1)
 
 
-def test_redeliver_of_a_batch_index_is_found() -> None:
+def test_request_may_name_a_message_of_the_batch() -> None:
     story = refused_batch()
     ids: tuple[MessageId, ...] = (entry_id(0, 1, 3),)
     story.up("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0, ids=ids)
-    assert story.judged(requests_whole_batch)[0] == ["batch-index-sent"]
+    story.dispatch_batch(redelivery_count=1)
+    story.members(0, 1, 2)
+    assert story.judged(requests_whole_batch) == ([], 1)
 
 
 def comes_in_part(redelivery_count: int) -> Story:

@@ -109,13 +109,6 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
             continue
         if call is not None and timeline.bounds.is_past("crossing", call.called_ns, event.t_ns):
             yield _asked_after_ack(call, entry, event)
-        elif id.batch_index >= 0:
-            yield breach(
-                "batch-index-sent",
-                f"consumer {holdings.handle} requested redelivery of message {id.batch_index} of batch {entry} at "
-                f"{ms(event.t_ns)}; expected a request for the whole entry, without a batch index",
-                event,
-            )
 
 
 def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:

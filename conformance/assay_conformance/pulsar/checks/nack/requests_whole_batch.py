@@ -45,8 +45,7 @@ class _Nacked:
 def _judgements(timeline: Timeline) -> Iterator[tuple[_Nacked, Event]]:
     """Yield nacked entries with the event that decides about them.
 
-    They were asked for by a batch index (that request), came back whole (the last message), or had come back in part
-    when a receive ended short (its end).
+    They came back whole (the last message), or had come back in part when a receive ended short (its end).
     """
     for consumer in timeline.nacking:
         batches, nacked = dict[Entry, _Batch](), dict[Entry, _Nacked]()
@@ -87,8 +86,6 @@ def _judged(
         case Redelivery(event):
             for entry in [entry for entry in nacked if moment.ends(entry)]:
                 nacked[entry].request = event
-                if _indexed(event, entry) is not None:
-                    yield nacked.pop(entry), event
         case SentRound(_, entry, message):
             batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
         case Receive(end, is_short) if is_short:
@@ -108,27 +105,17 @@ def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
     return -1 if not seeks else seeks[-1].seq if end is None or end.seq > at.seq else end.seq
 
 
-def _indexed(request: Frame, entry: Entry) -> int | None:
-    ids = (id for id in request.ids if (id.ledger, id.entry) == entry[1:] and id.batch_index >= 0)
-    return next((id.batch_index for id in ids), None)
-
-
 @check("nack.requests-whole-batch", of=_judgements)
 def requests_whole_batch(timeline: Timeline, judgement: tuple[_Nacked, Event]) -> Says:
-    """nack.requests-whole-batch: for a nacked batch message the whole entry is requested: the REDELIVER names no batch
-    index, and the application gets every message of the entry again that it has neither acknowledged nor reconsumed
-    later."""
+    """nack.requests-whole-batch: for a nacked batch message the whole entry comes again: the application gets every
+    message of it that it has neither acknowledged nor reconsumed later.
+
+    A request may name a message of it: brokers read the entry alone.
+    """
     nacked, event = judgement
     call, dispatch = nacked.call, nacked.dispatch
     handle, entry = call.consumer.handle, call.entry
-    if isinstance(event, Frame):
-        yield breach(
-            "batch-index-sent",
-            f"consumer {handle} requested redelivery of message {_indexed(event, entry)} of batch {entry} at "
-            f"{ms(event.t_ns)}; expected a request for the whole entry, without a batch index",
-            *(call.invoke, event),
-        )
-    elif isinstance(event, Completion) and dispatch is not None:
+    if isinstance(event, Completion) and dispatch is not None:
         timeline.bounds.check_fair("answer", dispatch.t_ns, event.t_ns, what="whether the whole entry came back")
         yield breach(
             "part-of-entry",

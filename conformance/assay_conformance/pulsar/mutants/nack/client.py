@@ -84,18 +84,32 @@ class NacksLastChunkOnly(Redelivery[Any]):
             yield from super()._named(message, nacked=nacked)
 
 
-class NackKeepsBatchIndex(Redelivery[Any]):
-    """A redelivery request names the message inside its batch."""
+class ForgetsNackedMember(Redelivery[Handed]):
+    def _nacks_due(self, due: Sequence[Handed]) -> None:
+        for handed in due:
+            assert isinstance(handed.consumer, NackedMemberComesAlone)
+            handed.consumer.seen.discard((handed.entry.position, handed.index))
+        super()._nacks_due(due)
+
+
+class NackedMemberComesAlone(Consumer):
+    """Of a batch that comes again, only the messages that were nacked are handed over."""
 
     breaks = "nack.requests-whole-batch"
-    stands_for = "an id passed on as the application gave it"
+    stands_for = "a client that asks for an entry again, and filters what comes by the message that it wanted"
+    also = (ForgetsNackedMember,)
 
-    def _named(self, message: Any, *, nacked: bool) -> Iterator[pb.MessageIdData]:
-        if message.index is None:
-            yield from super()._named(message, nacked=nacked)
-        else:
-            ledger, entry = message.entry.position
-            yield message_id(ledger, entry, batch_index=message.index)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.seen: set[tuple[Position, int | None]] = set()
+
+    def handed_over(self, inbound: Inbound) -> Handed:
+        self.seen.add((inbound.entry.position, inbound.opened.index))
+        return super().handed_over(inbound)
+
+    def _arrived(self, entry: Entry, opened: list[Opened], metadata: MessageMetadata, redelivery_count: int) -> None:
+        wanted = [one for one in opened if one.index is None or (entry.position, one.index) not in self.seen]
+        super()._arrived(entry, wanted, metadata, redelivery_count)
 
 
 class ForgetsNacked(Redelivery[Handed]):
