@@ -88,6 +88,7 @@ def test_script_has_nothing_that_it_does_not_use(path: Path) -> None:
     made |= {node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     made |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    used |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     assert made - used - {"_"} == set()
 
 
