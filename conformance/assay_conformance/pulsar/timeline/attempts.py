@@ -12,7 +12,7 @@ from assay_conformance.history.events import Stretch, between, grouped
 from assay_conformance.model.event import Event, Frame, Opened
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import Consumer
-from assay_conformance.pulsar.timeline.producers import Producer
+from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS, Producer
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -34,7 +34,7 @@ class Series:
     def rest_after(self, since: Event) -> Event | None:
         """Return the last thing that was over, the event itself where nothing was tried.
 
-        None where something is under way, or a look-up got an error that may be final.
+        None where something is under way, or an error came that may be final.
         """
         place = bisect_right(self._events, since.seq, key=seq)
         return self._rests[place] if place < len(self._events) else since
@@ -45,7 +45,7 @@ class Series:
         rests: list[Event | None] = []
         for attempt in reversed(self._events):
             end, later = _end_of(self._timeline, attempt), rests[-1] if rests else attempt
-            if end is None or later is None or _is_final(attempt, end):
+            if end is None or later is None or _may_be_final(self._timeline, attempt, end):
                 rests.append(None)
             else:
                 rests.append(max(attempt, end, later, key=seq))
@@ -93,9 +93,13 @@ def seq(event: Event) -> int:
     return event.seq
 
 
-def _is_final(attempt: Event, end: Event) -> bool:
-    is_error = isinstance(end, Frame) and end.fields.get("error") and not is_busy(end)
-    return bool(is_error) and isinstance(attempt, Frame) and attempt.command in _LOOKUPS
+def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
+    """Return whether nothing may follow: a look-up got an error, or a registration a final one that may have been read,
+    or not, as its connection ended with it."""
+    if not isinstance(attempt, Frame) or not isinstance(end, Frame) or not end.fields.get("error") or is_busy(end):
+        return False
+    is_passing = end.fields["error"] in PASSING_ERRORS
+    return attempt.command in _LOOKUPS or not (is_passing or timeline.was_read(end))
 
 
 def _end_of(timeline: Timeline, attempt: Event) -> Event | None:

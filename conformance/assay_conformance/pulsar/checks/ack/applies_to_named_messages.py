@@ -162,7 +162,8 @@ class _Course:
     def _is_sent(self, member: Member, frame: Frame, position: Position) -> Says:
         kept, whole = self._kept, (1 << frame.messages) - 1
         if position not in kept.named:
-            kept.named[position] = _Named(whole, whole, member)
+            # A subscription may begin inside a batch, by a seek.
+            kept.named[position] = _Named(whole, self._open(frame), member)
             insort(kept.uncovered, position)
         known = kept.named[position]
         known.holder = member
@@ -170,6 +171,11 @@ class _Course:
             yield Exercised(frame)
         if known.last is not None and frame.t_ns - known.last.t_ns >= SETTLED_NS:
             yield from self._has_what_was_left(member, frame, known.left, known.last)
+
+    def _open(self, frame: Frame) -> int:
+        """Return a bit for each message that a MESSAGE has open."""
+        words = frame.ack_sets[0] if frame.ack_sets else ()
+        return (1 << frame.messages) - 1 & (bits_of(words) if words else -1)
 
     def _joins(self, member: Member) -> Says:
         """Judge what a joining member is owed.
@@ -207,8 +213,7 @@ class _Course:
 
     def _has_what_was_left(self, member: Member, frame: Frame, left: int, last: Frame) -> Says:
         """Judge whether it has what was left. `last`: the last ACK of its messages."""
-        size, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
-        open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
+        size, open_ = frame.messages, self._open(frame)
         if open_ == left:
             yield Exercised(frame)
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import of_batch
+from assay_conformance.checks.settled import Settled
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, steps, timed
 from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline, ended_ns
@@ -47,20 +48,25 @@ def ended(timeline: Timeline) -> Iterator[Ended]:
 def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended]:
     """Yield the ends of what a consumer held.
 
-    `unsure`: what may be held since an unknown time, as what was handed over twice.
+    `unsure`: what may be held since an unknown time, as what was handed over twice, or not at all, as what comes again
+    behind its acknowledgment.
     """
     held: dict[Entry, Held] = {}
+    settled = Settled()
     unsure: set[Entry] = set()
     nacked: set[Entry] = set()
     for moment, _, frame, is_sure in steps(timeline, consumer):
         if isinstance(moment, Handed) and frame is not None:
             entry, message = moment.entry, moment.event
-            if not is_sure or of_batch(message.message_id) or entry in held:
+            is_settled = settled.holds(consumer.handle, entry)
+            if not is_sure or of_batch(message.message_id) or entry in held or is_settled:
                 held.pop(entry, None)
                 unsure.add(entry)
             elif entry not in unsure:
                 held[entry] = Held(entry, message, frame)
         elif isinstance(moment, Asked):
+            if not moment.is_nack:
+                settled.asked(moment.call)
             for entry in [*held] if moment.call.cumulative else [moment.entry]:
                 if moment.call.covers(entry):
                     held.pop(entry, None)

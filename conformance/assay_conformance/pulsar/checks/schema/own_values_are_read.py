@@ -1,9 +1,14 @@
 from __future__ import annotations
 
-from assay_conformance.model.event import Completion, Outcome, Received
+from typing import Final
+
+from assay_conformance.model.event import Completion, ErrorClass, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.schema._versions import definition_of, openings, parsed, versions, written_versions
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+_ON_THE_WAY: Final = (ErrorClass.TRANSPORT, ErrorClass.TIMEOUT)
+"""Errors of a request, not of what was read: `robustness.failure-needs-cause` judges those."""
 
 
 def _asked(timeline: Timeline) -> list[Completion]:
@@ -14,10 +19,11 @@ def _asked(timeline: Timeline) -> list[Completion]:
 def _is_excused(timeline: Timeline, end: Completion) -> bool:
     """Return whether a failure is excused.
 
-    An agent keeps only the id of what was acknowledged; and a schema that is requested may have no answer.
+    An agent keeps only the id of what was acknowledged; and a schema that is requested may have no answer, or lose its
+    connection.
     """
     call, consumer = timeline.call(end), timeline.consumer(end.handle)
-    if consumer is None or timeline.closing_before(consumer, end):
+    if consumer is None or timeline.closing_before(consumer, end) or end.error in _ON_THE_WAY:
         return True
     asked = (frame for frame in timeline.events.frames("GET_SCHEMA") if call.seq < frame.seq < end.seq)
     if not all(
