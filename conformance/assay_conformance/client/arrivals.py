@@ -7,6 +7,7 @@ gives its permits back, or the consumer would stall in the long run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from assay_conformance.client.acks import AckGroup, Outlet
 from assay_conformance.client.chunks import ChunkBuffer
@@ -37,6 +38,8 @@ from assay_conformance.wire import (
 )
 from assay_conformance.wire import pulsar_pb2 as pb
 
+NOTHING: Final[Position] = (-1, -1)
+
 Taken = Callable[[Entry, list[Opened], MessageMetadata, int], None]
 """An entry as the broker left it, its messages, its metadata, and how often it was redelivered."""
 
@@ -58,6 +61,8 @@ class Arrivals:
         self._acks = acks
         self._permits = permits
         self._taken = taken
+        self.unreadable: Position = NOTHING
+        """The furthest entry that could not be read."""
         self._chunks = shared.implementation(ChunkBuffer)(
             settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked
         )
@@ -175,6 +180,7 @@ class Arrivals:
 
     def _discard(self, position: Position, reason: pb.CommandAck.ValidationError, permits: int) -> None:
         """Acknowledge an entry that cannot be read, with the reason, so that it does not come again for ever."""
+        self.unreadable = max(self.unreadable, position)
         self._outlet.post(
             command(
                 CommandType.ACK,

@@ -17,7 +17,7 @@ from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.letters import DeadLetters, Letters, letter_of
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.permits import Permits
-from assay_conformance.client.reader import ReadingPlace
+from assay_conformance.client.reader import ReadingPlace, position_of
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.schemas import WriterSchemas, stated_schema
@@ -167,8 +167,11 @@ class Consumer(Handler):
     def _flush_before_seek(self) -> None:
         self._acks.flush()
 
-    def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
-        """Call `on_answer` with whether the topic holds a message after this reader's position."""
+    def has_more(self, on_answer: Callable[[bool | Failed], None], *, readable: bool = False) -> None:
+        """Call `on_answer` with whether the topic holds a message after this reader's position.
+
+        With `readable`, one that came and could not be read is none.
+        """
         reading = self._reading
         if reading is None or not self.ready:
             text = "the consumer is not connected" if reading is not None else "only a reader can be asked"
@@ -181,7 +184,11 @@ class Consumer(Handler):
             return
 
         def answered(answer: Frame | Refusal) -> None:
-            on_answer(answer.failed() if isinstance(answer, Refusal) else reading.has_more(answer.body))
+            if isinstance(answer, Refusal):
+                on_answer(answer.failed())
+            else:
+                is_read = readable and position_of(answer.body.last_message_id) <= self._arrivals.unreadable
+                on_answer(reading.has_more(answer.body) and not is_read)
 
         self.ask(
             lambda request_id: command(

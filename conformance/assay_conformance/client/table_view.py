@@ -18,7 +18,7 @@ Updated = Callable[[str, bytes], None]
 SETTINGS: Final = ConsumerSettings(durable=False, initial_position=InitialPosition.EARLIEST, read_compacted=True)
 
 AGAIN_MS: Final = 100
-"""Until a broker that could not be asked how far its topic goes is asked again."""
+"""Until a broker is asked again how far its topic goes."""
 
 
 class TableView(Subscription):
@@ -30,6 +30,7 @@ class TableView(Subscription):
         self._values: dict[str, bytes] = {}
         self._updated: Updated | None = None
         self._is_whole = False
+        self._has_failed = False
         self._asks = False
 
     def listen_to_values(self, updated: Updated) -> None:
@@ -41,6 +42,13 @@ class TableView(Subscription):
         """By key."""
         return self._values
 
+    def given_up(self, failed: Failed) -> None:
+        """Fail the opening as well: what one of its topics held cannot be read any more."""
+        super().given_up(failed)
+        if not (self._is_whole or self._has_failed or self._closed):
+            self._has_failed = True
+            self._opened(failed)
+
     # --- as it opens ---
 
     def _all_subscribed(self, result: Result) -> None:
@@ -51,7 +59,7 @@ class TableView(Subscription):
 
     def _ask(self) -> None:
         """Ask whether the view has still to read messages that the topic held when it was opened."""
-        if self._is_whole or self._asks or self._closed:
+        if self._is_whole or self._has_failed or self._asks or self._closed:
             return
         self._asks = True
         found: list[bool | Failed] = []
@@ -62,13 +70,16 @@ class TableView(Subscription):
             together.one(Done())
 
         for consumer in self.consumers:
-            consumer.has_more(one)
+            consumer.has_more(one, readable=True)
 
     def _answered(self, found: list[bool | Failed]) -> None:
         self._asks = False
-        if any(isinstance(answer, Failed) for answer in found):
+        if self._has_failed:
+            return
+        if any(found):
+            # A broker could not be asked; or what is left may never be read, which no message says.
             self._shared.after(AGAIN_MS * MS, self._ask)
-        elif not any(found):
+        else:
             self._open()
 
     def _open(self) -> None:

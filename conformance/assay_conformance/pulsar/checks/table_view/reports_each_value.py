@@ -58,7 +58,7 @@ def reports_each_value(timeline: Timeline, reported: _Reported) -> Says:
                 note,
             )
             return
-        place = later[0] if place >= 0 else _last_before(writes, later, note)
+        place = later[0] if place >= 0 else _last_before(view, writes, later)
         yield Exercised(note)
     until = view.closing or timeline.events.of(Ended)[-1]
     owed = next((one for one in _owed(view, writes, place) if is_due(timeline, view, one, until)), None)
@@ -74,9 +74,10 @@ def reports_each_value(timeline: Timeline, reported: _Reported) -> Says:
         )
 
 
-def _last_before(writes: list[Write], alike: list[int], note: Note) -> int:
-    """Return which of several writes of one value a view has begun with: it holds the last that it has read."""
-    return max((at for at in alike if writes[at].stored.seq < note.seq), default=alike[0])
+def _last_before(view: TableView, writes: list[Write], alike: list[int]) -> int:
+    """Return which of several writes of one value a view has begun with: when it opens it holds the last of each key,
+    and reports what comes then one by one."""
+    return max((at for at in alike if writes[at].stored.seq < view.opened.seq), default=alike[0])
 
 
 def _owed(view: TableView, writes: list[Write], place: int) -> list[Write]:

@@ -64,8 +64,8 @@ class NoMoreWhenRefused(Consumer):
     breaks = _ANSWERED
     stands_for = "a default taken for an answer"
 
-    def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
-        super().has_more(lambda answer: on_answer(False if isinstance(answer, Failed) else answer))
+    def has_more(self, on_answer: Callable[[bool | Failed], None], *, readable: bool = False) -> None:
+        super().has_more(lambda answer: on_answer(False if isinstance(answer, Failed) else answer), readable=readable)
 
 
 class RefusedProducerOpens(Producer):
@@ -152,9 +152,9 @@ class NoMoreFails(Consumer):
     breaks = _CAUSED
     stands_for = "no next message taken for an error"
 
-    def has_more(self, on_answer: Callable[[bool | Failed], None]) -> None:
+    def has_more(self, on_answer: Callable[[bool | Failed], None], *, readable: bool = False) -> None:
         end = Failed(ErrorClass.OTHER, "end of topic", certain=True)
-        super().has_more(lambda answer: on_answer(end if answer is False else answer))
+        super().has_more(lambda answer: on_answer(end if answer is False else answer), readable=readable)
 
 
 class ClosedConsumerAcks(Subscription):
