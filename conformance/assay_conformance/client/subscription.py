@@ -350,8 +350,14 @@ class Subscription:
             consumer.start()
 
     def _join(self, added: Sequence[Consumer]) -> None:
-        """Add the consumers of topics or partitions that were found later."""
+        """Add the consumers of topics or partitions that were found later; the application may have paused or resumed
+        all while they subscribed."""
         self.consumers.extend(added)
+        for consumer in added:
+            if self._paused:
+                consumer.pause()
+            else:
+                consumer.resume()
 
     def _add_topic(self, topic: str, answered: Callable[[bool], None]) -> None:
         """Subscribe to a topic that was created later and matches the pattern."""

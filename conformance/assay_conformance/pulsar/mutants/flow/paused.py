@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Done
 
@@ -15,8 +17,14 @@ class NewTopicsStayPaused(Subscription):
     stands_for = "pulsar-client-cpp#481: each topic begins paused, and only those of the first hour were resumed"
 
     def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
+        self._as_if_paused(super()._widen, topic, partitions, answered)
+
+    def _join(self, added: Sequence[Consumer]) -> None:
+        self._as_if_paused(super()._join, added)
+
+    def _as_if_paused(self, does: Callable[..., None], *arguments: Any) -> None:
         paused, self._paused = self._paused, self._listening is not None or self._paused
-        super()._widen(topic, partitions, answered)
+        does(*arguments)
         self._paused = paused
 
 
