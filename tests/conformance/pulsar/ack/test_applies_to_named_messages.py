@@ -204,3 +204,14 @@ def test_who_comes_beside_the_one_that_has_it_is_owed_nothing() -> None:
     story.subscribed(kind="Shared", consumer_id=1)
     story.flow(1_000, consumer_id=1)
     assert story.found()[0] == []
+
+
+def test_batch_that_begins_with_some_of_its_messages_comes_again_with_those() -> None:
+    """A seek has set the subscription inside it."""
+    story = Consuming("Shared", batch_index_ack=True)
+    story.message(*range(4), entry=0, batch=True, ack_sets=((0b1100,),))
+    story.ack_frame(entry_id(0, -1), ack_type="Individual", ack_sets=((0b1011,),))
+    story.after(500)
+    story.message(*range(4), entry=0, batch=True, ack_sets=((0b1000,),))
+    said = trial(applies_to_named_messages, story.after(1_000).done(), facts=story.facts)
+    assert ([finding.code for finding in said.findings], said.exercised) == ([], 1)

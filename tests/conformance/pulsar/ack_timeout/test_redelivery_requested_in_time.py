@@ -153,3 +153,17 @@ def test_copy_of_a_refused_message_may_be_asked_for_at_the_refusals_time() -> No
 
 def test_uneven_ticks_are_blamed_once() -> None:
     assert held(500, 300, 350).judged(ack_timeout_redelivery_requested_in_time) == ([], 0)
+
+
+@pytest.mark.parametrize(("acked", "codes"), [(True, []), (False, ["too-late"])])
+def test_message_that_comes_again_behind_its_acknowledgment_is_not_held(acked: bool, codes: list[str]) -> None:
+    story = holding()
+    story.after(420)
+    story.redeliver_frame(0)
+    if acked:
+        story.ack(1)
+    story.message(0, redelivery_count=1)
+    story.received(0)
+    story.after(900)
+    story.redeliver_frame(0)
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0][-1:] == codes

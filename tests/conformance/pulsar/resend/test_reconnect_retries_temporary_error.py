@@ -67,3 +67,15 @@ def test_refusal_behind_another_one_is_read_where_the_application_soon_ends_the_
     story.complete(story.asked, Outcome.UNKNOWN, error=ErrorClass.OTHER)
     story.closed(1)
     assert story.judged(reconnect_retries_temporary_error)[0] == ["failed-pending"]
+
+
+@pytest.mark.parametrize(("error", "codes"), [("NotAllowedError", []), ("ServiceNotReady", ["stayed-away"])])
+def test_final_refusal_that_may_have_been_read_as_its_connection_ended_may_end_the_producer(
+    error: str, codes: list[str]
+) -> None:
+    story = Refused()
+    story.after(1_000)
+    story.refuse(error)
+    story.cut(1)
+    story.after(40_000)
+    assert story.judged(reconnect_retries_temporary_error)[0] == codes

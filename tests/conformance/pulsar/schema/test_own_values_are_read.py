@@ -54,3 +54,10 @@ def test_value_whose_schema_the_broker_does_not_tell_is_not_judged() -> None:
     history = _Story()
     history.fails(answered=None)
     assert judged(own_values_are_read, history) == ([], 0)
+
+
+def test_value_whose_request_lost_its_connection_is_not_judged() -> None:
+    history = _Story()
+    call = history.invoke("value", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
+    history.complete(call, Outcome.UNKNOWN, error=ErrorClass.TRANSPORT)
+    assert judged(own_values_are_read, history) == ([], 0)
