@@ -13,6 +13,7 @@ from assay_conformance.model.event import Event, Frame, Opened
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS, Producer
+from assay_conformance.pulsar.timeline.registering import whose
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -95,11 +96,20 @@ def seq(event: Event) -> int:
 
 def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
     """Return whether nothing may follow: a look-up got an error, or a registration a final one that may have been read,
-    or not, as its connection ended with it."""
-    if not isinstance(attempt, Frame) or not isinstance(end, Frame) or not end.fields.get("error") or is_busy(end):
+    or not, as its connection ended with it; or one was admitted, and whose it is is not known."""
+    if not isinstance(attempt, Frame) or not isinstance(end, Frame) or is_busy(end):
         return False
-    is_passing = end.fields["error"] in PASSING_ERRORS
-    return attempt.command in _LOOKUPS or not (is_passing or timeline.was_read(end))
+    error = end.fields.get("error")
+    if attempt.command in _LOOKUPS:
+        return bool(error)
+    if not error:
+        return attempt.seq in timeline.once(_unowned)
+    return error not in PASSING_ERRORS and not timeline.was_read(end)
+
+
+def _unowned(timeline: Timeline) -> set[int]:
+    """Return the registrations of nobody known."""
+    return {one.frame.seq for one in timeline.registered if whose(one.session, one.frame) is None}
 
 
 def _end_of(timeline: Timeline, attempt: Event) -> Event | None:

@@ -135,3 +135,12 @@ def test_consumer_that_the_application_closes_need_not_come_back() -> None:
     story = _lost()
     story.invoke("close", CONSUMER, args={"handle": CONSUMER})
     assert story.judged()[0] == []
+
+
+def test_subscribe_that_another_consumer_may_have_made_may_be_the_return() -> None:
+    story = _lost()
+    another = story.invoke("open_consumer", CONSUMER + 7, args={"topics": ["t"], "subscription": "s"})
+    story.connected(1)
+    story.subscribed(1)
+    story.complete(another, Outcome.FAIL)
+    assert story.judged(20_000)[0] == []
