@@ -120,6 +120,19 @@ def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
     return any(put_off.values())
 
 
+def turns_ahead(timeline: Timeline, overdue: Overdue) -> int:
+    """Return how many sends have to end before one finds room in a queue that blocks; each may take its time-out."""
+    handle, call = overdue.handle or 0, timeline.call_of(overdue.op)
+    places = int(timeline.view.producer_setting(handle, "max_pending_messages") or 0)
+    if overdue.verb != "send" or call is None or not places:
+        return 0
+    if not timeline.view.producer_setting(handle, "block_if_queue_full"):
+        return 0
+    sends = [send for send in timeline.sends_of(handle) if send.invoke.seq < call.seq]
+    ahead = sum(send.completion is None or send.completion.seq > call.seq for send in sends)
+    return max(0, ahead - places + 1)
+
+
 def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
     """Return whether a call of a producer waits behind a send: every send of its client blocks, and one goes on."""
     if Lack.OVERLAPPING_SENDS not in timeline.view.facts.lacks:

@@ -375,3 +375,21 @@ def test_send_of_a_producer_that_is_set_back_again_and_again_may_wait(since_ms: 
     story.at(10_000).overdue(asked)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(
+    ("ahead", "blocks", "codes"),
+    [(12, True, []), (3, True, ["operation-never-ended"]), (12, False, ["operation-never-ended"])],
+)
+def test_send_may_wait_for_the_time_outs_of_those_in_front_of_it_in_a_queue_that_blocks(
+    ahead: int, blocks: bool, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=1_000, max_pending_messages=2, block_if_queue_full=blocks)
+    *before, asked = [story.send(number) for number in range(ahead + 1)]
+    for call in before:
+        story.after(100).complete(call, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    story.at(10_000).overdue(asked)
+    settable = frozenset({"send_timeout_ms", "max_pending_messages", "block_if_queue_full"})
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=settable)
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes

@@ -13,6 +13,7 @@ from assay_conformance.pulsar.timeline.time_outs import (
     connecting_ms,
     key_of,
     time_out_ms,
+    turns_ahead,
     waits_behind_send,
     waits_for_access,
     waits_for_receipt,
@@ -38,8 +39,9 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     one that may wait for a connection on which nothing answers, or for access that another producer has; nor an opening
     that was told to try again later; and of sends, where frames of a connection that lasts were dropped, or are held,
     or brokers refuse the producer, do not answer, or take it from its topic again and again: the receipt may come
-    later, or not at all. The deadline counts from the start of the client's call: a call may wait for others that
-    block, as every send of some clients. What waits for its broker in the callback of a send may stop a client
+    later, or not at all; nor a send into a queue that blocks, behind so many that their time-outs take as long. The
+    deadline counts from the start of the client's call: a call may wait for others that block, as every send of some
+    clients. What waits for its broker in the callback of a send may stop a client
     (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
     """
     for end in timeline.events.of(Completion):
@@ -85,7 +87,7 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
     if longer_ms is None or (longer_ms and (own_ms or 0) + longer_ms >= overdue.deadline_ms):
         return False
     if own_ms and own_ms < overdue.deadline_ms:
-        return True
+        return own_ms * (1 + turns_ahead(timeline, overdue)) < overdue.deadline_ms
     view = timeline.view
     if key_of(overdue.verb) in view.facts.unsettable(view.case):
         return False
