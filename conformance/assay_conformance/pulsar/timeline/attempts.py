@@ -96,7 +96,7 @@ def seq(event: Event) -> int:
 
 def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
     """Return whether nothing may follow: a look-up got an error, or a registration a final one that may have been read,
-    or not, as its connection ended with it; or one was admitted, and whose it is is not known."""
+    or not, as its connection ended with it; or one of an unknown owner was admitted."""
     if not isinstance(attempt, Frame) or not isinstance(end, Frame) or is_busy(end):
         return False
     error = end.fields.get("error")
@@ -108,7 +108,7 @@ def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
 
 
 def _unowned(timeline: Timeline) -> set[int]:
-    """Return the registrations of nobody known."""
+    """Return the registrations whose producer or consumer is not known."""
     return {one.frame.seq for one in timeline.registered if whose(one.session, one.frame) is None}
 
 

@@ -127,7 +127,7 @@ def holdings(timeline: Timeline) -> list[Holding]:
                 Holding(
                     handle,
                     topic,
-                    sends=in_call_order(timeline.sends_of(handle)),
+                    sends=_in_call_order(timeline.sends_of(handle)),
                     logs=lines.stored.get(handle, {}),
                     unclaimed=lines.possibly_of(handle, topic.name),
                     torn=handle in lines.torn_sends,
@@ -140,7 +140,7 @@ def holdings(timeline: Timeline) -> list[Holding]:
     return found
 
 
-def in_call_order(sends: Sequence[Send]) -> Sequence[Send]:
+def _in_call_order(sends: Sequence[Send]) -> Sequence[Send]:
     """Return the sends in the order in which the client was called: those in a callback are made on its thread, and may
     overtake some that wait on their own behind a call that blocks."""
     if not any("in_callback" in send.invoke.args for send in sends):

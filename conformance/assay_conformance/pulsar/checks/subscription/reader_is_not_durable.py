@@ -37,10 +37,10 @@ def reader_is_not_durable(timeline: Timeline, one: _Session) -> Says:
         if not durable:
             yield Exercised(request)
         return
-    what, expected, came = ("consumer", "a", "none") if durable else ("reader", "no", "one")
+    what, no, but = ("consumer", "no", "one") if durable else ("reader", "a", "one that is not durable")
     yield breach(
         "not-durable" if durable else "durable",
-        f"the SUBSCRIBE of {what} {consumer.handle} at {ms(request.t_ns)} asks for {came}; expected it to ask for "
-        f"{expected} durable subscription",
+        f"the SUBSCRIBE of {what} {consumer.handle} at {ms(request.t_ns)} asks for {no} durable subscription; expected "
+        f"it to ask for {but}",
         *(consumer.invoke, request),
     )

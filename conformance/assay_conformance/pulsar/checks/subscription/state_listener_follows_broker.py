@@ -46,8 +46,8 @@ def state_listener_follows_broker(timeline: Timeline, reported: _Reported) -> Sa
     """subscription.state-listener-follows-broker: a state listener is called with each change that arrives, in order,
     and with nothing else.
 
-    A change that arrives when the consumer is about to be closed may be left out. A partition of which one arrived for
-    nobody known is not judged.
+    A change that arrives when the consumer is about to be closed may be left out. A partition of which one arrived
+    at a session whose consumer is not known is not judged.
     """
     consumer, partition, changes, notes = reported
     whose = f"the state listener of consumer {consumer.handle}, partition {partition},"

@@ -27,15 +27,20 @@ def _sent(timeline: Timeline) -> Iterator[_Sent]:
     for end in timeline.ends("send") if refused else ():
         found, closing = refused.get(-1 if end.handle is None else end.handle), timeline.closing(end.handle)
         is_open = end.handle in timeline.opened_producers and (closing is None or closing.seq > end.seq)
-        is_open = is_open and not _is_ended(timeline, end)
+        ended = timeline.once(_ended_by_brokers).get(end.handle)
+        is_open = is_open and (ended is None or ended.seq > end.seq)
         if found is not None and is_open and found[0].seq < timeline.call(end).seq:
             yield _Sent(*found, end)
 
 
-def _is_ended(timeline: Timeline, end: Completion) -> bool:
-    """Return whether a broker had ended the producer of a partition, which may be the one that the message went to."""
-    errors = (one.frame for one in timeline.answers if one.handle == end.handle)
-    return any(one.fields.get("error") in FINAL_ERRORS and one.seq < end.seq for one in errors)
+def _ended_by_brokers(timeline: Timeline) -> dict[int | None, Frame]:
+    """Return the first answer that ended the producer of a partition, which may be the one that a message went to; by
+    handle."""
+    found: dict[int | None, Frame] = {}
+    for answer in timeline.answers:
+        if answer.frame.fields.get("error") in FINAL_ERRORS:
+            found.setdefault(answer.handle, answer.frame)
+    return found
 
 
 @check("topics.refused-partition-leaves-others", of=_sent)
