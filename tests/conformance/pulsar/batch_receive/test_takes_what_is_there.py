@@ -31,6 +31,16 @@ def test_message_that_is_left_behind_is_found() -> None:
     assert waited(2, 3) == (["left-behind"], 0)
 
 
+def test_batch_leaves_the_second_copy_of_a_message() -> None:
+    story = Batches()
+    call = story.called()
+    story.message(0)
+    story.message(0)
+    story.after(TIMEOUT_MS)
+    story.ended(call, 0)
+    assert story.judged(takes_what_is_there) == ([], 1)
+
+
 def test_full_batch_may_leave_some() -> None:
     assert waited(2, 3, limits={"max_messages": 2}) == ([], 1)
     assert waited(2, 3, limits={"max_bytes": 2 * MESSAGE_BYTES}) == ([], 1)
