@@ -217,6 +217,16 @@ class IgnoresProxy(Lookup):
         return Way(self._url(body))
 
 
+class PrefersTls(Lookup):
+    """A broker that is named by two URLs is connected to by TLS."""
+
+    breaks = "connection.url-of-its-own-scheme"
+    stands_for = "pulsar-rs#299: the TLS URL of an answer, where there is one"
+
+    def _url(self, body: pb.CommandLookupTopicResponse) -> str:
+        return body.brokerServiceUrlTls or super()._url(body)
+
+
 class AnswersWithOldCredentials(Supplier):
     """A broker that asks for fresh credentials gets those it has."""
 

@@ -116,6 +116,22 @@ def one_redirect() -> Case:
     )
 
 
+def two_urls() -> Case:
+    """Name the broker by a second URL, where nothing listens."""
+    plan, producer = Schedule.with_producer()
+    plan.wait_ops(plan.send(producer))
+    answered = down("LOOKUP_RESPONSE", times=0)
+    return plan.case(
+        "connection/two-urls",
+        "The answer to each look-up names the broker for plain TCP and for TLS",
+        ("connection.url-of-its-own-scheme",),
+        capabilities=("producer",),
+        client=BRIEF,
+        faults=(Fault(trigger=answered, action=Rewrite({"brokerServiceUrlTls": "pulsar+ssl://localhost:1"})),),
+        limits=Limits(operation_ms=5_000),
+    )
+
+
 def endless_redirects() -> Case:
     plan = Schedule()
     plan.producer(plan.client())
@@ -381,6 +397,7 @@ CASES = (
     max_message_size_changes(),
     max_message_size_differs(),
     one_redirect(),
+    two_urls(),
     endless_redirects(),
     subscribe_response_lost(),
     reconnect_times_out(),
