@@ -11,12 +11,15 @@ from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 from assay_conformance.pulsar.timeline.served import ServedProducer
 from assay_conformance.pulsar.timeline.timeline import Timeline
-from assay_conformance.pulsar.timeline.turns import topics_of
+from assay_conformance.pulsar.timeline.turns import is_behind_close, topics_of
 
 _OPENS: Final = ("open_producer", "open_consumer")
 
 _LATER: Final = PASSING_ERRORS | BUSY | {"ConsumerBusy"}
 """Refusals that may pass: some clients try again until the time of an opening is over, over all of them."""
+
+_REQUESTS: Final = ("ack", "has_message_available", "seek", "unsubscribe")
+"""The calls on a consumer that ask its broker for something."""
 
 OF_SENDS: Final = ("send", "flush")
 """The calls that end with the receipts of sends."""
@@ -118,6 +121,12 @@ def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
             id = frame.producer_id if frame.command == "PRODUCER" else frame.consumer_id
             put_off[frame.conn, frame.command, id] = one.error in _LATER
     return any(put_off.values())
+
+
+def waits_on_closed(timeline: Timeline, overdue: Overdue) -> bool:
+    """Return whether a request is for what was closed before."""
+    call = timeline.call_of(overdue.op)
+    return overdue.verb in _REQUESTS and call is not None and is_behind_close(timeline, call)
 
 
 def turns_ahead(timeline: Timeline, overdue: Overdue) -> int:

@@ -9,7 +9,7 @@
 
 Where more than the client decides there is no turn: of sends that wait for a batch, or for room; of consumers that
 listen, whose handlers wait for threads (Java `listenerThreads`, C++ `setMessageListenerThreads`: one by default), or
-that seek, pause or nack; of writes that the broker may not read (a publish rate).
+that seek, pause or nack; of calls on what is closed; of writes that the broker may not read (a publish rate).
 """
 
 from __future__ import annotations
@@ -156,6 +156,8 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
             call = timeline.call(end)
             if opening is None or end.error in _OWN or _is_behind_its_opening(timeline, call, opening):
                 continue
+            if verb != "close" and is_behind_close(timeline, call):
+                continue
             topics = topics_of(timeline, opening)
             since, until = (bisect_right(frames, seq, key=lambda frame: frame.seq) for seq in (call.seq, end.seq))
             # A call may wait for earlier ones of its handle: what came before the client was called is about those.
@@ -167,6 +169,15 @@ def _requests(timeline: Timeline) -> Iterator[Turn]:
                 is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
                 if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, opening, topics):
                     yield Turn(end.handle or 0, f"its {verb} could go on", first, due_ns, then, came_ns)
+
+
+def is_behind_close(timeline: Timeline, call: Invoke) -> bool:
+    """Return whether it is a call on what was closed before.
+
+    It may wait for a connection that will not come: Java's seek does, until the operation time-out.
+    """
+    closing = timeline.closing(call.handle)
+    return closing is not None and closing.seq < call.seq
 
 
 def _is_behind_its_opening(timeline: Timeline, call: Invoke, opening: Invoke) -> bool:

@@ -12,7 +12,9 @@ from assay_conformance.client.pending import Pending
 from assay_conformance.client.requests import Requests
 from assay_conformance.client.settings import ProducerSettings
 from assay_conformance.client.shared import MS, Shared
-from assay_conformance.client.values import Result
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.event import ErrorClass, MessageId
 from assay_conformance.model.facts import Lack
 
 CLOSING_MS = 2_000
@@ -65,6 +67,25 @@ class ClosingTakesTwoSeconds(ClientCore):
 
     def _shut(self, op: int, result: Result) -> None:
         self._shared.after(CLOSING_MS * MS, lambda: super(ClosingTakesTwoSeconds, self)._shut(op, result))
+
+
+class SeekOfClosedTimesOut(Subscription):
+    """A seek of a consumer that is closed fails at the operation time-out."""
+
+    as_in = "Java client, ConsumerImpl.seekAsyncInternal: a seek tries again until there is a connection"
+    within = (
+        "robustness.calls-do-not-hang",
+        "robustness.closed-handle-refuses",
+        "robustness.trouble-delays-no-other",
+    )
+
+    def seek(self, op: int, message_id: MessageId | None, publish_time_ms: int | None) -> None:
+        if not self._closed:
+            super().seek(op, message_id, publish_time_ms)
+            return
+        late = Failed(ErrorClass.TIMEOUT, "there was no connection in time")
+        timeout_ns = self._shared.settings.operation_timeout_ms * MS
+        self._shared.after(timeout_ns, lambda: self._shared.sink.completed(op, late))
 
 
 class EndsInAnyOrder(Pending):

@@ -233,6 +233,27 @@ def test_a_deadline_binds_a_client_only_by_a_time_out_that_it_has(own: dict[str,
     assert [finding.code for finding in trial(calls_do_not_hang, story.done(), case, facts).findings] == codes
 
 
+@pytest.mark.parametrize(
+    ("closes", "timeout_ms", "codes"),
+    [
+        (True, 30_000, []),
+        (True, 9_000, ["operation-never-ended"]),
+        (False, 30_000, ["operation-never-ended"]),
+    ],
+)
+def test_request_for_what_was_closed_may_last_as_long_as_the_operation_time_out(
+    closes: bool, timeout_ms: int, codes: list[str]
+) -> None:
+    story = Script()
+    story.consumer()
+    if closes:
+        story.complete(story.invoke("close", CONSUMER))
+    seek = story.invoke("seek", CONSUMER)
+    story.after(10_000).overdue(seek)
+    facts = msgspec.structs.replace(ANY_CLIENT, defaults={"operation_timeout_ms": timeout_ms})
+    assert [finding.code for finding in trial(calls_do_not_hang, story.done(), ANY_CASE, facts).findings] == codes
+
+
 def test_lost_agent_is_found() -> None:
     story = Script()
     story.add(AgentEnded, reason="the agent was killed by signal 11", exit_status=-11)

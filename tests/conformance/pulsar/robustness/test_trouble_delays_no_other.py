@@ -74,6 +74,16 @@ def test_message_that_lies_while_a_receive_waits_is_found() -> None:
     assert received(_Story(), late_ms=LATE_MS) == (["held-up"], 0)
 
 
+@pytest.mark.parametrize(("closes", "codes"), [(True, []), (False, ["held-up"])])
+def test_seek_of_what_is_closed_may_wait_for_a_connection(closes: bool, codes: list[str]) -> None:
+    story = _Story()
+    if closes:
+        story.complete(story.invoke("close", CONSUMER))
+    seek = story.invoke("seek", CONSUMER)
+    story.after(LATE_MS).complete(seek, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    assert story.judged()[0] == codes
+
+
 @pytest.mark.parametrize(("opened_first", "codes"), [(False, []), (True, ["held-up"])])
 def test_call_behind_its_own_opening_waits_for_that(opened_first: bool, codes: list[str]) -> None:
     story = _Story()

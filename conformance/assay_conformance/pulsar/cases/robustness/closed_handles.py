@@ -10,6 +10,9 @@ from assay_conformance.model.case import Case
 
 _REQUIREMENT: Final = "robustness.closed-handle-refuses"
 
+_TIMEOUT_MS: Final = 1_000
+"""A client may wait so long for a connection that what is closed does not get, as Java's seek does."""
+
 
 def _calls(plan: Schedule, handle: int, *verbs: str) -> None:
     """Call a consumer that received three messages, or a producer, one call behind the other."""
@@ -45,6 +48,7 @@ def _closed_consumer(words: str, what: str, verbs: tuple[str, ...], *capabilitie
         f"A consumer is closed; then its application {what}, and receives",
         (_REQUIREMENT,),
         capabilities=("consumer", *capabilities),
+        client={"operation_timeout_ms": _TIMEOUT_MS},
         consumer=EARLIEST,
     )
 

@@ -17,6 +17,7 @@ from assay_conformance.pulsar.timeline.time_outs import (
     waits_behind_send,
     waits_for_access,
     waits_for_receipt,
+    waits_on_closed,
     was_put_off,
 )
 
@@ -37,12 +38,12 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     that a fault of the Case killed is not judged. Nor is a call whose own time-out, configured or as the client
     declares it, is not over by then, or not known: where the Case sets it and the client does not let it be set; nor
     one that may wait for a connection on which nothing answers, or for access that another producer has; nor an opening
-    that was told to try again later; and of sends, where frames of a connection that lasts were dropped, or are held,
-    or brokers refuse the producer, do not answer, or take it from its topic again and again: the receipt may come
-    later, or not at all; nor a send into a queue that blocks, behind so many that their time-outs take as long. The
-    deadline counts from the start of the client's call: a call may wait for others that block, as every send of some
-    clients. What waits for its broker in the callback of a send may stop a client
-    (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
+    that was told to try again later, nor a request for what was closed before its operation time-out; and of sends,
+    where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer, do not answer, or
+    take it from its topic again and again: the receipt may come later, or not at all; nor a send into a queue that
+    blocks, behind so many that their time-outs take as long. The deadline counts from the start of the client's call: a
+    call may wait for others that block, as every send of some clients. What waits for its broker in the callback of a
+    send may stop a client (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
     """
     for end in timeline.events.of(Completion):
         yield Exercised(end)
@@ -92,7 +93,7 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
     if key_of(overdue.verb) in view.facts.unsettable(view.case):
         return False
     if not is_send:
-        return not was_put_off(timeline, overdue)
+        return not (was_put_off(timeline, overdue) or waits_on_closed(timeline, overdue))
     return not waits_for_receipt(timeline, overdue.handle or 0, overdue, for_ever=own_ms == 0)
 
 
