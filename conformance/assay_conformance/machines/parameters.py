@@ -37,7 +37,9 @@ LARGE = (2, 16, 300, 64 * 1024, 64 * 1024, 64 * 1024)
 LARGEST = LARGE[-1:]
 """Of which all are."""
 
-ACK_TIMEOUT_TICK_MS = 50
+ACK_TIMEOUT_TICK_MS = 100
+"""The shortest that Java takes, whose consumers open with no shorter one, whether they have a time-out or not."""
+
 PARTITIONS_UPDATE_MS = 200
 
 SEND_TIMEOUT_MS = 1_000
@@ -261,7 +263,7 @@ def _consumer_config(terms: Parameters) -> Config:
         "batch_index_ack": terms.batch_index_ack,
         "nack_delay_ms": terms.nack_delay_ms,
         "ack_timeout_ms": terms.ack_timeout_ms,
-        "ack_timeout_tick_ms": ACK_TIMEOUT_TICK_MS,
+        **({"ack_timeout_tick_ms": ACK_TIMEOUT_TICK_MS} if terms.ack_timeout_ms else {}),
         "partitions_update_ms": PARTITIONS_UPDATE_MS,
         **(BATCHES if terms.receives == "batch" else {}),
     }

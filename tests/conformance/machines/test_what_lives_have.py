@@ -55,6 +55,12 @@ def test_a_fair_part_of_mixed_lives_has_each_thing_that_happens(what: str) -> No
     assert sum(HAPPENS[what](case.steps) for case in _drawn(Area.MIXED)) * ONE_IN >= COUNT
 
 
+def test_the_tick_of_a_time_out_is_set_beside_one_only_and_is_none_that_a_client_refuses() -> None:
+    drawn = [case.config.consumer for case in _drawn(Area.CONSUMING)]
+    assert min(int(config.get("ack_timeout_tick_ms", 1_000)) for config in drawn) >= 100
+    assert {"ack_timeout_tick_ms" in config for config in drawn if not config["ack_timeout_ms"]} == {False}
+
+
 @pytest.mark.parametrize("area", [Area.MIXED, Area.ACK, Area.NACK])
 @pytest.mark.parametrize("command", ["ACK", "ACK_RESPONSE"])
 @pytest.mark.parametrize("action", [Drop, Delay, Duplicate])

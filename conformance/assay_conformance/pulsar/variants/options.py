@@ -18,13 +18,13 @@ from assay_conformance.client.validation import Validation
 from assay_conformance.client.values import Failed
 from assay_conformance.model.event import ErrorClass
 
-LEAST_MS = 1_000
+LEAST_MS, LEAST_TICK_MS = 1_000, 100
 
 
 class AckTimeoutOfSecond(Validation):
-    """An acknowledgment time-out of less than a second is refused."""
+    """An acknowledgment time-out of less than a second is refused, and so is a tick of less than a tenth of one."""
 
-    as_in = "Java client, ConsumerBuilderImpl: MIN_ACK_TIMEOUT_MILLIS"
+    as_in = "Java client, ConsumerBuilderImpl: MIN_ACK_TIMEOUT_MILLIS, MIN_TICK_TIME_MILLIS"
     within = (
         "ack-timeout.redelivery-requested-in-time",
         "ack-timeout.request-fits-subscription-type",
@@ -38,7 +38,7 @@ class AckTimeoutOfSecond(Validation):
     fixes: ClassVar = {"ack_timeout_min_ms": LEAST_MS}
 
     def _times_out_too_soon(self, settings: ConsumerSettings) -> bool:
-        return 0 < settings.ack_timeout_ms < LEAST_MS
+        return 0 < settings.ack_timeout_ms < LEAST_MS or settings.ack_timeout_tick_ms < LEAST_TICK_MS
 
 
 def _with_room_for_a_batch(settings: ConsumerSettings) -> ConsumerSettings:
