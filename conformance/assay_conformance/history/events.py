@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from assay_conformance.model.event import Completion, Event, Frame, Invoke
 
 E = TypeVar("E", bound=Event)
+C = TypeVar("C", Invoke, Completion)
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -31,6 +32,8 @@ class Events:
         """Command and attributes -> frames by their values."""
         self._invokes: dict[str, list[Invoke]] | None = None
         self._completions: dict[str, list[Completion]] | None = None
+        self._invokes_of: dict[str, dict[int | None, list[Invoke]]] = {}
+        self._completions_of: dict[str, dict[int | None, list[Completion]]] = {}
 
     def of(self, kind: type[E]) -> Sequence[E]:
         """Return all events of a type."""
@@ -45,7 +48,7 @@ class Events:
         found = self._merged.get(commands)
         if found is None:
             several = (frame for command in commands for frame in self._frames.get(command, ()))
-            found = self._merged[commands] = sorted(several, key=_seq)
+            found = self._merged[commands] = in_order(several)
         return found
 
     def frames_on(self, conn: int, *commands: str) -> Sequence[Frame]:
@@ -54,7 +57,7 @@ class Events:
         What each session is asked is looked up by this: a history may have any number of connections.
         """
         found = [self.frames_by(command, "conn").get(conn, ()) for command in commands]
-        return found[0] if len(found) == 1 else sorted((frame for one in found for frame in one), key=_seq)
+        return found[0] if len(found) == 1 else in_order(frame for one in found for frame in one)
 
     def frames_by(self, command: str, *attributes: str) -> Mapping[Any, Sequence[Frame]]:
         """Return the frames of a command by the value of an attribute, or by the values of several.
@@ -77,6 +80,25 @@ class Events:
         if self._completions is None:
             self._completions = _by_word(self.of(Completion), "verb")
         return self._completions.get(verb, ())
+
+    def invokes_of(self, handle: int | None, *verbs: str) -> Sequence[Invoke]:
+        """Return the calls of these verbs on one object of the application, in order."""
+        by_handle = (self._by_handle(self._invokes_of, verb, self.invokes) for verb in verbs)
+        found = [calls.get(handle, ()) for calls in by_handle]
+        return found[0] if len(found) == 1 else in_order(call for calls in found for call in calls)
+
+    def completions_of(self, handle: int | None, verb: str) -> Sequence[Completion]:
+        """Return the ends of calls of a verb on one object of the application, in order."""
+        return self._by_handle(self._completions_of, verb, self.completions).get(handle, ())
+
+    @staticmethod
+    def _by_handle(
+        known: dict[str, dict[int | None, list[C]]], verb: str, of_verb: Callable[[str], Sequence[C]]
+    ) -> dict[int | None, list[C]]:
+        found = known.get(verb)
+        if found is None:
+            found = known[verb] = grouped(of_verb(verb), lambda one: one.handle)
+        return found
 
 
 class Stretch(Generic[E]):
@@ -108,6 +130,17 @@ def between(events: Sequence[E], since: Event, until: Event | None) -> Stretch[E
 def after(events: Sequence[E], event: Event) -> Iterator[E]:
     """Return an iterator over the part of an ordered list that is behind an event."""
     return iter(between(events, event, None))
+
+
+def in_order(events: Iterable[E]) -> list[E]:
+    """Return events in the order in which they came."""
+    return sorted(events, key=_seq)
+
+
+def first_of(*events: E | None) -> E | None:
+    """Return the event that came first; those that are None never came."""
+    came = (event for event in events if event is not None)
+    return min(came, key=_seq, default=None)
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

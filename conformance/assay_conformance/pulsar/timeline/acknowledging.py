@@ -7,6 +7,7 @@ from functools import cached_property
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
+from assay_conformance.history.events import first_of
 from assay_conformance.judging.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import AgentEnded, Closed, Event, Frame, Invoke, Overdue
 from assay_conformance.model.topic_names import base_topic
@@ -71,10 +72,9 @@ class Acknowledging(Limiting):
 
     def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
         """Return what was over first behind an event: the session, or, by the application, its consumer."""
-        ends: list[Event] = [end for end in self.consumer_sessions.ends(session) if end.seq > event.seq]
-        closing = consumer.closing
-        closes = [closing] if isinstance(closing, Invoke) and closing.seq > event.seq else []
-        return min([*closes, *ends], key=lambda end: end.seq)
+        closing, over = consumer.closing, self.consumer_sessions.end_after(session, event)
+        closes = closing if isinstance(closing, Invoke) and closing.seq > event.seq else None
+        return first_of(closes, over) or self.ended
 
     def agreed_version(self, conn: int, at: Event) -> int | None:
         """Return the lower of the protocol versions that both sides of a connection had named by an event.

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from assay_conformance.checks.leaving import is_busy
-from assay_conformance.history.events import Stretch, between, grouped
+from assay_conformance.history.events import Stretch, between, grouped, in_order
 from assay_conformance.model.event import Event, Frame, Opened
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import Consumer
@@ -82,7 +82,7 @@ class Attempts:
         """Return the registrations by topic, in order."""
         if id(owner) not in self._own:
             requests = (session.request for session in owner.sessions if session.request.from_sender)
-            self._own[id(owner)] = grouped(sorted(requests, key=seq), self._topic)
+            self._own[id(owner)] = grouped(in_order(requests), self._topic)
         return self._own[id(owner)]
 
     def _topic(self, request: Frame) -> str:

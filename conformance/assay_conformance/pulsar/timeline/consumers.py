@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.tracker import OpenedConsumer as Consumer
-from assay_conformance.history.events import Events, after
+from assay_conformance.history.events import Events, after, grouped, in_order
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import AgentEnded, Ended, Event, Frame
 
@@ -26,6 +26,7 @@ class ConsumerSessions:
         self._events = events
         self._by_ids: dict[tuple[int, int], list[ConsumerSession]] = {}
         self._frames: dict[str, dict[int, list[Frame]]] = {}
+        self._seeks: dict[tuple[str, str] | None, list[Frame]] | None = None
         for session in sessions:
             self._by_ids.setdefault((session.conn, session.consumer_id), []).append(session)
 
@@ -40,7 +41,15 @@ class ConsumerSessions:
         if len(commands) == 1:
             return self._by_session(commands[0]).get(id(session), [])
         found = [frame for command in commands for frame in self._by_session(command).get(id(session), ())]
-        return sorted(found, key=lambda frame: frame.seq)
+        return in_order(found)
+
+    def seeks(self, topic: str, subscription: str) -> Sequence[Frame]:
+        """Return the SEEKs of all consumers of a subscription on a topic, in order."""
+        if self._seeks is None:
+            known = ((self.of(seek), seek) for seek in self._events.frames("SEEK"))
+            its = grouped(known, lambda one: None if one[0] is None else (one[0].topic, one[0].subscription))
+            self._seeks = {place: [seek for _, seek in pairs] for place, pairs in its.items()}
+        return self._seeks.get((topic, subscription), ())
 
     def let_in(self, session: ConsumerSession) -> Frame | None:
         """Return the first SUCCESS that its broker wrote.
@@ -71,7 +80,11 @@ class ConsumerSessions:
         if session.ended is not None:
             last = session.ended
             over = (*(end for end in over if end.seq < last.seq), last)
-        return sorted([*seeks, *(end for end in over if end.seq > session.request.seq)], key=lambda end: end.seq)
+        return in_order([*seeks, *(end for end in over if end.seq > session.request.seq)])
+
+    def end_after(self, session: ConsumerSession, event: Event) -> Event | None:
+        """Return the first of its `ends` behind an event."""
+        return next((end for end in self.ends(session) if end.seq > event.seq), None)
 
 
 def _since(session: ConsumerSession) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -12,7 +12,19 @@ from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tracker import Call
 from assay_conformance.history.events import Events, grouped
 from assay_conformance.judging.patterns import Bounds
-from assay_conformance.model.event import Completion, Event, Fired, Invoke, Outcome, Received, Stepped, Stored
+from assay_conformance.model.case import Topology
+from assay_conformance.model.event import (
+    Completion,
+    Ended,
+    Event,
+    Fired,
+    Frame,
+    Invoke,
+    Outcome,
+    Received,
+    Stepped,
+    Stored,
+)
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.calls import CallsAbout
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
@@ -47,6 +59,11 @@ class Consuming:
         self._courses: dict[int, list[Moment]] = {}
         self._by_entry: dict[int, CallsAbout] = {}
 
+    @property
+    def topology(self) -> Topology:
+        """What the Case says of topics and of the broker."""
+        return self.view.case.topology
+
     @cached_property
     def bounds(self) -> Bounds:
         """Time bounds, with the load of the machine."""
@@ -57,6 +74,11 @@ class Consuming:
     def events(self) -> Events:
         """The history by types, commands and verbs."""
         return Events(self._tracker.history)
+
+    @property
+    def ended(self) -> Event:
+        """The end of the Case, or the last event where it has none."""
+        return next(iter(self.events.of(Ended)), self._tracker.history[-1])
 
     @cached_property
     def consumer_sessions(self) -> ConsumerSessions:
@@ -72,6 +94,18 @@ class Consuming:
         """Return the consumer that the application knows by a handle."""
         return self._tracker.opened_consumers.get(-1 if handle is None else handle)
 
+    def consumer_of(self, frame: Frame) -> Consumer | None:
+        """Return the consumer that a frame is about; None where that is not known."""
+        session = self.consumer_sessions.of(frame)
+        return None if session is None else known_owner(session, frame)
+
+    def frames_of(self, consumer: Consumer, *commands: str) -> Iterator[tuple[ConsumerSession, Frame]]:
+        """Yield the frames of these commands that are about a consumer, each with its session; session by session."""
+        for session in consumer.sessions:
+            for frame in self.consumer_sessions.frames(session, *commands):
+                if known_owner(session, frame) is consumer:
+                    yield session, frame
+
     def session_at(self, consumer: Consumer, topic: str, event: Event) -> ConsumerSession | None:
         """Return its latest session on a topic at an event, where that had not ended."""
         last = consumer.last_on(topic, event)
@@ -84,7 +118,7 @@ class Consuming:
 
     def has_sought(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
         """Return whether the application had asked a consumer to seek behind an entry."""
-        calls = (call for call in self.events.invokes("seek") if call.handle == consumer.handle)
+        calls = self.events.invokes_of(consumer.handle, "seek")
         named = (tuple(call.args.get("message_id", ())[:2]) for call in calls if call.seq < before.seq)
         return (entry.ledger, entry.entry) in named
 
@@ -139,6 +173,11 @@ class Consuming:
     def delivered(self, handle: int, ordinal: int) -> Received | None:
         """Return the message that was the n-th (from 1) of a consumer, as commands name it."""
         return self._tracker.delivery(handle, ordinal)
+
+    @property
+    def all_received(self) -> Iterator[Received]:
+        """What the application got, consumer by consumer."""
+        return (message for consumer in self.consumers for message in self.received(consumer))
 
     def entry_of(self, message: Received) -> Entry | None:
         """Return the entry that a message of the application came from, where that is known."""

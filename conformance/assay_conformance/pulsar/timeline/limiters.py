@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.loading import Loads
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, in_order
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.case import Rate, Topic, Who
 from assay_conformance.model.event import Fired, Frame, MessageId, Stepped, Stored
@@ -113,7 +113,7 @@ class _Limiters:
         """Return what the limiters have let through at the end."""
         seen: list[Stepped | Fired | Stored | Frame] = [*events.of(Stepped), *events.of(Fired), *events.of(Stored)]
         seen += [frame for frame in events.frames("MESSAGE") if frame.from_sender]
-        for event in sorted(seen, key=lambda event: event.seq):
+        for event in in_order(seen):
             if isinstance(event, Frame):
                 session = sessions.of(event)
                 if session is not None:

@@ -29,7 +29,6 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.connections import Why
-from assay_conformance.pulsar.timeline.consumers import known_owner
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 if TYPE_CHECKING:
@@ -104,8 +103,7 @@ class Obstacles:
         """Return whose a frame is, whichever side wrote it."""
         timeline = self._timeline
         if frame.consumer_id is not None:
-            session = timeline.consumer_sessions.of(frame)
-            owner = None if session is None else known_owner(session, frame)
+            session, owner = timeline.consumer_sessions.of(frame), timeline.consumer_of(frame)
             topic = None if session is None else base_topic(session.topic)
             return About(None if owner is None else owner.handle, topic)
         if frame.producer_id is not None:

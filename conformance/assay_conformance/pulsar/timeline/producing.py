@@ -7,7 +7,7 @@ from functools import cached_property
 
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.case import Topic
-from assay_conformance.model.event import Completion, Ended, Event, Frame, Note, Outcome
+from assay_conformance.model.event import Completion, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.callbacks import Callback, CalledIn, callbacks, calls_in
 from assay_conformance.pulsar.timeline.consuming import Consuming
@@ -73,11 +73,6 @@ class Producing(Consuming):
             if end.outcome is Outcome.OK and end.handle is not None:
                 found.setdefault(end.handle, end)
         return found
-
-    @property
-    def ended(self) -> Event:
-        """The end of the Case, or the last event where it has none."""
-        return next(iter(self.events.of(Ended)), self._tracker.history[-1])
 
     def check_owned(self, handle: int | None) -> None:
         """Raise `UnknownError` where a session that may be this producer's may be another's."""

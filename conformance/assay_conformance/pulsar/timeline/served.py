@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_conformance.checks.tracker import Tracker
-from assay_conformance.history.events import Events, Stretch, between
+from assay_conformance.history.events import Events, Stretch, between, first_of
 from assay_conformance.model.event import FORGED_OR_DOUBLED, Closed, Event, Frame
 
 SHARED: Final = "Shared"
@@ -64,7 +64,7 @@ class ServedProducer:
     def first_end(self, *others: Event | None) -> Event | None:
         """Return what came first: it was closed, its connection ended, or one of `others`."""
         ends = [end for end in (next(iter(self.closes), None), self.lost, *others) if end is not None]
-        return min(ends, key=lambda end: end.seq, default=None)
+        return first_of(*ends)
 
 
 def served_producers(tracker: Tracker, events: Events) -> list[ServedProducer]:

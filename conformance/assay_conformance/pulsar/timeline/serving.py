@@ -8,7 +8,7 @@ from math import inf
 from typing import Final
 
 from assay_conformance.checks.base import View
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, in_order
 from assay_conformance.judging.ascending import Ascending
 from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Position
@@ -55,7 +55,7 @@ class _Service:
         errors = (one for one in events.frames("ERROR") if one.at_broker)
         self._refused = frozenset((one.conn, one.request_id) for one in errors)
         seen: list[Event] = [*(one for one in events.frames(*SEEN) if one.at_broker), *events.of(Closed)]
-        for event in sorted(seen, key=lambda one: one.seq):
+        for event in in_order(seen):
             if isinstance(event, Closed):
                 self._cut(event)
             elif event.command in ("SUCCESS", "ERROR"):  # type: ignore[union-attr]

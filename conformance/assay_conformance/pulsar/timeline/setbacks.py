@@ -17,7 +17,7 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from assay_conformance.history.events import Stretch, after, between
+from assay_conformance.history.events import Stretch, after, between, first_of
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import AgentEnded, Event, Frame
 from assay_conformance.model.fault import Direction
@@ -116,7 +116,7 @@ def _of_course(
     for event, later in zip(met, [*met[1:], None], strict=False):
         began = began or event
         again = next(after(admitted, event), None)
-        over = min((one for one in (again, later) if one is not None), key=seq, default=None)
+        over = first_of(*(again, later))
         yield Setback(owner, topic, event, began, over, attempts.of(owner, topic))
         if over is again:
             began = None
@@ -146,7 +146,7 @@ def _end(timeline: Timeline, one: Registered) -> Event | None:
     closes = (timeline.events.frames_by(command, *by_id).get((one.frame.conn, one.id), ()) for command in _CLOSES)
     ends: list[Event] = [end for those in closes for end in islice(filter(_is_known, after(those, one.frame)), 1)]
     lost = timeline.closed(one.frame.conn)
-    first = min([*ends, *([] if lost is None else [lost])], key=seq, default=None)
+    first = first_of(*[*ends, *([] if lost is None else [lost])])
     return None if isinstance(first, Frame) and first.dir is Direction.TO_BROKER else first
 
 

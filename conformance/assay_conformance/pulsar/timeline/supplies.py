@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import Events, in_order
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
 from assay_conformance.pulsar.timeline.limiters import counted
@@ -30,7 +30,7 @@ def supplies(view: View, events: Events, sessions: ConsumerSessions) -> dict[tup
     found: dict[tuple[str, str], Supply] = {}
     stored: Counter[str] = Counter()
     seen: list[Stored | Frame] = [*events.of(Stored), *events.frames("FLOW", "MESSAGE")]
-    for event in sorted(seen, key=lambda event: event.seq):
+    for event in in_order(seen):
         if isinstance(event, Stored):
             stored[event.topic] += counted(view, event.meta.messages)
             continue

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
-from assay_conformance.history.events import after, grouped
+from assay_conformance.history.events import after, first_of, grouped
 from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
 from assay_conformance.judging.tolerance import MS
@@ -487,7 +487,7 @@ class Timeline(Producing, Acknowledging):
         """Return what ended the producer or consumer of an opening: its closing, or else the end of its process."""
         ends = (self.closing(opening.handle), *self.events.of(AgentEnded))
         later = (end for end in ends if end is not None and end.seq > opening.seq)
-        return min(later, key=lambda end: end.seq, default=None)
+        return first_of(*later)
 
     @property
     def closings(self) -> Mapping[int, Parting]:

@@ -59,7 +59,7 @@ class Turn:
 
 def topics_of(timeline: Timeline, opening: Invoke) -> frozenset[str]:
     """Return the topics (local names) that the call which opened a handle names."""
-    first = timeline.view.case.topology.topics[0].name
+    first = timeline.topology.topics[0].name
     return frozenset(base_topic(timeline.local_name(str(one))) for one in named_topics(opening.args, first))
 
 

@@ -88,8 +88,7 @@ class UnreadableMessages:
                 continue
             errors[frame.seq] = error
             self.frames.setdefault(frame.conn, []).append(frame)
-            session = timeline.consumer_sessions.of(frame)
-            owner = None if session is None else known_owner(session, frame)
+            owner = timeline.consumer_of(frame)
             if owner is not None:
                 owners[owner.handle] = owner
         for owner in owners.values():

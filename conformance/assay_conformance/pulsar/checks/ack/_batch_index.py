@@ -36,7 +36,7 @@ class Seeks:
     """Those of one consumer to messages."""
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
-        calls = (call for call in timeline.events.invokes("seek") if call.handle == consumer.handle)
+        calls = timeline.events.invokes_of(consumer.handle, "seek")
         named = ((call.seq, call.args.get("message_id")) for call in calls)
         self._skipped = [Skipped(seq, MessageId(*id)) for seq, id in named if id is not None]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import is_open
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, known_owner, ms
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 
 
 class _Handed(NamedTuple):
@@ -52,8 +52,7 @@ def _filtered(timeline: Timeline) -> dict[tuple[int, Entry], tuple[Entry, list[F
 
 def _consumer(timeline: Timeline, frame: Frame) -> Consumer | None:
     """Return the consumer to which it came undamaged."""
-    session = timeline.consumer_sessions.of(frame) if frame.to_receiver and frame.intact is not False else None
-    return None if session is None or not frame.ids else known_owner(session, frame)
+    return timeline.consumer_of(frame) if frame.to_receiver and frame.intact is not False and frame.ids else None
 
 
 def _entry(timeline: Timeline, frame: Frame) -> Entry:

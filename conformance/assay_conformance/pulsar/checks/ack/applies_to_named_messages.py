@@ -85,7 +85,7 @@ class _Course:
 
     def __init__(self, timeline: Timeline, subscription: Subscription) -> None:
         self._timeline, self._subscription = timeline, subscription
-        self._by_index = timeline.view.case.topology.settings.batch_index_acks
+        self._by_index = timeline.topology.settings.batch_index_acks
         self._kept = _Kept()
 
     def says(self, loads: list[Event]) -> Says:

@@ -49,8 +49,7 @@ class _Course:
         self._copies: Counter[Entry] = Counter()
         self._used: Counter[int] = Counter()
         self._holds = holds_acks(timeline.view, consumer)
-        seeks = timeline.events.invokes("seek")
-        self._seeks = [call.seq for call in seeks if call.handle == consumer.handle]
+        self._seeks = [call.seq for call in timeline.events.invokes_of(consumer.handle, "seek")]
 
     def says(self) -> Says:
         for moment in self._timeline.course(self._consumer):

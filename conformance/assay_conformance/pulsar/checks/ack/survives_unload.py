@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from assay_conformance.history.events import between
+from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Position, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
@@ -103,7 +103,7 @@ def _ends(timeline: Timeline) -> list[Event]:
     )
     closed = (one for one in timeline.events.of(Closed) if one.by is ClosedBy.BROKER)
     ends: list[Event] = [*closes, *closed, *ends_of_brokers(timeline.view.case, timeline.events)]
-    return sorted(ends, key=lambda one: one.seq)
+    return in_order(ends)
 
 
 Step = tuple[int, Delivery | Member | Event | Acked]
@@ -159,7 +159,7 @@ def _ends_there(timeline: Timeline, subscription: Subscription, kept: _Kept, end
 
 def _written_ns(timeline: Timeline, kept: _Kept, end: Event) -> int:
     """Return up to when a broker that died had written acknowledgments for certain."""
-    settings = timeline.view.case.topology.settings
+    settings = timeline.topology.settings
     period_ns = settings.cursor_persist_ms * MS + ARRIVED_NS
     flush_ns = settings.cursor_flush_s * 1_000 * MS + WRITTEN_NS
     last_ns = next((t_ns for t_ns, _ in reversed(kept.young) if t_ns <= end.t_ns - WRITTEN_NS), 0)
@@ -181,7 +181,7 @@ def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) ->
 
 
 def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
-    topology = timeline.view.case.topology
+    topology = timeline.topology
     topic = topology.named(base_topic(subscription.topic))
     if topic is None or topology.settings.dispatch_rate.is_set:
         return True
@@ -211,7 +211,7 @@ def _is_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery,
     """Judge what is owed to a consumer that came since, and kept having permits for it."""
     served_ns = SERVED_NS
     if subscription.kind == "Failover":
-        served_ns += timeline.view.case.topology.settings.failover_delay_ms * MS
+        served_ns += timeline.topology.settings.failover_delay_ms * MS
     since = [member for member in subscription.members if member.joined.seq > end.seq]
     for heir in since if subscription.kind not in _ALONE or len(since) == 1 else ():
         permits, able_ns = supply_left(timeline, heir)

@@ -7,9 +7,8 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
+from assay_conformance.history.events import in_order
 from assay_conformance.pulsar.timeline import Send, Timeline, is_synchronous
-
-CLOSING_VERBS = ("flush", "close")
 
 
 def called_ns(send: Send | None) -> int | None:
@@ -26,10 +25,10 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, timeline: Timeline, handle: int) -> Asked:
-        closing = [call for verb in CLOSING_VERBS for call in timeline.events.invokes(verb) if call.handle == handle]
+        closing = timeline.events.invokes_of(handle, "flush", "close")
         sends = [send.invoke for send in timeline.sends_of(handle) if is_synchronous(timeline, send)]
         began, ends = [], []
-        for call in sorted([*closing, *sends], key=lambda one: one.seq):
+        for call in in_order([*closing, *sends]):
             end = timeline.end_of(call.op)
             began.append(call.t_ns)
             ends.append(math.inf if end is None else end.done_ns or end.t_ns)

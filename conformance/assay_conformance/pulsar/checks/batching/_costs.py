@@ -83,7 +83,7 @@ def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
 def _is_flushed(timeline: Timeline, handle: int) -> bool:
     """Return whether it is flushed, by a flush or a synchronous send, with messages behind it."""
     sends = timeline.sends_of(handle)
-    flushes = [flush.seq for flush in timeline.events.invokes("flush") if flush.handle == handle]
+    flushes = [flush.seq for flush in timeline.events.invokes_of(handle, "flush")]
     flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]
     return min(flushes, default=sends[-1].invoke.seq) < sends[-1].invoke.seq
 

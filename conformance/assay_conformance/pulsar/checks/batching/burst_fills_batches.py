@@ -45,7 +45,7 @@ def _bursts(timeline: Timeline) -> Iterator[_Burst]:
         limits, sends = limits_of(timeline.view, handle), timeline.sends_of(handle)
         if limits is None or by_key(timeline, handle) or not is_clear(timeline, handle) or _is_short(timeline, handle):
             continue
-        flushes = [flush.seq for flush in timeline.events.invokes("flush") if flush.handle == handle]
+        flushes = [flush.seq for flush in timeline.events.invokes_of(handle, "flush")]
         flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]
         flushes.sort()
         numbered = ((bisect_right(flushes, send.invoke.seq), send) for send in sends)

@@ -25,7 +25,7 @@ class _Group(NamedTuple):
 
 def _groups(timeline: Timeline) -> Iterator[_Group]:
     """Yield the messages between two flushes, of producers that batch and do not compress, none too large by itself."""
-    most, connected = timeline.view.case.topology.max_message_bytes, timeline.events.frames("CONNECTED")
+    most, connected = timeline.topology.max_message_bytes, timeline.events.frames("CONNECTED")
     limit = min((announced_limit(frame, most) for frame in connected if frame.to_receiver), default=None)
     setting = timeline.view.producer_setting
     for handle in timeline.openings if limit is not None else ():
@@ -48,12 +48,11 @@ def _flushes(timeline: Timeline, handle: int) -> list[int]:
     """
     ends = {end.op: end.seq for end in timeline.ends("flush")}
     found, under_way = [], list[int]()
-    for flush in timeline.events.invokes("flush"):
-        if flush.handle == handle:
-            under_way = [op for op in under_way if ends.get(op, flush.seq) >= flush.seq]
-            if not under_way:
-                found.append(flush.seq)
-            under_way.append(flush.op)
+    for flush in timeline.events.invokes_of(handle, "flush"):
+        under_way = [op for op in under_way if ends.get(op, flush.seq) >= flush.seq]
+        if not under_way:
+            found.append(flush.seq)
+        under_way.append(flush.op)
     return found
 
 

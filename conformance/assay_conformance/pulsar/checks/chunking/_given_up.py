@@ -74,8 +74,7 @@ def is_given_up(timeline: Timeline, given_up: GivenUp) -> Says:
     What the application acknowledges itself is not judged, whatever happened to its chunks.
     """
     because, chunks = given_up.because, timeline.once(Chunks)
-    ends = timeline.consumer_sessions.ends(because.session)
-    over = next((end for end in ends if end.seq > because.frame.seq), None)
+    over = timeline.consumer_sessions.end_after(because.session, because.frame)
     if over is None:
         return
     asked = chunks.asked(because.consumer, *given_up.entries, by=over, since=because.frame.seq)

@@ -10,8 +10,7 @@ from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, 
 def is_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Says:
     """Judge these messages, by their last chunks; `what` is special about them."""
     handles = {handle for handle, _ in whole}
-    received = (one for consumer in timeline.consumers for one in timeline.received(consumer))
-    yield from each((one for one in received if one.handle in handles), _is_as_sent, timeline, whole, what)
+    yield from each((one for one in timeline.all_received if one.handle in handles), _is_as_sent, timeline, whole, what)
     yield from each(timeline.once(Arrivals).offers if whole else (), _is_received, timeline, whole, what)
 
 

@@ -37,7 +37,7 @@ class HighestLimit:
         self._seqs: list[int] = []
         self._limits: list[int] = []
         for connected in timeline.events.frames("CONNECTED"):
-            limit = announced_limit(connected, timeline.view.case.topology.max_message_bytes)
+            limit = announced_limit(connected, timeline.topology.max_message_bytes)
             if connected.to_receiver and limit > self.before(connected):
                 self._seqs.append(connected.seq)
                 self._limits.append(limit)

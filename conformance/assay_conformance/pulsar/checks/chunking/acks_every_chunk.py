@@ -45,7 +45,7 @@ def _acked(timeline: Timeline) -> Iterator[_Acked]:
 def acks_every_chunk(timeline: Timeline, acked: _Acked) -> Says:
     """chunking.acks-every-chunk: acknowledging a message acknowledges all of its chunks."""
     (ack, taken, session, chunks), consumer = acked, acked.ack.call.consumer
-    over = next((end for end in timeline.consumer_sessions.ends(session) if end.seq > taken.seq), None)
+    over = timeline.consumer_sessions.end_after(session, taken)
     if over is None:
         return
     written, called_ns = timeline.written_acks(session), ack.call.called_ns

@@ -26,8 +26,7 @@ def delivers_whole_only(timeline: Timeline) -> Says:
         incomplete[chunk.key] = chunk.frame
         if chunk.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
             disturbed.add(chunk.key)
-    received = (one for consumer in timeline.consumers if places for one in timeline.received(consumer))
-    yield from each(received, _is_whole, timeline, places, clean)
+    yield from each(timeline.all_received if places else (), _is_whole, timeline, places, clean)
     yield from each(arrivals.offers, _is_received, timeline, clean)
     yield from (Exercised(frame) for frame in incomplete.values())
 

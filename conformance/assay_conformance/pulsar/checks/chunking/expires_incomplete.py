@@ -46,7 +46,7 @@ def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
     acknowledged."""
     session, consumer, first = incomplete.first.session, incomplete.first.consumer, incomplete.first.frame
     expiry_ns, acks = incomplete.expiry_ns, timeline.written_acks(session, reports=True)
-    over = next((end for end in timeline.consumer_sessions.ends(session) if end.seq > first.seq), None)
+    over = timeline.consumer_sessions.end_after(session, first)
     if over is None:
         return
     stop = over.seq if incomplete.until is None else min(over.seq, incomplete.until.seq)

@@ -21,9 +21,8 @@ def incomplete_messages_bounded(timeline: Timeline) -> Says:
     so it does not count for older ones. What one connection began may be held over the next.
     """
     buffers = _Buffers(timeline)
-    received = (one for consumer in timeline.consumers for one in timeline.received(consumer))
     yield from each(buffers.given_up, is_given_up, timeline)
-    yield from each(received if buffers.dropped_whole else (), _is_dropped, timeline, buffers)
+    yield from each(timeline.all_received if buffers.dropped_whole else (), _is_dropped, timeline, buffers)
 
 
 @dataclass(slots=True)

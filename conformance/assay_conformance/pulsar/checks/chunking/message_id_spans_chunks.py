@@ -6,7 +6,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Completion, Frame, Invoke, MessageId, Outcome
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, known_owner, ms
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 
 @check("chunking.message-id-spans-chunks")
@@ -61,8 +61,7 @@ def _seeks(timeline: Timeline) -> Iterator[_Seek]:
         elif isinstance(event, Completion):
             called.pop(event.handle, None)
         elif isinstance(event, Frame):
-            session = timeline.consumer_sessions.of(event)
-            consumer = None if session is None else known_owner(session, event)
+            consumer = timeline.consumer_of(event)
             uuid = event.meta.uuid if event.meta is not None else None
             if consumer is not None and uuid and to_client(event):
                 arrived.setdefault((consumer.handle, uuid), []).append(event)

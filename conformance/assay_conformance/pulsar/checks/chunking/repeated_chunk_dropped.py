@@ -111,7 +111,7 @@ def _is_received(timeline: Timeline, repeats: _Repeats, offer: Offer) -> Says:
 
 def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
     chunk, frame, handle = repeat.chunk, repeat.chunk.frame, repeat.chunk.consumer.handle
-    over = next((end for end in timeline.consumer_sessions.ends(chunk.session) if end.seq > frame.seq), None)
+    over = timeline.consumer_sessions.end_after(chunk.session, frame)
     if over is None:
         return
     stop = over.seq if repeat.until is None else min(over.seq, repeat.until.seq)

@@ -162,7 +162,7 @@ def _is_whole(timeline: Timeline, split: _Split, frame: Frame) -> Says:
 
 def _is_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
     """Judge an unbatched, uncompressed message that was sent in one frame although it exceeds the limit."""
-    limit = timeline.view.case.topology.max_message_bytes
+    limit = timeline.topology.max_message_bytes
     member = frame.members[0] if frame.members and meta.batch is None and meta.compression == "NONE" else None
     if member is None or member.identity is None or member.size <= limit:
         return
@@ -180,7 +180,7 @@ def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -
 
     What properties take is judged by chunking.chunks-fit-max-message-size.
     """
-    call, limit, handle = timeline.call(end), timeline.view.case.topology.max_message_bytes, end.handle or 0
+    call, limit, handle = timeline.call(end), timeline.topology.max_message_bytes, end.handle or 0
     large = (call.size or 0) > limit > properties_bytes(call) and call.number is not None
     if not large or not _splits(timeline, handle) or _never_fits(timeline, handle, call.size or 0):
         return
@@ -206,7 +206,7 @@ def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -
 def _never_fits(timeline: Timeline, handle: int, size: int) -> bool:
     """Return whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
     most = timeline.view.producer_setting(handle, "max_pending_messages")
-    return isinstance(most, int) and 0 < most < size // timeline.view.case.topology.max_message_bytes + 2
+    return isinstance(most, int) and 0 < most < size // timeline.topology.max_message_bytes + 2
 
 
 def _splits(timeline: Timeline, handle: int) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Outcome, Received, Stored
 from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, whole_not_delivered
 from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFate
@@ -83,8 +84,7 @@ class _Fate:
                 self.message_of[chunk.entry] = message
                 self.arrived.setdefault((chunk.consumer.handle, message), []).append(chunk.key[0])
         self._store(timeline)
-        received = [one for consumer in timeline.consumers for one in timeline.received(consumer)]
-        for got in sorted(received, key=lambda one: one.seq):
+        for got in in_order(timeline.all_received):
             entry, consumer = timeline.entry_of(got), timeline.consumer(got.handle)
             message = (self.message_of.get(entry) if entry is not None else None) or _message_of(got.identity)
             if message is not None:

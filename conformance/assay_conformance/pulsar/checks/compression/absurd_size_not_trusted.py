@@ -12,7 +12,6 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     each,
-    known_owner,
     ms,
     offers,
 )
@@ -40,8 +39,7 @@ def _absurd(timeline: Timeline) -> Iterator[tuple[int, Frame]]:
     for frame in timeline.events.frames("MESSAGE"):
         if not _is_absurd(frame) or not to_client(frame) or not frame.intact:
             continue
-        session = timeline.consumer_sessions.of(frame)
-        consumer = None if session is None else known_owner(session, frame)
+        consumer = timeline.consumer_of(frame)
         if consumer is not None:
             yield consumer.handle, frame
 

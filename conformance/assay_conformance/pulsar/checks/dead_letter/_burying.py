@@ -125,7 +125,7 @@ def _is_whole(timeline: Timeline, entry: Entry, *, large: bool) -> bool:
 
 def _too_long(timeline: Timeline) -> set[Entry]:
     """Return what came in a frame with hardly any room for what a letter adds: its client may have to refuse it."""
-    most_bytes, found = timeline.view.case.topology.max_message_bytes, set()
+    most_bytes, found = timeline.topology.max_message_bytes, set()
     for frame, _, _, entry in _intact(timeline):
         unpacked = (frame.meta and frame.meta.uncompressed_size) or 0
         if frame.size + unpacked + LETTER_ADDS_BYTES > most_bytes:

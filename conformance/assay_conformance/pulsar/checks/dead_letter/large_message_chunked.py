@@ -10,7 +10,7 @@ from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
 from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
 from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, is_settled
-from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, known_owner, ms
+from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.letters import Kind
 
 
@@ -62,8 +62,7 @@ def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
     """Return since when consumers did not get something as it was sent, or their permits did not arrive."""
     found: dict[int, int] = {}
     for frame in timeline.events.frames("MESSAGE", "FLOW") if unsettled else ():
-        session = timeline.consumer_sessions.of(frame) if is_torn(frame) else None
-        consumer = None if session is None else known_owner(session, frame)
+        consumer = timeline.consumer_of(frame) if is_torn(frame) else None
         if consumer is not None:
             found.setdefault(consumer.handle, frame.seq)
     return found

@@ -69,7 +69,7 @@ class Copies:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        settings = timeline.view.case.topology.settings
+        settings = timeline.topology.settings
         self._idle_ns, self._names = settings.dedup_idle_minutes * 60_000 * MS, settings.dedup_max_producers
         self.answered: list[Arrival] = []
         """Duplicates, in order of their answers."""

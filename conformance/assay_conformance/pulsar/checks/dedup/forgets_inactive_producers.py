@@ -80,7 +80,7 @@ def forgets_inactive_producers(timeline: Timeline, back: _Return) -> Says:
     Judged by the last sequence id that a registration gets, for a name that had no producer and sent nothing for about
     the inactivity time-out.
     """
-    limit_ns = timeline.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
+    limit_ns = timeline.topology.settings.dedup_idle_minutes * 60_000 * MS
     (topic, name), stored, left, answer = back
     unused_ns, highest = answer.t_ns - left.t_ns, highest_id(stored)
     if answer.t_ns - stored.t_ns < limit_ns:

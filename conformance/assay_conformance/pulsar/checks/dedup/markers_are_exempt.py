@@ -54,7 +54,7 @@ class _Answered(NamedTuple):
 
 
 def _answered(timeline: Timeline) -> Iterator[_Answered]:
-    topics = timeline.view.case.topology.topics if calls_markers(timeline.view.case) else ()
+    topics = timeline.topology.topics if calls_markers(timeline.view.case) else ()
     judged, names = {topic.name for topic in topics if topic.deduplication}, dict[Name, _Name]()
     for frame in timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR") if judged else ():
         session = named_session(timeline, frame, judged)

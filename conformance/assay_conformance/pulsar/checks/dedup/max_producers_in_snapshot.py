@@ -46,7 +46,7 @@ class _Registered(NamedTuple):
 
 
 def _registered(timeline: Timeline) -> Iterator[_Registered]:
-    settings, judged = timeline.view.case.topology.settings, deduplicated(timeline.view)
+    settings, judged = timeline.topology.settings, deduplicated(timeline.view)
     named = {one.event.seq: one for one in last_ids(timeline)} if judged and timeline.has_loaded else {}
     topics: dict[str, _Topic] = {}
     for frame in timeline.events.frames("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS") if named else ():
@@ -90,7 +90,7 @@ def max_producers_in_snapshot(timeline: Timeline, registered: _Registered) -> Sa
     names that sent nothing for two snapshot intervals before the load.
     """
     ((topic, name), id, event), known, receipts = registered
-    settings = timeline.view.case.topology.settings
+    settings = timeline.topology.settings
     yield Exercised(event)
     if id != NO_SEQUENCE_ID and len(known) == settings.dedup_max_producers + 1:
         yield breach(

@@ -58,7 +58,7 @@ def _bounds(timeline: Timeline, report: LastId, known: _Known) -> tuple[int, int
     topic, last = report.name[0], known.last
     if base_topic(topic) not in deduplicated(timeline.view):
         return NO_SEQUENCE_ID, NO_SEQUENCE_ID
-    idle_ns = timeline.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
+    idle_ns = timeline.topology.settings.dedup_idle_minutes * 60_000 * MS
     loaded = last is not None and timeline.loads(topic, last) != timeline.loads(topic, report.event)
     is_fresh = last is not None and not loaded and report.event.t_ns - last.t_ns <= idle_ns
     return known.stored if is_fresh else NO_SEQUENCE_ID, max(known.arrived, known.stored)

@@ -36,7 +36,7 @@ class Due(NamedTuple):
 
 def delayed(timeline: Timeline) -> dict[tuple[str, Position], Due]:
     """Return every entry with a delivery time, by topic and place; none of a topic with delayed delivery disabled."""
-    topology = timeline.view.case.topology
+    topology = timeline.topology
     policies = {topic.name: topology.policies_of(topic).delayed_delivery for topic in topology.topics}
     began = next(iter(timeline.events.of(Began)), None)
     found = dict[tuple[str, Position], Due]()

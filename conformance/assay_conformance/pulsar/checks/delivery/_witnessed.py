@@ -117,7 +117,7 @@ class Witnessed:
 
 
 def _topics(timeline: Timeline) -> set[str]:
-    events, topology = timeline.events, timeline.view.case.topology
+    events, topology = timeline.events, timeline.topology
     found = {topic.name for topic in topology.topics} | {base_topic(one.topic) for one in events.of(Stored)}
     for began in events.of(Began):
         found.update(began.topics)
@@ -128,7 +128,7 @@ def _topics(timeline: Timeline) -> set[str]:
 
 
 def _named(timeline: Timeline, opening: Invoke) -> list[str]:
-    first = timeline.view.case.topology.topics[0].name
+    first = timeline.topology.topics[0].name
     return [base_topic(timeline.local_name(str(name))) for name in named_topics(opening.args, first)]
 
 

@@ -33,7 +33,7 @@ def _stall(timeline: Timeline, found: Breach) -> Says:
 
 def _failover(timeline: Timeline) -> set[str]:
     """Return subscriptions of which a consumer that reconnects becomes active a second later."""
-    first = timeline.view.case.topology.topics[0].name
+    first = timeline.topology.topics[0].name
     failover = (one for one in timeline.consumers if in_force(timeline.view, one, "subscription_type") == "failover")
     return {
         _row_name(one.subscription, timeline.local_name(str(topic)))

@@ -35,7 +35,7 @@ class _Limited(NamedTuple):
 
 
 def _limited(timeline: Timeline) -> Iterator[_Limited]:
-    topology = timeline.view.case.topology
+    topology = timeline.topology
     policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
     limits = {
         topic: (max(one.max_unacked_per_consumer or 0, 0), max(one.max_unacked_per_subscription or 0, 0))

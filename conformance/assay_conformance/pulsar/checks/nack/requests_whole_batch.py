@@ -100,7 +100,7 @@ def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
 
     A seek into an entry left behind what has not come since.
     """
-    seeks = [one for one in timeline.events.invokes("seek") if one.handle == consumer.handle and one.seq < at.seq]
+    seeks = [one for one in timeline.events.invokes_of(consumer.handle, "seek") if one.seq < at.seq]
     end = timeline.end_of(seeks[-1].op) if seeks else None
     return -1 if not seeks else seeks[-1].seq if end is None or end.seq > at.seq else end.seq
 

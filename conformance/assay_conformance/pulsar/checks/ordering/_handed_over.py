@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Frame, MessageId, Received
-from assay_conformance.pulsar.timeline import REDELIVER, Consumer, ConsumerSession, Timeline, known_owner
+from assay_conformance.pulsar.timeline import REDELIVER, Consumer, ConsumerSession, Timeline
 
 
 class Reading(NamedTuple):
@@ -47,10 +47,7 @@ def restarts(timeline: Timeline, reading: Reading) -> Iterator[Frame]:
 
 
 def _frames(timeline: Timeline, reading: Reading, *commands: str) -> Iterator[tuple[ConsumerSession, Frame]]:
-    for session in reading.sessions:
-        for frame in timeline.consumer_sessions.frames(session, *commands):
-            if known_owner(session, frame) is reading.consumer:
-                yield session, frame
+    return (one for one in timeline.frames_of(reading.consumer, *commands) if one[0].topic == reading.topic)
 
 
 def place(message: Received) -> tuple[int, int, int]:

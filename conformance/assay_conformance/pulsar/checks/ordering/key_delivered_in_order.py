@@ -43,7 +43,7 @@ class _OfKey:
 
 
 def _persistent(timeline: Timeline) -> Iterator[Reading]:
-    persistent = {topic.name for topic in timeline.view.case.topology.topics if topic.persistent}
+    persistent = {topic.name for topic in timeline.topology.topics if topic.persistent}
     return (one for one in readings(timeline, "Key_Shared") if base_topic(one.topic) in persistent)
 
 

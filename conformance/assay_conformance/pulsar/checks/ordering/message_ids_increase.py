@@ -73,7 +73,7 @@ def _falls(before: Frame, receipt: Frame) -> Breach:
 
 
 def _receipts(timeline: Timeline) -> Iterator[_Receipt]:
-    persistent = {topic.name for topic in timeline.view.case.topology.topics if topic.persistent}
+    persistent = {topic.name for topic in timeline.topology.topics if topic.persistent}
     stored = (one for one in timeline.events.of(Stored) if base_topic(one.topic) in persistent)
     logs = {(one.topic, one.id.position): one for one in stored}
     waiting, last = _Waiting(), dict[object, Frame]()

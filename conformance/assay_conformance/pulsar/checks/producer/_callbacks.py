@@ -55,6 +55,6 @@ def _is_never_answered(timeline: Timeline, line: Producer, until: Overdue) -> bo
 
 
 def _is_disturbed(timeline: Timeline, call: Invoke, until: Completion | Overdue) -> bool:
-    topics = [topic.name for topic in timeline.view.case.topology.topics]
+    topics = [topic.name for topic in timeline.topology.topics]
     handle = -1 if call.handle is None else call.handle
     return next(timeline.obstacles.between(call.t_ns, until, handle, topics), None) is not None

@@ -125,7 +125,7 @@ def _is_rightly_refused(timeline: Timeline, names: _Names, one: ServedProducer) 
             *(closed, refusal),
         )
     elif silence is not None and doubted_ns is not None:
-        answers_ns = timeline.view.case.topology.settings.liveness_check_ms * MS
+        answers_ns = timeline.topology.settings.liveness_check_ms * MS
         if refusal.t_ns - doubted_ns < answers_ns:
             yield Exercised(refusal)
             return

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from assay_conformance.history.events import grouped
+from assay_conformance.history.events import first_of, grouped
 from assay_conformance.model.event import Completion, Frame
 from assay_conformance.pulsar.timeline import (
     Exercised,
@@ -46,7 +46,7 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     handle, bounds = timeline.owner(producer), timeline.bounds
     unowned = timeline.once(_unowned).get((producer.topic, producer.name), ())
     sessions = [one for those in (producer.sessions, unowned) if (one := _first_return(timeline, close, those))]
-    back = min((one.request for one in sessions), key=lambda request: request.seq, default=None)
+    back = first_of(*(one.request for one in sessions))
     if back is not None:
         yield breach(
             "came-back",

@@ -99,7 +99,7 @@ def _cannot_seek(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     """Return whether it seeks a place that it does not know, or is a second seek beside another one."""
     if end.error is ErrorClass.INVALID_CONFIG:
         return True
-    others = (one for one in timeline.events.invokes("seek") if one.handle == end.handle and one.seq < call.seq)
+    others = (one for one in timeline.events.invokes_of(end.handle, "seek") if one.seq < call.seq)
     ends = (timeline.end_of(one.op) for one in others)
     return _has_several(timeline, end) or any(one is None or one.seq > call.seq for one in ends)
 
@@ -142,7 +142,7 @@ def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     if _sends_letters(timeline, end):
         return True
     topics = [str(one) for one in (*opening.args.get("topics", ()), opening.args.get("topic", "")) if one]
-    topics = topics or [timeline.view.case.topology.topics[0].name]
+    topics = topics or [timeline.topology.topics[0].name]
     if end.verb not in _OPENS and _had_not_opened(timeline, opening, call):
         return True
     is_well = end.verb not in _OPENS and _is_well(timeline, handle, topics, opening, call)

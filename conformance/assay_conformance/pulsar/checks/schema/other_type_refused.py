@@ -25,7 +25,7 @@ def _stated(timeline: Timeline) -> Iterator[tuple[Registered, Frame]]:
 
 def _is_ruled(timeline: Timeline, topic: str) -> bool:
     """Return whether the Case sets a rule of its own, which may let it in."""
-    topology = timeline.view.case.topology
+    topology = timeline.topology
     named = topology.named(topic)
     rules = (topology.settings.policies, topology.namespace, *(() if named is None else (named,)))
     return any(rule.schema_compatibility is not None for rule in rules)

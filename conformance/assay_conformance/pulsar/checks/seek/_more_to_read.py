@@ -11,10 +11,11 @@ from math import inf
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force, is_torn
+from assay_conformance.history.events import in_order
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.event import Completion, Fate, Invoke, MessageId, Outcome, Received, Stored
 from assay_conformance.pulsar.checks.seek._seeking import lost_position, target_of
-from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, known_owner, listens, ms
+from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, listens, ms
 
 HAS_MESSAGE_AVAILABLE = "has_message_available"
 _ALTERS = {"set_policy", "delete", "migrate"}
@@ -33,7 +34,7 @@ class Answer(NamedTuple):
 
 def answers(timeline: Timeline, place: type[Invoke | Received]) -> Iterator[Answer]:
     """Yield the answers after a received message, or those before any."""
-    steps, topics = timeline.view.case.steps, timeline.view.case.topology.topics
+    steps, topics = timeline.view.case.steps, timeline.topology.topics
     shrinking = any(topic.message_ttl_s or topic.retention is not None for topic in topics)
     # Whether what was sent was stored in time for an answer is unknown.
     if shrinking or _altered_later(steps) or timeline.events.frames("SEND"):
@@ -74,12 +75,9 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
 
 def _moves(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completion | Received]:
     """Return its messages, and its receives, seeks and questions with their ends, in order."""
-    events, verbs = timeline.events, ("receive", "seek", HAS_MESSAGE_AVAILABLE)
-    found: list[Invoke | Completion | Received] = [*timeline.received(consumer)]
-    for verb in verbs:
-        found += (call for call in events.invokes(verb) if call.handle == consumer.handle)
-        found += (end for end in events.completions(verb) if end.handle == consumer.handle)
-    return sorted(found, key=lambda event: event.seq)
+    events, verbs, handle = timeline.events, ("receive", "seek", HAS_MESSAGE_AVAILABLE), consumer.handle
+    ends = (end for verb in verbs for end in events.completions_of(handle, verb))
+    return in_order([*timeline.received(consumer), *events.invokes_of(handle, *verbs), *ends])
 
 
 def _torn(timeline: Timeline, consumer: Consumer) -> float:
@@ -88,11 +86,8 @@ def _torn(timeline: Timeline, consumer: Consumer) -> float:
     A duplicate made by a fault may be read although the topic does not hold it, and a damaged or dropped message may
     not be read although it does.
     """
-    for session in consumer.sessions:
-        for frame in timeline.consumer_sessions.frames(session, "MESSAGE"):
-            if (frame.fate is Fate.DUPLICATED or is_torn(frame)) and known_owner(session, frame) is consumer:
-                return frame.seq
-    return inf
+    frames = (frame for _, frame in timeline.frames_of(consumer, "MESSAGE"))
+    return next((one.seq for one in frames if one.fate is Fate.DUPLICATED or is_torn(one)), inf)
 
 
 def judged(timeline: Timeline, answer: Answer) -> Says:

@@ -124,7 +124,7 @@ class _Receives:
     """The receives of one consumer, in order."""
 
     def __init__(self, timeline: Timeline, handle: int) -> None:
-        calls = [call for call in timeline.events.invokes("receive") if call.handle == handle]
+        calls = timeline.events.invokes_of(handle, "receive")
         ends = (timeline.end_of(call.op) for call in calls)
         self._called = [call.seq for call in calls]
         self._pending_until = [*accumulate((inf if end is None else end.seq for end in ends), max)]

@@ -7,13 +7,11 @@ from assay_conformance.model.event import Frame, Position
 from assay_conformance.pulsar.timeline import (
     CUMULATIVE,
     Consumer,
-    ConsumerSession,
     Exercised,
     Says,
     Timeline,
     breach,
     check,
-    known_owner,
     ms,
 )
 
@@ -31,7 +29,7 @@ def acks_on_source_topic(timeline: Timeline, consumer: Consumer) -> Says:
     """
     came: dict[Position, dict[str, Frame]] = {}
     topics = set[str]()
-    for session, frame in _frames(timeline, consumer):
+    for session, frame in sorted(timeline.frames_of(consumer, "MESSAGE", "ACK"), key=lambda one: one[1].seq):
         if frame.command == "MESSAGE" and to_client(frame):
             topics.add(session.topic)
             for id in frame.ids:
@@ -51,10 +49,3 @@ def acks_on_source_topic(timeline: Timeline, consumer: Consumer) -> Says:
                     "came",
                     *(message, frame),
                 )
-
-
-def _frames(timeline: Timeline, consumer: Consumer) -> list[tuple[ConsumerSession, Frame]]:
-    """Return its MESSAGEs and ACKs on all its sessions, in order."""
-    sessions = timeline.consumer_sessions
-    found = ((one, frame) for one in consumer.sessions for frame in sessions.frames(one, "MESSAGE", "ACK"))
-    return sorted((one for one in found if known_owner(*one) is consumer), key=lambda one: one[1].seq)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.parts import takes_several
-from assay_conformance.history.events import between
+from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
@@ -80,7 +80,7 @@ def _receives(timeline: Timeline) -> dict[int, _Receives]:
     """Return the receives by handle."""
     found: dict[int, _Receives] = {}
     ends = (*timeline.events.completions("receive"), *timeline.events.completions("batch_receive"))
-    for end in sorted(ends, key=lambda end: end.seq):
+    for end in in_order(ends):
         its = found.setdefault(-1 if end.handle is None else end.handle, _Receives([], []))
         its.all.append(end)
         if end.outcome is not Outcome.OK:

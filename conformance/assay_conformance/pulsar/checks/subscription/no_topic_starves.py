@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.consumption import to_client
+from assay_conformance.checks.consumption import entry_on, to_client
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, known_owner, ms
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 
 
 @dataclass(slots=True)
@@ -108,15 +108,11 @@ def no_topic_starves(timeline: Timeline, consumer: Consumer) -> Says:
 
 def _until_it_moves(timeline: Timeline, consumer: Consumer) -> list[tuple[Frame | Received, Entry]]:
     """Return what came and what the application got, in order, until the consumer seeks, pauses or nacks."""
-    found: list[tuple[Frame | Received, Entry]] = []
-    for session in consumer.sessions:
-        for frame in timeline.consumer_sessions.frames(session, "MESSAGE"):
-            if to_client(frame) and known_owner(session, frame) is consumer:
-                found.append((frame, Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)))
-    for message in timeline.received(consumer):
-        entry = timeline.entry_of(message)
-        if entry is not None:
-            found.append((message, entry))
-    moves = (call for verb in ("seek", "pause", "nack") for call in timeline.events.invokes(verb))
-    end = min((call.seq for call in moves if call.handle == consumer.handle), default=None)
-    return sorted((one for one in found if end is None or one[0].seq < end), key=lambda one: one[0].seq)
+    frames = ((one, frame) for one, frame in timeline.frames_of(consumer, "MESSAGE") if to_client(frame))
+    messages = ((message, timeline.entry_of(message)) for message in timeline.received(consumer))
+    found: list[tuple[Frame | Received, Entry]] = [
+        *((frame, entry_on(session, frame.ids[0])) for session, frame in frames),
+        *((message, entry) for message, entry in messages if entry is not None),
+    ]
+    end = next(iter(timeline.events.invokes_of(consumer.handle, "seek", "pause", "nack")), timeline.ended)
+    return sorted((one for one in found if one[0].seq <= end.seq), key=lambda one: one[0].seq)

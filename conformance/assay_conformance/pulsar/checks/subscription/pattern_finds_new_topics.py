@@ -48,7 +48,7 @@ def _subscribed(timeline: Timeline, request: Frame) -> Says:
     opened = (one for one in timeline.consumers if one.invoke.seq < request.seq)
     of_it = [one for one in opened if one.subscription == session.subscription]
     topic = base_topic(session.topic)
-    is_known = topic in {one.name for one in timeline.view.case.topology.topics}
+    is_known = topic in {one.name for one in timeline.topology.topics}
     if is_known and of_it and all(one.invoke.args.get("pattern") and topic not in one.topics for one in of_it):
         yield breach(
             "matches-not",

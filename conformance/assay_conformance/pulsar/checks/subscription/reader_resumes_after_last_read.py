@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from assay_conformance.checks.consumption import in_force
+from assay_conformance.history.events import in_order
 from assay_conformance.model.event import (
     FORGED_OR_DOUBLED,
     Completion,
@@ -28,7 +29,6 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     ended_ns,
-    known_owner,
     ms,
 )
 from assay_conformance.pulsar.timeline.readers import FIRST, ids_may_start_over, place_named
@@ -106,17 +106,16 @@ def _in_order(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completio
     They are its seeks and their ends, what it received, its SUBSCRIBEs, its requests for redelivery, and MESSAGEs that
     a fault changed or doubled.
     """
-    events = timeline.events
-    found: list[Invoke | Completion | Received | Frame] = [*timeline.received(consumer)]
-    found += (call for call in events.invokes("seek") if call.handle == consumer.handle)
-    found += (end for end in events.completions("seek") if end.handle == consumer.handle)
-    for session in consumer.sessions:
-        found += [session.request] if session.request.from_sender else []
-        for frame in timeline.consumer_sessions.frames(session, REDELIVER, "MESSAGE"):
-            is_changed = frame.command == REDELIVER or frame.fate in FORGED_OR_DOUBLED
-            if is_changed and known_owner(session, frame) is consumer:
-                found.append(frame)
-    return sorted(found, key=lambda event: event.seq)
+    events, handle = timeline.events, consumer.handle
+    frames = (frame for _, frame in timeline.frames_of(consumer, REDELIVER, "MESSAGE"))
+    found: list[Invoke | Completion | Received | Frame] = [
+        *timeline.received(consumer),
+        *events.invokes_of(handle, "seek"),
+        *events.completions_of(handle, "seek"),
+        *(session.request for session in consumer.sessions if session.request.from_sender),
+        *(one for one in frames if one.command == REDELIVER or one.fate in FORGED_OR_DOUBLED),
+    ]
+    return in_order(found)
 
 
 def _is_plain(request: Frame) -> bool:

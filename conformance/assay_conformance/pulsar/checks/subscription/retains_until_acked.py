@@ -130,7 +130,7 @@ def _is_old(timeline: Timeline, entry: Stored, now_ns: int) -> bool:
 
 def _is_due(timeline: Timeline, topic: str, age_ns: int) -> bool:
     """Return whether it is due: the check covers existing subscriptions, and may have missed a younger one."""
-    ttl_s, check_ms = _ttl_s(timeline, topic), timeline.view.case.topology.settings.expiry_check_ms
+    ttl_s, check_ms = _ttl_s(timeline, topic), timeline.topology.settings.expiry_check_ms
     due_ms = ttl_s * _MS_PER_S + 2 * check_ms + TOLERANCES["answer"].slack_ms
     return ttl_s > 0 and age_ns > due_ms * MS
 
@@ -141,7 +141,7 @@ def _ttl_s(timeline: Timeline, topic: str) -> int:
 
 
 def _policies(timeline: Timeline, topic: str) -> Policies | None:
-    topology = timeline.view.case.topology
+    topology = timeline.topology
     known = topology.named(topic)
     return None if known is None else topology.policies_of(known)
 

@@ -120,7 +120,7 @@ def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
 
     What a broker does with an ACK that a fault altered, and with the permits after it, is not judged either.
     """
-    topic = timeline.view.case.topology.named(base_topic(subscription.topic))
+    topic = timeline.topology.named(base_topic(subscription.topic))
     if topic is None or subscription.over is not None or subscription.kind != "Shared":
         return True
     altered = (frame for frame in timeline.events.frames("ACK") if frame.fate is Fate.ALTERED)

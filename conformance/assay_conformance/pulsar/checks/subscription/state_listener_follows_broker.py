@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from assay_conformance.model.event import Frame, Note
 from assay_conformance.model.hooks import STATE
 from assay_conformance.model.topic_names import partition_number
-from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, check, known_owner, ms
+from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, check, ms
 
 T = TypeVar("T", Frame, Note)
 
@@ -30,7 +30,9 @@ def _reported(timeline: Timeline) -> Iterator[_Reported]:
         if not consumer.invoke.args.get("state_listener") or len(consumer.topics) != 1:
             continue
         notes = [one for one in timeline.events.of(Note) if one.text == STATE and one.handle == consumer.handle]
-        changes = [frame for frame in timeline.events.frames(_CHANGE) if _is_of(timeline, consumer, frame)]
+        changes = [
+            one for one in timeline.events.frames(_CHANGE) if one.to_receiver and timeline.consumer_of(one) is consumer
+        ]
         partitions = {_partition(timeline, frame) for frame in changes} | {_place(one) for one in notes}
         for partition in sorted(partitions - timeline.once(_unowned)):
             yield _Reported(
@@ -79,13 +81,7 @@ def state_listener_follows_broker(timeline: Timeline, reported: _Reported) -> Sa
 def _unowned(timeline: Timeline) -> set[int]:
     """Return the partitions of which a change arrived at a session that several consumers may have."""
     frames = (frame for frame in timeline.events.frames(_CHANGE) if frame.to_receiver)
-    sessions = ((frame, timeline.consumer_sessions.of(frame)) for frame in frames)
-    return {_partition(timeline, frame) for frame, one in sessions if one is None or known_owner(one, frame) is None}
-
-
-def _is_of(timeline: Timeline, consumer: Consumer, frame: Frame) -> bool:
-    session = timeline.consumer_sessions.of(frame)
-    return frame.to_receiver and session is not None and known_owner(session, frame) is consumer
+    return {_partition(timeline, frame) for frame in frames if timeline.consumer_of(frame) is None}
 
 
 def _partition(timeline: Timeline, frame: Frame) -> int:

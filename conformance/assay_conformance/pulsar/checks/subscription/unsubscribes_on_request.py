@@ -35,8 +35,8 @@ def _was_asked(timeline: Timeline, frame: Frame) -> Says:
     consumer = None if session is None else session.consumer
     if consumer is None or not from_client(frame) or consumer.invoke.args.get("pattern"):
         return
-    calls = timeline.events.invokes("unsubscribe")
-    if not any(call.handle == consumer.handle and call.seq < frame.seq for call in calls):
+    calls = timeline.events.invokes_of(consumer.handle, "unsubscribe")
+    if not any(call.seq < frame.seq for call in calls):
         yield breach(
             "unasked",
             f"consumer {consumer.handle} sent UNSUBSCRIBE for subscription {consumer.subscription} at "

@@ -12,5 +12,5 @@ def dispatch_rate_holds(timeline: Timeline) -> Says:
     exceeded nor denied. The lower bound of partitions, and of batches that count as one, is judged by other checks."""
     limited = [one for one in plain_limiters(timeline) if one.rate.messages > 0 and one.rate.bytes <= 0]
     yield from each(limited, is_kept, timeline)
-    if not timeline.view.case.topology.settings.rate_counts_entries:
+    if not timeline.topology.settings.rate_counts_entries:
         yield from each((one for one in limited if not one.is_partition), is_fed, timeline)

@@ -15,7 +15,7 @@ def pending_publishes_pause_reads(timeline: Timeline) -> Says:
     Not judged are connections on which a fault held back or injected SENDs, which then arrive whether the broker reads
     or not.
     """
-    most = timeline.view.case.topology.settings.max_pending_sends
+    most = timeline.topology.settings.max_pending_sends
     unanswered: dict[int, list[Frame]] = defaultdict(list)
     not_judged: set[int] = set()
     for frame in timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR"):

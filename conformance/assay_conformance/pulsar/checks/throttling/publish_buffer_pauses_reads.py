@@ -67,7 +67,7 @@ def publish_buffer_pauses_reads(timeline: Timeline) -> Says:
 
     Judged where one broker owns all topics. Connections that open while the buffer is full are left out.
     """
-    buffer = _Buffer(timeline.view.case.topology.settings.max_pending_mb << 20)
+    buffer = _Buffer(timeline.topology.settings.max_pending_mb << 20)
     is_reported = False
     events: list[Opened | Closed | Frame] = [*timeline.events.of(Opened), *timeline.events.of(Closed)]
     events += timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR")

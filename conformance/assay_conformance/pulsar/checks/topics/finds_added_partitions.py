@@ -33,7 +33,7 @@ def _opened(timeline: Timeline) -> Iterator[_Opened]:
         if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
             continue
         topic, partitions = str(step.args["topic"]), int(step.args["partitions"])
-        grown = timeline.view.case.topology.named(topic)
+        grown = timeline.topology.named(topic)
         before = 0 if grown is None else grown.partitions
         added = frozenset(partition_name(topic, number) for number in range(before, partitions))
         for kind in ("producer", "consumer") if before else ():
