@@ -108,6 +108,16 @@ class Stretch(Generic[E]):
     def __init__(self, events: Sequence[E], since: int, until: int) -> None:
         self._events, self._places = events, range(since, until)
 
+    @property
+    def first(self) -> E | None:
+        """The first of them, None where there is none."""
+        return self[0] if self._places else None
+
+    @property
+    def last(self) -> E | None:
+        """The last of them, None where there is none."""
+        return self[-1] if self._places else None
+
     def __len__(self) -> int:
         return len(self._places)
 
@@ -121,10 +131,14 @@ class Stretch(Generic[E]):
         return (self._events[place] for place in reversed(self._places))
 
 
-def between(events: Sequence[E], since: Event, until: Event | None) -> Stretch[E]:
-    """Return the part of an ordered list that is behind one event and before another."""
+def between(events: Sequence[E], since: Event | None, until: Event | None) -> Stretch[E]:
+    """Return the part of an ordered list that is behind one event and before another.
+
+    None is before all events, or behind them.
+    """
+    begin = 0 if since is None else bisect_right(events, since.seq, key=_seq)
     end = len(events) if until is None else bisect_left(events, until.seq, key=_seq)
-    return Stretch(events, bisect_right(events, since.seq, key=_seq), end)
+    return Stretch(events, begin, end)
 
 
 def after(events: Sequence[E], event: Event) -> Iterator[E]:

@@ -63,6 +63,10 @@ class ProducerSession:
     admitted: Frame | None = None
     """The first PRODUCER_SUCCESS that let it in; `ready` is the last one, where a fault repeated it."""
 
+    def was_admitted(self, by: Event) -> bool:
+        """Return whether it had been admitted by an event."""
+        return self.admitted is not None and self.admitted.seq < by.seq
+
 
 @dataclass(slots=True, eq=False)
 class ConsumerSession:
@@ -88,6 +92,18 @@ class ConsumerSession:
     """The entry that was asked for last, under the id it was asked by."""
     acked: tuple[Frame, tuple[Entry, ...]] | None = None
     """The ACK that was asked about last, and the entries it settles whole."""
+
+    def was_admitted(self, by: Event) -> bool:
+        """Return whether it had been admitted by an event."""
+        return self.admitted is not None and self.admitted.seq < by.seq
+
+    def had_ended(self, by: Event) -> bool:
+        """Return whether it had ended by an event."""
+        return self.ended is not None and self.ended.seq < by.seq
+
+    def is_there(self, at: Event) -> bool:
+        """Return whether it was admitted at an event, and had not ended."""
+        return self.was_admitted(at) and not self.had_ended(at)
 
     @property
     def is_return(self) -> bool:

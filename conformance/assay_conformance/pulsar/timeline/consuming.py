@@ -21,6 +21,7 @@ from assay_conformance.model.event import (
     Frame,
     Invoke,
     Outcome,
+    Overdue,
     Received,
     Stepped,
     Stored,
@@ -342,6 +343,10 @@ class Consuming:
         """Return how an operation ended."""
         operation = self._tracker.operations.get(op)
         return None if operation is None else operation.completion
+
+    def end_or_overdue(self, op: int) -> Completion | Overdue | None:
+        """Return how an operation ended, or else that it had not ended in its time."""
+        return self.end_of(op) or next((one for one in self.events.of(Overdue) if one.op == op), None)
 
     def call_of(self, op: int) -> Invoke | None:
         """Return the call of an operation."""

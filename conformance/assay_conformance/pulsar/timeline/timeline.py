@@ -257,7 +257,7 @@ class Timeline(Producing, Acknowledging):
         line, refusal = registration.session.line, registration.refusal
         if line is None or refusal is None:
             return False
-        return any(one.admitted is not None and one.admitted.seq < refusal.seq for one in line.sessions)
+        return any(one.was_admitted(refusal) for one in line.sessions)
 
     def local_topic(self, frame: Frame) -> str:
         """Return the topic that a frame names, by its name in the Case."""
@@ -336,7 +336,7 @@ class Timeline(Producing, Acknowledging):
     def admitted_before(self, end: Completion) -> Producer | None:
         """Return the producer of this send, on the first of its partitions that had admitted it by then."""
         for producer in self.producers_of(-1 if end.handle is None else end.handle):
-            if any(one.admitted is not None and one.admitted.seq < end.seq for one in producer.sessions):
+            if any(one.was_admitted(end) for one in producer.sessions):
                 return producer
         return None
 

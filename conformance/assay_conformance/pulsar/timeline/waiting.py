@@ -21,7 +21,7 @@ def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Deli
         frame, session = delivery.frame, delivery.session
         if session.consumer is not consumer or frame.seq > until.seq or not delivery.came or not frame.intact:
             continue
-        is_over = session.ended is not None and session.ended.seq < until.seq
+        is_over = session.had_ended(until)
         copies = timeline.copies(consumer, delivery.entry)
         is_handed = any(message.seq < until.seq for copy in copies for message in copy.handed)
         is_first = not delivery.is_repeat and not frame.redelivery_count

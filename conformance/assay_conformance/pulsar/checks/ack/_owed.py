@@ -26,7 +26,7 @@ def owed_since(timeline: Timeline, asked: Iterator[tuple[AckCall, ConsumerSessio
     for ack, session, since in asked:
         if until.get((id(session), ack.entry), -1) > since.seq:
             continue
-        over = next(end for end in timeline.consumer_sessions.ends(session) if end.seq > since.seq)
+        over = timeline.consumer_sessions.end_after(session, since) or timeline.ended
         first = timeline.written_acks(session).first(ack.entry, since)
         left = first if first is not None and first.seq < over.seq else None
         until[id(session), ack.entry] = (left or over).seq

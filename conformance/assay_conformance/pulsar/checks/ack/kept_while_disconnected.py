@@ -57,17 +57,12 @@ def _lost_for(call: Call) -> Event | None:
     The client has noticed the loss.
     """
     asked = call.invoke
-    sessions = [one for one in call.consumer.sessions if one.topic == call.entry.topic and one.request.seq < asked.seq]
-    ended = [one.ended for one in sessions if one.ended is not None and one.ended.seq < asked.seq]
+    sessions = [one for one in call.consumer.on_topic.get(call.entry.topic, ()) if one.request.seq < asked.seq]
+    ended = [one.ended for one in sessions if one.ended is not None and one.had_ended(asked)]
     before = [one for one in sessions if one.request.seq < call.message.seq]
-    if not before or before[-1].ended not in ended or any(_is_live(one, asked) for one in sessions):
+    if not before or before[-1].ended not in ended or any(one.is_there(asked) for one in sessions):
         return None
     return ended[-1] if asked.t_ns >= ended[-1].t_ns + TOLERANCES["notice"].slack_ns else None
-
-
-def _is_live(session: ConsumerSession, at: Event) -> bool:
-    admitted = session.admitted is not None and session.admitted.seq < at.seq
-    return admitted and (session.ended is None or session.ended.seq > at.seq)
 
 
 @check("ack.kept-while-disconnected", of=_owed)
@@ -101,9 +96,8 @@ def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
 
 def _sessions(timeline: Timeline, call: Call) -> Iterator[tuple[ConsumerSession, Frame]]:
     """Yield the sessions on which it may have left, and when each was admitted."""
-    for session in call.consumer.sessions:
-        gone = session.ended is not None and session.ended.seq < call.invoke.seq
-        if session.topic == call.entry.topic and session.admitted is not None and not gone:
+    for session in call.consumer.on_topic.get(call.entry.topic, ()):
+        if session.admitted is not None and not session.had_ended(call.invoke):
             yield session, session.admitted
 
 
@@ -128,7 +122,7 @@ def _chances(timeline: Timeline, call: Call) -> list[tuple[ConsumerSession | Non
     closing = call.consumer.closing
     if isinstance(closing, Invoke) and closing.seq > call.invoke.seq:
         session_then = timeline.session_at(call.consumer, call.entry.topic, closing)
-        live = session_then is not None and _is_live(session_then, closing)
+        live = session_then is not None and session_then.was_admitted(closing)
         found.append((session_then if live else None, closing))
     return sorted(found, key=lambda one: one[1].seq)
 

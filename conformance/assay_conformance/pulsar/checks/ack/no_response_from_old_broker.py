@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import of_batch
+from assay_conformance.history.events import first_of
 from assay_conformance.model.event import Event, Outcome
 from assay_conformance.pulsar.checks.ack._receipts import agreed_for, is_answered, waits
-from assay_conformance.pulsar.timeline import Call, ConsumerSession, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Call, Exercised, Says, Timeline, breach, check, ms
 
 
 class _Asked(NamedTuple):
@@ -21,19 +22,14 @@ def _asked(timeline: Timeline) -> Iterator[_Asked]:
     for calls in timeline.calls_together("ack"):
         first, asked = calls[0], calls[0].invoke
         session = timeline.session_at(first.consumer, first.entry.topic, asked)
-        if session is None or session.admitted is None or session.admitted.seq > asked.seq:
+        if session is None or not session.was_admitted(asked):
             continue
         if not waits(timeline, first) or any(of_batch(call.message.message_id) for call in calls):
             continue
         known = all(agreed_for(timeline, call, asked) is not None for call in calls)
         if known and not any(is_answered(timeline, call, asked) for call in calls):
-            yield _Asked(first, _then(timeline, first, session))
-
-
-def _then(timeline: Timeline, call: Call, session: ConsumerSession) -> Event:
-    ends = [end for end in timeline.consumer_sessions.ends(session) if end.seq > call.invoke.seq]
-    end = call.operation.completion
-    return min([*ends, *([end] if end is not None else [])], key=lambda event: event.seq)
+            over = timeline.consumer_sessions.end_after(session, asked)
+            yield _Asked(first, first_of(over, first.operation.completion) or timeline.ended)
 
 
 @check("ack.no-response-from-old-broker", of=_asked)

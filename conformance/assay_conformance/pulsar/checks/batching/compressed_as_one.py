@@ -1,35 +1,22 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from typing import NamedTuple
-
+from assay_conformance.history.events import grouped
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
 
-class _Compressed(NamedTuple):
-    """A compressed batch, and the payloads that its producer was asked to send: None where not all are listed."""
-
-    unit: Unit
-    asked: Set[object] | None
-
-
-def _compressed(timeline: Timeline) -> Iterator[_Compressed]:
-    asked: dict[int, Set[object]] = {}
-    for unit in timeline.batches:
-        handle, meta = unit.line.handle or 0, unit.first.meta
-        if meta is not None and meta.compression != "NONE":
-            if handle not in asked:
-                asked[handle] = {send.invoke.payload for send in timeline.sends_of(handle)}
-            yield _Compressed(unit, None if handle in timeline.bursts else asked[handle])
+def _payloads(timeline: Timeline) -> dict[int | None, set[object]]:
+    """Return by producer the payloads that it was asked to send."""
+    calls = grouped(timeline.events.invokes("send"), lambda call: call.handle)
+    return {handle: {call.payload for call in its} for handle, its in calls.items()}
 
 
-@check("batching.compressed-as-one", of=_compressed)
-def compressed_as_one(timeline: Timeline, compressed: _Compressed) -> Says:
+@check("batching.compressed-as-one", of=lambda timeline: timeline.batches)
+def compressed_as_one(timeline: Timeline, unit: Unit) -> Says:
     """batching.compressed-as-one: the body of a compressed batch is its messages with their headers, compressed once;
     its uncompressed size is that of this body. Whether the body is in the format of its codec is judged by
     `compression.interoperable-format`."""
-    (unit, asked), frame, meta = compressed, compressed.unit.first, compressed.unit.first.meta
-    if meta is None or (meta.unpacked_bytes is not None and meta.unpacked_bytes < 0):
+    frame, meta = unit.first, unit.first.meta
+    if meta is None or meta.compression == "NONE" or (meta.unpacked_bytes is not None and meta.unpacked_bytes < 0):
         return
     batch = f"the {meta.compression} batch at {ms(frame.t_ns)}"
     if meta.unpacked_bytes is not None:
@@ -48,8 +35,9 @@ def compressed_as_one(timeline: Timeline, compressed: _Compressed) -> Says:
         return
     if len(frame.members) > 1:
         yield Exercised(frame)
-    members = enumerate(frame.members) if asked is not None else ()
-    odd = next(((index, one) for index, one in members if asked is not None and one.payload not in asked), None)
+    asked = timeline.once(_payloads).get(unit.line.handle, set())
+    members = enumerate(frame.members) if unit.line.handle not in timeline.bursts else ()
+    odd = next(((index, one) for index, one in members if one.payload not in asked), None)
     if odd is not None:
         index, member = odd
         yield breach(

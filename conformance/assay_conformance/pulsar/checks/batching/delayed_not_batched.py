@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, Unit, breach, check, each, ms
 
@@ -11,23 +10,17 @@ def delayed_not_batched(timeline: Timeline) -> Says:
     """batching.delayed-not-batched: a message with a delivery time leaves in an entry of its own that carries the time,
     after the batch that was open. Order is judged on each topic or partition by the numbers of messages."""
     delayed = list(_delayed(timeline))
-    yield from each({id(one.unit): one for one in reversed(delayed)}.values(), _is_alone)
+    yield from each({id(one[1]): one for one in reversed(delayed)}.values(), _is_alone)
     yield from each(delayed, _keeps_its_place)
 
 
-class _Delayed(NamedTuple):
-    """A message with a delivery time, and what it left in."""
-
-    send: Send
-    unit: Unit
-
-
-def _delayed(timeline: Timeline) -> Iterator[_Delayed]:
+def _delayed(timeline: Timeline) -> Iterator[tuple[Send, Unit]]:
+    """Yield messages with a delivery time, and what they left in."""
     for producer in timeline.producers:
         batches = timeline.view.producer_setting(producer.handle or 0, "batching") is True
         if batches and any(is_delayed(send) for send in timeline.sends_of(producer.handle)):
             for unit in producer.units:
-                yield from (_Delayed(send, unit) for send in timeline.sends(unit) if is_delayed(send))
+                yield from ((send, unit) for send in timeline.sends(unit) if is_delayed(send))
 
 
 def is_delayed(send: Send) -> bool:
@@ -35,8 +28,8 @@ def is_delayed(send: Send) -> bool:
     return any(send.invoke.args.get(key) is not None for key in ("deliver_after_ms", "deliver_at_ms"))
 
 
-def _is_alone(delayed: _Delayed) -> Says:
-    (send, unit), frame = delayed, delayed.unit.first
+def _is_alone(delayed: tuple[Send, Unit]) -> Says:
+    (send, unit), frame = delayed, delayed[1].first
     asked = (
         f"{unit.line}: message {send.invoke.number} was sent with a delivery time at {ms(send.invoke.t_ns)}; expected "
         f"an entry of its own with that time; its SEND at {ms(frame.t_ns)}"
@@ -48,8 +41,8 @@ def _is_alone(delayed: _Delayed) -> Says:
         yield breach("batched", f"{asked} holds {others} other messages", send.invoke, frame)
 
 
-def _keeps_its_place(delayed: _Delayed) -> Says:
-    (send, unit), number = delayed, delayed.send.invoke.number or 0
+def _keeps_its_place(delayed: tuple[Send, Unit]) -> Says:
+    (send, unit), number = delayed, delayed[0].invoke.number or 0
     older = [other for other in unit.line.units if other.numbers and other.numbers[0] < number]
     waiting = any(other.first.t_ns >= send.invoke.t_ns for other in older)
     if waiting and unit.first.meta is not None and unit.first.meta.deliver_at_ms is not None:

@@ -19,6 +19,12 @@ def sent_chunks(timeline: Timeline) -> Iterator[Frame]:
             yield frame
 
 
+def splits(timeline: Timeline, handle: int) -> bool:
+    """Return whether the producer splits messages; chunking with batching is judged by another requirement."""
+    setting = timeline.view.producer_setting
+    return setting(handle, "chunking") is True and setting(handle, "batching") is not True
+
+
 def properties_bytes(send: Invoke) -> int:
     """Return the least number of metadata bytes that the properties of a message take."""
     return sum(len(key) + len(value) for key, value in send.args.get("properties", {}).items())

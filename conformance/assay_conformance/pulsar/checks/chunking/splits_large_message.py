@@ -8,7 +8,7 @@ import msgspec
 
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Meta, Outcome
-from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of, properties_bytes
+from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of, properties_bytes, splits
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 VARIABLE_BYTES = 8
@@ -166,7 +166,7 @@ def _is_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
     member = frame.members[0] if frame.members and meta.batch is None and meta.compression == "NONE" else None
     if member is None or member.identity is None or member.size <= limit:
         return
-    if _splits(timeline, member.identity.handle):
+    if splits(timeline, member.identity.handle):
         yield breach(
             "not-split",
             f"producer {member.identity.handle} has chunking enabled and sent {member.size} bytes in one SEND at "
@@ -182,7 +182,7 @@ def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -
     """
     call, limit, handle = timeline.call(end), timeline.topology.max_message_bytes, end.handle or 0
     large = (call.size or 0) > limit > properties_bytes(call) and call.number is not None
-    if not large or not _splits(timeline, handle) or _never_fits(timeline, handle, call.size or 0):
+    if not large or not splits(timeline, handle) or _never_fits(timeline, handle, call.size or 0):
         return
     if timeline.view.producer_setting(handle, "compression") not in (None, "NONE"):
         return
@@ -207,9 +207,3 @@ def _never_fits(timeline: Timeline, handle: int, size: int) -> bool:
     """Return whether it has more chunks (with one extra for the metadata of each) than may ever be pending."""
     most = timeline.view.producer_setting(handle, "max_pending_messages")
     return isinstance(most, int) and 0 < most < size // timeline.topology.max_message_bytes + 2
-
-
-def _splits(timeline: Timeline, handle: int) -> bool:
-    """Return whether the producer splits messages; chunking with batching is judged by another requirement."""
-    setting = timeline.view.producer_setting
-    return setting(handle, "chunking") is True and setting(handle, "batching") is not True

@@ -61,9 +61,7 @@ def _oldest(timeline: Timeline, arrived: deque[Delivery] | None, end: Completion
 
 def _is_over(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
     """Return whether its session is, or the client may have left the connection over something else that came there."""
-    ended = delivery.session.ended
-    is_over = ended is not None and ended.seq < end.seq
-    return is_over or timeline.connection(delivery.frame.conn).may_be_left_before(end)
+    return delivery.session.had_ended(end) or timeline.connection(delivery.frame.conn).may_be_left_before(end)
 
 
 def _is_done(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:

@@ -57,7 +57,7 @@ def _live(timeline: Timeline, consumer: Consumer, end: Completion) -> Iterator[P
     """Yield the accounts of its sessions that were admitted, and neither over nor sought on."""
     for account in timeline.client_accounts:
         session = account.session
-        is_in = account.consumer is consumer and session.admitted is not None and session.admitted.seq < end.seq
+        is_in = account.consumer is consumer and session.was_admitted(end)
         if is_in and timeline.consumer_sessions.ends(session)[0].seq > end.seq:
             yield account
 

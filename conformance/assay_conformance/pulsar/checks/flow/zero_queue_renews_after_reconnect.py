@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from math import inf
 
+from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Completion, Event, Invoke
 from assay_conformance.pulsar.checks.flow._grants import until_ns
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
@@ -29,8 +29,7 @@ def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount
         return
     ends = timeline.consumer_sessions.ends(account.session)
     own = timeline.once(_receives).get(account.handle, _Receives()).starved
-    starved = own[bisect_right(own, admitted.seq, key=_seq) : bisect_left(own, ends[0].seq, key=_seq)]
-    for over in sorted([*ends, *starved], key=lambda event: event.seq):
+    for over in in_order([*ends, *between(own, admitted, ends[0])]):
         if first is not None and first.seq < over.seq:
             return
         since_ns, last_ns = _since_ns(timeline, account, over), until_ns(account, over)
@@ -61,7 +60,7 @@ def _since_ns(timeline: Timeline, account: PermitAccount, over: Event) -> int | 
 def _asked_ns(timeline: Timeline, account: PermitAccount, at: Event) -> int | None:
     """Return when the application last asked for a message, where some receive was waiting; None where none was."""
     receives = timeline.once(_receives).get(account.handle, _Receives())
-    place = bisect_left(receives.calls, at.seq, key=_seq)
+    place = len(between(receives.calls, None, at))
     return receives.calls[place - 1].t_ns if place and receives.last_ends[place - 1] >= at.seq else None
 
 
@@ -86,7 +85,3 @@ def _receives(timeline: Timeline) -> dict[int | None, _Receives]:
         if not one.count:
             found.setdefault(one.handle, _Receives()).starved.append(one)
     return found
-
-
-def _seq(event: Event) -> int:
-    return event.seq

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Invoke, Outcome, Overdue, Received
 from assay_conformance.model.topic_names import base_topic
@@ -9,30 +8,21 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 from assay_conformance.pulsar.timeline.handlers import is_let_wait
 
 
-class _Inside(NamedTuple):
-    """What was called in a handler call, and how it ended."""
-
-    invoke: Invoke
-    end: Completion | Overdue | None
-
-
-def _inside(timeline: Timeline) -> Iterator[_Inside]:
+def _inside(timeline: Timeline) -> Iterator[Invoke]:
+    """Yield what was called in a handler call."""
     for verb in ("ack", "nack", "close"):
-        for invoke in timeline.events.invokes(verb):
-            if "inside" in invoke.args:
-                overdue = next((one for one in timeline.events.of(Overdue) if one.op == invoke.op), None)
-                yield _Inside(invoke, timeline.end_of(invoke.op) or overdue)
+        yield from (call for call in timeline.events.invokes(verb) if "inside" in call.args)
 
 
 @check("listener.calls-inside-succeed", of=_inside)
-def calls_inside_succeed(timeline: Timeline, inside: _Inside) -> Says:
+def calls_inside_succeed(timeline: Timeline, invoke: Invoke) -> Says:
     """listener.calls-inside-succeed: acknowledge, negative_acknowledge and close succeed when they are called inside a
     handler, before the handler returns.
 
     Not judged where a fault acted on its topics or a connection was lost: such a call may fail anywhere. Nor where no
     receive had returned the message: its handler call began too late for one, and the agent has not let it wait.
     """
-    invoke, end = inside
+    end = timeline.end_or_overdue(invoke.op)
     what = f"{invoke.verb} was called in a handler call of consumer {invoke.handle} at {ms(invoke.t_ns)}"
     if isinstance(end, Completion) and end.outcome is Outcome.OK:
         yield Exercised(end)

@@ -1,22 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Fired, Invoke, Outcome, Overdue
 from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.handlers import done_ns
 
 
-class _Closing(NamedTuple):
-    """A close of a consumer that was called while a call of its handler ran, and how it ended, if it did."""
-
-    call: HandlerCall
-    invoke: Invoke
-    end: Completion | Overdue | None
-
-
-def _closings(timeline: Timeline) -> Iterator[_Closing]:
+def _closings(timeline: Timeline) -> Iterator[tuple[HandlerCall, Invoke]]:
+    """Yield what closes a consumer while a call of its handler runs."""
     for invoke in timeline.events.invokes("close") if timeline.handler_calls else ():
         running = [
             call
@@ -25,18 +17,17 @@ def _closings(timeline: Timeline) -> Iterator[_Closing]:
             and call.message.seq < invoke.seq
             and not call.is_over_before(invoke)
         ]
-        overdue = next((one for one in timeline.events.of(Overdue) if one.op == invoke.op), None)
         if running and "inside" not in invoke.args:
-            yield _Closing(running[0], invoke, timeline.end_of(invoke.op) or overdue)
+            yield running[0], invoke
 
 
 @check("listener.close-waits-for-no-handler", of=_closings)
-def close_waits_for_no_handler(timeline: Timeline, closing: _Closing) -> Says:
+def close_waits_for_no_handler(timeline: Timeline, closing: tuple[HandlerCall, Invoke]) -> Says:
     """listener.close-waits-for-no-handler: the close of a consumer does not wait for a running call of its handler.
 
     Not judged in a Case whose faults may have held back the broker's answer.
     """
-    call, invoke, end = closing
+    (call, invoke), end = closing, timeline.end_or_overdue(closing[1].op)
     if isinstance(end, Completion) and end.outcome is Outcome.OK and call.runs_at(done_ns(end)):
         yield Exercised(end)
         return

@@ -2,19 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Timeline, breach, check, ms
 
 
-class _Pair(NamedTuple):
-    """Two calls about one partition, or one key of it, the one behind the other."""
-
-    before: HandlerCall
-    call: HandlerCall
-
-
-def _pairs(timeline: Timeline) -> Iterator[_Pair]:
+def _pairs(timeline: Timeline) -> Iterator[tuple[HandlerCall, HandlerCall]]:
+    """Yield two calls about one partition, or one key of it, the one behind the other."""
     lines: dict[tuple[Any, ...], list[HandlerCall]] = {}
     for call in timeline.handler_calls:
         entry, consumer = timeline.entry_of(call.message), call.consumer
@@ -23,11 +17,11 @@ def _pairs(timeline: Timeline) -> Iterator[_Pair]:
         if entry is not None and (key is not None or not by_key):
             lines.setdefault((consumer.handle, entry.topic, key), []).append(call)
     for line in lines.values():
-        yield from (_Pair(before, call) for before, call in pairwise(line))
+        yield from pairwise(line)
 
 
 @check("listener.one-call-at-a-time", of=_pairs)
-def one_call_at_a_time(timeline: Timeline, pair: _Pair) -> Says:
+def one_call_at_a_time(timeline: Timeline, pair: tuple[HandlerCall, HandlerCall]) -> Says:
     """listener.one-call-at-a-time: a consumer's handler calls for one partition, of Key_Shared for one key, do not
     overlap.
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.pulsar.timeline import (
     ConsumerSession,
@@ -17,22 +16,14 @@ from assay_conformance.pulsar.timeline import (
 from assay_conformance.pulsar.timeline.handlers import done_ns
 
 
-class _Paused(NamedTuple):
-    """A session that began while its consumer was paused, and the handler calls of what came on it."""
-
-    pause: Pause
-    session: ConsumerSession
-    calls: list[HandlerCall]
-
-
-def _paused(timeline: Timeline) -> Iterator[_Paused]:
+def _paused(timeline: Timeline) -> Iterator[tuple[Pause, ConsumerSession]]:
+    """Yield sessions that began while their consumer was paused."""
     for pause in timeline.pauses:
         consumer = timeline.consumer(pause.handle)
         held = pause.held
         for session in consumer.sessions if consumer is not None and held is not None else ():
             if held is not None and held.seq < session.request.seq and pause.covers(session.request):
-                calls = [call for call in timeline.handler_calls if call.consumer is consumer]
-                yield _Paused(pause, session, [call for call in calls if _came_on(timeline, call, session)])
+                yield pause, session
 
 
 def _came_on(timeline: Timeline, call: HandlerCall, session: ConsumerSession) -> bool:
@@ -43,16 +34,18 @@ def _came_on(timeline: Timeline, call: HandlerCall, session: ConsumerSession) ->
 
 
 @check("listener.pause-holds-on-new-sessions", of=_paused)
-def pause_holds_on_new_sessions(timeline: Timeline, paused: _Paused) -> Says:
+def pause_holds_on_new_sessions(timeline: Timeline, paused: tuple[Pause, ConsumerSession]) -> Says:
     """listener.pause-holds-on-new-sessions: while a consumer is paused, its handler is not called with messages that
     came on a session that began behind the pause.
 
     What had come before may still be handed over: clients stop asking, or calling.
     """
-    pause, session, calls = paused
+    pause, session = paused
     assert pause.held is not None
     held_ns = done_ns(pause.held)
-    for call in calls:
+    for call in (one for one in timeline.handler_calls if one.consumer.handle == pause.handle):
+        if not _came_on(timeline, call, session):
+            continue
         if not pause.covers(call.message) and call.began_ns >= (pause.resume or pause.held).t_ns:
             continue
         if timeline.bounds.is_overdue("in-flight", held_ns, call.began_ns, what="a handler call"):

@@ -20,7 +20,7 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
     if not calls or early_ns >= calls[-1].called_ns + earliest_ms(delay_ms, None) * MS:
         return
     sessions = [timeline.session_at(consumer, topic, closing) for topic in {one.topic for one in consumer.sessions}]
-    if not any(one is not None and one.admitted is not None and one.admitted.seq < closing.seq for one in sessions):
+    if not any(one is not None and one.was_admitted(closing) for one in sessions):
         return
     closes = [one for each in consumer.sessions for one in timeline.consumer_sessions.frames(each, "CLOSE_CONSUMER")]
     after = sorted((one for one in closes if from_client(one) and one.seq > closing.seq), key=lambda one: one.seq)

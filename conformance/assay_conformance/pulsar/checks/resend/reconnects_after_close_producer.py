@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import (
@@ -48,11 +49,7 @@ def _lookup_steps(timeline: Timeline) -> dict[str, list[Frame]]:
     for one in timeline.requests("LOOKUP"):
         steps = (step for step in (one.frame, one.answer) if step is not None)
         found.setdefault(timeline.local_topic(one.frame), []).extend(steps)
-    return {topic: sorted(steps, key=_seq) for topic, steps in found.items()}
-
-
-def _seq(event: Event) -> int:
-    return event.seq
+    return {topic: in_order(steps) for topic, steps in found.items()}
 
 
 @check("resend.reconnects-after-close-producer", of=_evicted)
@@ -77,8 +74,7 @@ def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Sa
     if back is not None:
         # A lookup that was under way for another producer or consumer of the topic may serve this one as well.
         steps = timeline.once(_lookup_steps).get(producer.topic, [])
-        behind = bisect_right(steps, order.seq, key=_seq)
-        lookup = next((step for step in steps[behind : behind + 1] if step.seq < back.seq), None)
+        lookup = between(steps, order, back).first
         named = order if named_brokers(order.command, order.fields) else None
         came = f"PRODUCER followed at {ms(back.t_ns)} without a LOOKUP"
         yield from precedence(back, lookup or named, _breach("no-lookup", evicted, came, back))

@@ -44,7 +44,7 @@ def _opening_producer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
     timeline.check_owned(end.handle)
     for producer in timeline.producers_of(-1 if end.handle is None else end.handle):
         sessions = [one for one in producer.sessions if call.seq < one.request.seq < end.seq]
-        good = next((one for one in sessions if one.admitted is not None and one.admitted.seq < end.seq), None)
+        good = next((one for one in sessions if one.was_admitted(end)), None)
         if sessions:
             last = good or sessions[-1]
             yield _asked(timeline, producer.topic, last.request, end, good=good is not None)
@@ -60,7 +60,7 @@ def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
         raise UnknownError("two consumers may have written the same SUBSCRIBE: whose it was is not known")
     for topic, sessions in _by_topic(consumer).items():
         its = [one for one in sessions if call.seq < one.request.seq < end.seq]
-        good = next((one for one in its if one.admitted is not None and one.admitted.seq < end.seq), None)
+        good = next((one for one in its if one.was_admitted(end)), None)
         if its:
             yield _asked(timeline, topic, (good or its[-1]).request, end, good=good is not None)
 

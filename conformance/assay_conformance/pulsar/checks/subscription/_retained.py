@@ -50,7 +50,7 @@ def beginnings(timeline: Timeline) -> Iterator[Begun]:
     """Yield the beginnings of all consumers, subscription by subscription."""
     for subscription in timeline.once(_subscriptions):
         stored = timeline.stored_on(subscription.topic)
-        sought = timeline.once(_sought).get((subscription.topic, subscription.name))
+        sought = next(iter(timeline.consumer_sessions.seeks(subscription.topic, subscription.name)), None)
         for member in subscription.members if subscription.durable else ():
             frame = member.deliveries[0].frame if member.deliveries else None
             if frame is None or subscription.kind_at(frame) not in ORDERED_TYPES or (sought and sought.seq < frame.seq):
@@ -66,16 +66,6 @@ def _subscriptions(timeline: Timeline) -> list[Subscription]:
     steady = timeline.steady_subscriptions
     unchanged = [one for one in timeline.subscriptions if base_topic(one.topic) not in changed]
     return steady if None in changed else unchanged
-
-
-def _sought(timeline: Timeline) -> dict[tuple[str, str], Frame]:
-    """Return by topic and name of a subscription its first SEEK: it begins elsewhere from there on."""
-    found: dict[tuple[str, str], Frame] = {}
-    for seek in timeline.events.frames("SEEK"):
-        session = timeline.consumer_sessions.of(seek)
-        if session is not None:
-            found.setdefault((session.topic, session.subscription), seek)
-    return found
 
 
 def durable_subscriptions(timeline: Timeline, topic: str, at: Event) -> list[Subscription]:

@@ -33,12 +33,8 @@ def unsubscribed(timeline: Timeline) -> Iterator[Unsubscribed]:
         if consumer is not None and consumer.handle in opened and not timeline.closing_before(consumer, call):
             topics = dict.fromkeys(session.topic for session in consumer.sessions)
             found = (timeline.session_at(consumer, topic, call) for topic in topics)
-            there = tuple(one for one in found if one and _is_there(one, call))
+            there = tuple(one for one in found if one and one.was_admitted(call))
             yield Unsubscribed(consumer, call, end, there, len(there) == len(topics))
-
-
-def _is_there(session: ConsumerSession, call: Invoke) -> bool:
-    return session.admitted is not None and session.admitted.seq < call.seq
 
 
 def may_be_unread(timeline: Timeline, one: Unsubscribed) -> bool:

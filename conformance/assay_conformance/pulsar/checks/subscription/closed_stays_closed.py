@@ -40,12 +40,9 @@ def _closed(timeline: Timeline) -> Iterator[_Closed]:
 
 def _away(consumer: Consumer, topic: str) -> ConsumerSession | None:
     """Return its last session on the topic before the close, where that was not admitted or had ended."""
-    seq = 0 if consumer.closing is None else consumer.closing.seq
-    last = next((one for one in reversed(consumer.sessions) if one.topic == topic and one.request.seq < seq), None)
-    if last is None:
-        return None
-    there = last.admitted is not None and last.admitted.seq < seq and (last.ended is None or last.ended.seq > seq)
-    return None if there else last
+    closing = consumer.closing
+    last = None if closing is None else consumer.last_on(topic, closing)
+    return None if closing is None or last is None or last.is_there(closing) else last
 
 
 @check("subscription.closed-stays-closed", of=_closed)

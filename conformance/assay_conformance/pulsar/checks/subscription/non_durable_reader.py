@@ -83,8 +83,8 @@ def _is_gone(timeline: Timeline, cursor: Cursor) -> Says:
     place = (cursor.topic, cursor.subscription)
     there = (one for one in timeline.consumer_sessions.all if (one.topic, one.subscription) == place)
     readers = (one for one in there if is_reader(one) and one.request.at_broker)
-    sessions = [one for one in readers if one.admitted is not None and one.admitted.seq < cursor.seq]
-    ends = [one.ended for one in sessions if one.ended is not None and one.ended.seq < cursor.seq]
+    sessions = [one for one in readers if one.was_admitted(cursor)]
+    ends = [one.ended for one in sessions if one.ended is not None and one.had_ended(cursor)]
     if not sessions or len(ends) < len(sessions) or _closed_for_seek(timeline, sessions[-1]):
         return
     yield breach(

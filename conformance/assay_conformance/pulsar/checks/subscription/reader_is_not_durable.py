@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import from_client, in_force
 from assay_conformance.checks.tracker import ConsumerSession
@@ -10,30 +9,20 @@ from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timelin
 from assay_conformance.pulsar.timeline.readers import is_reader
 
 
-class _Session(NamedTuple):
-    """A session of a consumer that was opened with or without a durable subscription."""
-
-    consumer: Consumer
-    session: ConsumerSession
-    durable: bool
-
-
-def _sessions(timeline: Timeline) -> Iterator[_Session]:
-    for consumer in timeline.consumers:
-        durable = in_force(timeline.view, consumer, "durable") is not False
-        for session in consumer.sessions:
-            keeps_nothing = base_topic(session.topic) in timeline.non_persistent
-            if from_client(session.request) and not (durable and keeps_nothing):
-                yield _Session(consumer, session, durable)
+def _sessions(timeline: Timeline) -> Iterator[tuple[Consumer, ConsumerSession]]:
+    return ((consumer, session) for consumer in timeline.consumers for session in consumer.sessions)
 
 
 @check("subscription.reader-is-not-durable", of=_sessions)
-def reader_is_not_durable(timeline: Timeline, one: _Session) -> Says:
+def reader_is_not_durable(timeline: Timeline, one: tuple[Consumer, ConsumerSession]) -> Says:
     """subscription.reader-is-not-durable: every SUBSCRIBE of a reader says that its subscription is not durable, and no
     SUBSCRIBE of another consumer says so. Not judged is a consumer of a non-persistent topic, where a durable
     subscription keeps no more than another: the Java client asks for none."""
-    consumer, request, durable = one.consumer, one.session.request, one.durable
-    if durable is not is_reader(one.session):
+    (consumer, session), request = one, one[1].request
+    durable = in_force(timeline.view, consumer, "durable") is not False
+    if not from_client(request) or (durable and base_topic(session.topic) in timeline.non_persistent):
+        return
+    if durable is not is_reader(session):
         if not durable:
             yield Exercised(request)
         return

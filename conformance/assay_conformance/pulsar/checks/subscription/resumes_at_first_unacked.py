@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.model.event import Frame
@@ -23,18 +22,12 @@ from assay_conformance.pulsar.timeline import (
 from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
 
 
-class _Resumed(NamedTuple):
-    """A member that joined when something had been sent to the subscription."""
-
-    subscription: Subscription
-    member: Member
-
-
-def _resumed(timeline: Timeline) -> Iterator[_Resumed]:
+def _resumed(timeline: Timeline) -> Iterator[tuple[Subscription, Member]]:
+    """Yield members that joined when something had been sent to their subscription."""
     for subscription in timeline.steady_subscriptions:
         for member in subscription.members if subscription.durable and subscription.deliveries else ():
             if subscription.kind_at(member.joined) == "Exclusive" and _has_begun(subscription, member.joined):
-                yield _Resumed(subscription, member)
+                yield subscription, member
 
 
 def _has_begun(subscription: Subscription, joined: Frame) -> bool:
@@ -44,7 +37,7 @@ def _has_begun(subscription: Subscription, joined: Frame) -> bool:
 
 
 @check("subscription.resumes-at-first-unacked", of=_resumed)
-def resumes_at_first_unacked(timeline: Timeline, resumed: _Resumed) -> Says:
+def resumes_at_first_unacked(timeline: Timeline, resumed: tuple[Subscription, Member]) -> Says:
     """subscription.resumes-at-first-unacked: a consumer that joins is sent first what is unacknowledged, in order, and
     begins with nothing that is acknowledged. Judged for Exclusive subscriptions, which are delivered in order. A broker
     that crashed may have lost the acknowledgments of its last second."""
@@ -57,11 +50,11 @@ def resumes_at_first_unacked(timeline: Timeline, resumed: _Resumed) -> Says:
         missed = due.passed_over(delivery)
         if missed is not None:
             what = f"before {name_of(missed.position)}, which is unacknowledged"
-            yield _breach("passed-over", what, resumed, missed, delivery)
+            yield _breach("passed-over", what, subscription, member, missed, delivery)
         elif place == 0 and subscription.is_acked(position, frame) and not may_forget:
             acked, ack = subscription.acked[position]
             if not _crossed(subscription, ack, frame) and not _overtaken(member, ack, frame):
-                yield _breach("acked-again", "which is acknowledged", resumed, acked, delivery)
+                yield _breach("acked-again", "which is acknowledged", subscription, member, acked, delivery)
 
 
 def _crossed(subscription: Subscription, ack: Frame, frame: Frame) -> bool:
@@ -77,8 +70,9 @@ def _overtaken(member: Member, ack: Frame, frame: Frame) -> bool:
     return member.joined.t_ns <= ack.t_ns and frame.t_ns - ack.t_ns < SETTLED_NS
 
 
-def _breach(code: str, what: str, resumed: _Resumed, earlier: Delivery, delivery: Delivery) -> Breach:
-    subscription, member = resumed
+def _breach(
+    code: str, what: str, subscription: Subscription, member: Member, earlier: Delivery, delivery: Delivery
+) -> Breach:
     return breach(
         code,
         f"{subscription}: {member} was admitted at {ms(member.joined.t_ns)}; expected the first unacknowledged entry "

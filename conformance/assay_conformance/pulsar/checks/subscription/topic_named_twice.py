@@ -54,5 +54,5 @@ def _stands(timeline: Timeline, one: Request, later: Frame) -> bool:
     """Return whether what was asked for first was there, or was waited for, when it was asked for once more."""
     refused = one.error is not None and one.answer is not None and one.answer.seq < later.seq
     session = timeline.consumer_sessions.of(one.frame)
-    over = session is not None and session.ended is not None and session.ended.seq < later.seq
+    over = session is not None and session.had_ended(later)
     return one.frame.conn == later.conn and not refused and not over

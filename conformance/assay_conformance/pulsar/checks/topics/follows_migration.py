@@ -5,6 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import to_client
+from assay_conformance.history.events import first_of
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Outcome
 from assay_conformance.pulsar.checks._shut_out import refused_for_good
@@ -62,7 +63,7 @@ def _migrated(timeline: Timeline) -> list[_Migrated]:
         broker, opened = targets[place.topic], timeline.connection(frame.conn).opened
         owner = whose(session, frame)
         closing = None if owner is None else owner.closing
-        void = _earliest(again, _unopened(timeline, registered, frame), _unread(timeline, frame))
+        void = first_of(again, _unopened(timeline, registered, frame), _unread(timeline, frame))
         is_over = any(one is not None and one.seq < frame.seq for one in (closing, void))
         is_there = opened is not None and opened.broker == broker
         if client is not None and not (is_over or is_there or _sends_no_more(timeline, registered, frame)):
@@ -82,16 +83,12 @@ def _client(timeline: Timeline, one: Registered, at: Event) -> int | None:
     return 0 if len(clients) <= 1 else None if client is None else client.handle
 
 
-def _earliest(*events: Event | None) -> Event | None:
-    return min((event for event in events if event is not None), key=lambda event: event.seq, default=None)
-
-
 def _unopened(timeline: Timeline, one: Registered, at: Frame) -> Event | None:
     """Return the end of its open call, where that failed."""
     owner = whose(one.session, at)
-    ends = timeline.events.completions(f"open_{one.kind}") if owner is not None and owner.handle is not None else ()
-    failed = (end for end in ends if end.outcome is not Outcome.OK)
-    return next((end for end in failed if owner is not None and end.handle == owner.handle), None)
+    handle = None if owner is None else owner.handle
+    ends = timeline.events.completions_of(handle, f"open_{one.kind}") if handle is not None else ()
+    return next((end for end in ends if end.outcome is not Outcome.OK), None)
 
 
 def _unread(timeline: Timeline, frame: Frame) -> Closed | None:
@@ -135,7 +132,7 @@ def follows_migration(timeline: Timeline, migrated: _Migrated) -> Says:
     and may not have read TOPIC_MIGRATED; it is not judged then.
     """
     frame, place, broker = migrated.frame, migrated.place, migrated.broker
-    stop = _earliest(migrated.closing, migrated.void)
+    stop = first_of(migrated.closing, migrated.void)
     for one in _registered(timeline, place, frame, stop):
         opened, registered = timeline.connection(one.frame.conn).opened, one.frame
         client = _client(timeline, one, registered)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force, is_torn, to_client
 from assay_conformance.history.events import between, first_of, in_order
-from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke, Outcome, Received
+from assay_conformance.model.event import Closed, ClosedBy, Event, Invoke, Outcome, Received
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import (
@@ -146,12 +145,11 @@ def _new(timeline: Timeline, consumer: Consumer) -> Iterator[_New]:
 
 def _arrived(reader: _Reader, behind: list[_New]) -> Iterator[Received]:
     """Yield, of each change, the first of these messages that came after it."""
-    changes = reader.changes
-    place = bisect_right(changes, reader.consumer.invoke.seq, key=_seq)
+    change = between(reader.changes, reader.consumer.invoke, None).first
     for message in (one.message for one in behind):
-        if place < len(changes) and changes[place].seq < message.seq:
+        if change is not None and change.seq < message.seq:
             yield message
-            place = bisect_right(changes, message.seq, key=_seq)
+            change = between(reader.changes, message, None).first
 
 
 def _missed(timeline: Timeline, reader: _Reader, new: list[_New]) -> Iterator[_Missed]:
@@ -242,7 +240,3 @@ def _is_lost(timeline: Timeline, reader: _Reader, missed: _Missed) -> Says:
             f"its last receive ended at {ms(end.t_ns)} without it",
             *(reported, end),
         )
-
-
-def _seq(event: Event | Frame) -> int:
-    return event.seq

@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms, whose
 from assay_conformance.wire.service_urls import named_brokers
-
-E = TypeVar("E", bound=Event)
 
 
 class _Owner(NamedTuple):
@@ -58,12 +56,12 @@ def _returns(timeline: Timeline) -> Iterator[_Return]:
     lookups = courses.lookups() if any(course.named for course in courses.of.values()) else {}
     for owner, course in courses.of.items():
         for before, back in course.spans:
-            close = _last(course.closes, before, back)
-            if back is None or close is None or _last(course.named, before, back) is not close:
+            close = between(course.closes, before, back).last
+            if back is None or close is None or between(course.named, before, back).last is not close:
                 continue
-            void = (_first(many, close, back) for many in (courses.disturbances, courses.unnamed.get(owner.topic, ())))
+            void = (between(many, close, back) for many in (courses.disturbances, courses.unnamed.get(owner.topic, ())))
             if not any(void):
-                yield _Return(owner, close, _first(lookups.get(owner.topic, ()), close, back), back)
+                yield _Return(owner, close, between(lookups.get(owner.topic, ()), close, back).first, back)
 
 
 class _Courses:
@@ -75,7 +73,7 @@ class _Courses:
         self._on: dict[str, list[tuple[_Owner, _Course]]] = {}
         self.unnamed: dict[str, list[Frame]] = {}
         """Topic -> closes after which the one that was closed has to look it up."""
-        self.disturbances: list[Event] = sorted([*timeline.interruptions, *events.of(Fired)], key=_seq)
+        self.disturbances: list[Event] = in_order([*timeline.interruptions, *events.of(Fired)])
         """What may keep one of those under way from registering with the new owner."""
         for one in timeline.registered:
             course = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Course())
@@ -85,10 +83,10 @@ class _Courses:
         self._see_closes()
         for course in self.of.values():
             for registered, later in course.spans:
-                lost, named = timeline.closed(registered.conn), _first(course.named, registered, later)
-                course.excuse(None if lost is None else _first([lost], registered, later))
-                course.excuse(None if named is None else _first(self.disturbances, named, later))
-            course.excuses.sort(key=_seq)
+                lost, named = timeline.closed(registered.conn), between(course.named, registered, later).first
+                course.excuse(None if lost is None else between([lost], registered, later).first)
+                course.excuse(None if named is None else between(self.disturbances, named, later).first)
+            course.excuses = in_order(course.excuses)
         for owner, course in self.of.items():
             self._on.setdefault(owner.topic, []).append((owner, course))
 
@@ -100,7 +98,7 @@ class _Courses:
         lost, urls, events = Counter[str](), dict[int, str](), self._timeline.events
         closes = events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
         steps: list[Event] = [*events.of(Opened), *events.of(Closed), *closes]
-        for event in sorted(steps, key=_seq):
+        for event in in_order(steps):
             if isinstance(event, Frame):
                 self._see_close(event, lost)
             elif isinstance(event, Opened):
@@ -148,7 +146,7 @@ class _Courses:
         steps: list[Event] = [*events.frames("LOOKUP")]
         for verb in ("open_producer", "open_consumer"):
             steps += [*events.invokes(verb), *events.completions(verb)]
-        for event in sorted(steps, key=_seq):
+        for event in in_order(steps):
             if isinstance(event, Invoke):
                 opening.add(event.op)
             elif isinstance(event, Completion):
@@ -167,8 +165,8 @@ class _Courses:
         That one registered of which several are possible says nothing about the others.
         """
         for owner, course in self._on.get(topic, ()):
-            since = _last(course.registered, None, at) if owner.handle is not None else None
-            if _first(course.excuses, since, at) is not None:
+            since = between(course.registered, None, at).last if owner.handle is not None else None
+            if between(course.excuses, since, at):
                 return True
         return False
 
@@ -223,19 +221,3 @@ def _own_time(timeline: Timeline, back: _Return) -> list[tuple[Event, Event]]:
     is_new = opened is not None and opened.t_ns > close.t_ns
     first: list[tuple[Event, Event]] = [(close, opened)] if is_new and opened is not None else []
     return [*first, (handshake.connected, registered)]
-
-
-def _seq(event: Event) -> int:
-    return event.seq
-
-
-def _first(events: Sequence[E], after: Event | None, before: Event | None) -> E | None:
-    """Return the first of these between two events; events that are None are the beginning and the end."""
-    place = bisect_right(events, after.seq, key=_seq) if after is not None else 0
-    return events[place] if place < len(events) and (before is None or events[place].seq < before.seq) else None
-
-
-def _last(events: Sequence[E], after: Event | None, before: Event | None) -> E | None:
-    """Return the last of these between two events; events that are None are the beginning and the end."""
-    place = bisect_left(events, before.seq, key=_seq) if before is not None else len(events)
-    return events[place - 1] if place and (after is None or events[place - 1].seq > after.seq) else None
