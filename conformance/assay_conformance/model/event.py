@@ -372,6 +372,11 @@ class Frame(_Event, frozen=True, tag="frame"):
         return 1 if meta is None else meta.batch or 1
 
     @property
+    def is_chunk(self) -> bool:
+        """It carries one chunk of a message, as its metadata says."""
+        return self.meta is not None and self.meta.chunk_id is not None
+
+    @property
     def from_sender(self) -> bool:
         return self.sides is not _RECEIVER
 

@@ -146,6 +146,11 @@ class Over(NamedTuple):
     event: Event
     session: ConsumerSession
 
+    @property
+    def by_client(self) -> Frame | None:
+        """The command by which the client ended or moved it; None for other ends."""
+        return self.event if isinstance(self.event, Frame) and from_client(self.event) else None
+
     def ends(self, entry: Entry) -> bool:
         """Return whether this entry was held there."""
         return entry.topic == self.session.topic

@@ -159,8 +159,7 @@ def ordered_holdings(timeline: Timeline) -> Iterator[Holding]:
     There is no batcher that sorts by key, and no message that may leave before a batch.
     """
     for holding in timeline.once(holdings):
-        by_key = timeline.view.producer_setting(holding.handle, "batching_type") == "key_based"
-        if not by_key and not any(_is_for_later(send) for send in holding.sends):
+        if not timeline.batches_by_key(holding.handle) and not any(_is_for_later(send) for send in holding.sends):
             yield holding
 
 

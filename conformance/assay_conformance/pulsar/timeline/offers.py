@@ -222,7 +222,7 @@ def _size_of(frame: Frame) -> int:
 
     That of a batch holds the headers of its messages, too. What chunks join to may be of any size.
     """
-    if frame.meta is not None and frame.meta.chunk_id is not None:
+    if frame.is_chunk:
         return 0
     is_batch = frame.meta is not None and frame.meta.batch
     return frame.size if is_batch else sum(member.size for member in frame.members)

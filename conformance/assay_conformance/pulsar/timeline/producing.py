@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Final
 
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.case import Topic
@@ -18,6 +19,8 @@ from assay_conformance.pulsar.timeline.requests import ANSWERS, Answers
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 from assay_conformance.pulsar.timeline.served import ServedProducer, served_producers
+
+UNSURE: Final = "two producers may have written the same PRODUCER: whose it was is not known"
 
 
 class Producing(Consuming):
@@ -77,7 +80,7 @@ class Producing(Consuming):
     def check_owned(self, handle: int | None) -> None:
         """Raise `UnknownError` where a session that may be this producer's may be another's."""
         if handle in self._tracker.foresight.unsure:
-            raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
+            raise UnknownError(UNSURE)
 
     def had_time_to_read(self, frame: Frame, by: Event) -> bool:
         """Return whether a frame's connection lived on for long enough to read it, or still did at an event."""
@@ -87,6 +90,10 @@ class Producing(Consuming):
     def chooses_ids(self, producer: Producer) -> bool:
         """Return whether the application chooses its sequence ids."""
         return producer.handle in self._tracker.foresight.explicit
+
+    def batches_by_key(self, handle: int | None) -> bool:
+        """Return whether a producer has a batch for each key, which may leave in another order than its messages."""
+        return self.view.producer_setting(handle or 0, "batching_type") == "key_based"
 
     def topic_of(self, handle: int) -> Topic | None:
         """Return the topology's topic on which a producer was opened."""

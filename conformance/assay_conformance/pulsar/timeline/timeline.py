@@ -35,7 +35,7 @@ from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
 from assay_conformance.pulsar.timeline.letters import Letters
 from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
-from assay_conformance.pulsar.timeline.producing import Producing
+from assay_conformance.pulsar.timeline.producing import UNSURE, Producing
 from assay_conformance.pulsar.timeline.requests import REQUESTS, Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.rows import judged_rows
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
@@ -379,7 +379,7 @@ class Timeline(Producing, Acknowledging):
         Raises `UnknownError` where its sessions may be those of any of several.
         """
         if producer.handle is None:
-            raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
+            raise UnknownError(UNSURE)
         return producer.handle
 
     def owner(self, producer: Producer) -> int:
@@ -392,8 +392,7 @@ class Timeline(Producing, Acknowledging):
 
     def check_sessions(self, producer: Producer) -> None:
         """Raise `UnknownError` where the owner of a session that may be this producer's is not known."""
-        if producer.handle in self._tracker.foresight.unsure:
-            raise UnknownError("two producers may have written the same PRODUCER: whose it was is not known")
+        self.check_owned(producer.handle)
 
     def check_pairing(self, *handles: int | None) -> None:
         """Raise `UnknownError` where which receipt answers which SEND of these producers is not known."""
@@ -458,6 +457,11 @@ class Timeline(Producing, Acknowledging):
     def opening(self, producer: Producer | None) -> Invoke | None:
         """Return the call that opened a producer."""
         return self._tracker.lines.openings.get(-1 if producer is None or producer.handle is None else producer.handle)
+
+    def opening_of(self, handle: int | None) -> Invoke | None:
+        """Return the call that opened a producer or consumer."""
+        consumer = self.consumer(handle)
+        return self.openings.get(-1 if handle is None else handle) if consumer is None else consumer.invoke
 
     @property
     def openings(self) -> Mapping[int, Invoke]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.timeline import AckCall, ConsumerSession, Timeline
+from assay_conformance.pulsar.timeline import AckCall, Call, ConsumerSession, Says, Timeline, breach, ms
 
 
 class Owed(NamedTuple):
@@ -18,6 +18,22 @@ class Owed(NamedTuple):
     since: Event
     left: Frame | None
     over: Event
+
+
+def never_left(
+    timeline: Timeline, code: str, call: Call, since_ns: int, end: Frame, what: str, ack: str = "an ACK of it"
+) -> Says:
+    """Judge a call that no ACK had followed when the client ended its session.
+
+    `since_ns`: when its client certainly knew of it; `what` it was asked to acknowledge, and which ACK would do that.
+    """
+    if timeline.is_ack_overdue(call.consumer, since_ns, end.t_ns):
+        yield breach(
+            code,
+            f"consumer {call.consumer.handle} was asked by {ms(since_ns)} to acknowledge {what} and closed at "
+            f"{ms(end.t_ns)} without {ack}",
+            *(call.invoke, end),
+        )
 
 
 def owed_since(timeline: Timeline, asked: Iterator[tuple[AckCall, ConsumerSession, Event]]) -> Iterator[Owed]:

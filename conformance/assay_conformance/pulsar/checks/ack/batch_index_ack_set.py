@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import bit_of, buries, from_client, is_open, listed
+from assay_conformance.checks.consumption import bit_of, buries, is_open, listed
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
+from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
 
@@ -78,13 +79,13 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
                 batches[moment.call.entry].is_called(moment.call)
         elif isinstance(moment, Wrote):
             yield from each(_acks(batches, moment, seeks), _clears_what_was_acked, timeline)
-        elif isinstance(moment, Over) and isinstance(moment.event, Frame) and from_client(moment.event):
+        elif isinstance(moment, Over) and moment.by_client is not None:
             for bits in batches.values():
                 calls = (*bits.called.items(), *bits.reached.items())
                 owed = (call for index, call in calls if index not in bits.sent)
                 first = next(owed, None) if moment.ends(bits.entry) else None
                 if first is not None and bits.frame.seq > moment.session.request.seq:
-                    yield from each([first], _is_forgotten, timeline, bits, moment.event)
+                    yield from each([first], _is_forgotten, timeline, bits, moment.by_client)
 
 
 def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
@@ -173,12 +174,5 @@ def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
 
 
 def _is_forgotten(timeline: Timeline, bits: _Bits, end: Frame, call: Call) -> Says:
-    """Judge a call that no ACK had followed when the client ended its session."""
-    if timeline.is_ack_overdue(bits.consumer, call.called_ns, end.t_ns):
-        yield breach(
-            "never-acked",
-            f"consumer {bits.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge message "
-            f"{call.message.message_id.batch_index} of batch {bits.entry} and closed at {ms(end.t_ns)} without an ACK "
-            "of it",
-            *(call.invoke, end),
-        )
+    what = f"message {call.message.message_id.batch_index} of batch {bits.entry}"
+    yield from never_left(timeline, "never-acked", call, call.called_ns, end, what)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.consumption import GROUPS, from_client, holds_acks, of_batch
+from assay_conformance.checks.consumption import GROUPS, holds_acks, of_batch
 from assay_conformance.model.event import Frame, Outcome
 from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
 from assay_conformance.pulsar.timeline import (
@@ -53,8 +53,7 @@ class _Course:
     def says(self) -> Says:
         for moment in self._moments:
             if isinstance(moment, Sent) and moment.event.to_receiver:
-                size = (None if moment.event.meta is None else moment.event.meta.batch) or 1
-                self._sizes[moment.entry] = self._of(moment).sizes[moment.entry] = size
+                self._sizes[moment.entry] = self._of(moment).sizes[moment.entry] = moment.event.messages
             elif isinstance(moment, Asked) and not moment.is_nack:
                 self._asks(moment)
             elif isinstance(moment, Wrote) and moment.is_cumulative and moment.event.ids:
@@ -62,8 +61,8 @@ class _Course:
                     yield from self._acks(self._of(moment), moment.reached, moment.event)
             elif isinstance(moment, Over):
                 state = self._sessions.pop(id(moment.session), None)
-                if state is not None and isinstance(moment.event, Frame) and from_client(moment.event):
-                    yield from each(state.owed.values(), _leaves_in_time, self._timeline, moment.event)
+                if state is not None and moment.by_client is not None:
+                    yield from each(state.owed.values(), _leaves_in_time, self._timeline, moment.by_client)
 
     def _of(self, moment: Sent | Asked | Wrote) -> _Reach:
         return self._sessions.setdefault(id(moment.session), _Reach())

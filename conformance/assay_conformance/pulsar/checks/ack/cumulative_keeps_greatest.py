@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, REFUSED, elapsed, from_client, holds_acks, of_batch
-from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, REFUSED, elapsed, holds_acks, of_batch
+from assay_conformance.model.event import Frame, Outcome
+from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import (
     MS,
     Call,
@@ -86,7 +87,7 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
                 before = reached.get(moment.session.topic)
                 _reach(reached, state.greatest.entry)
                 if before is None or state.greatest.entry > before:
-                    yield from _left(timeline, state, state.greatest, moment.event)
+                    yield from _left(timeline, state, state.greatest, moment.by_client)
 
 
 def _reach(reached: dict[str, Entry], entry: Entry) -> None:
@@ -106,9 +107,10 @@ def _acks(state: _Session | None, wrote: Wrote) -> Iterator[_Ack]:
             del state.waiting[: state.waiting.index(record) + 1]
 
 
-def _left(timeline: Timeline, state: _Session, greatest: Call, end: Event) -> Says:
+def _left(timeline: Timeline, state: _Session, greatest: Call, end: Frame | None) -> Says:
+    """Judge whether the greatest call of a session had not been sent when the client ended it."""
     sent = state.last is not None and state.last[1].entry >= greatest.entry
-    if not state.unclear and not sent and isinstance(end, Frame) and from_client(end):
+    if not state.unclear and not sent and end is not None:
         yield from each([greatest], _is_forgotten, timeline, end)
 
 
@@ -155,14 +157,8 @@ def _is_second(timeline: Timeline, record: Call, last: tuple[Frame, Call], frame
     return interval_ms >= LEAST_INTERVAL_MS and together and frame.t_ns - first.t_ns <= interval_ms * MS / 4
 
 
-def _is_forgotten(timeline: Timeline, end: Event, call: Call) -> Says:
-    """Judge whether the greatest call of a session had not been sent when the client ended it."""
-    taken = call.operation.completion
-    was_taken = taken is not None and taken.seq < end.seq
-    if was_taken and taken is not None and timeline.is_ack_overdue(call.consumer, taken.t_ns, end.t_ns):
-        yield breach(
-            "greatest-never-sent",
-            f"consumer {call.consumer.handle} was asked at {ms(taken.t_ns)} to acknowledge up to {call.entry} and "
-            f"closed at {ms(end.t_ns)} without a cumulative ACK that reaches it",
-            *(call.invoke, end),
-        )
+def _is_forgotten(timeline: Timeline, end: Frame, call: Call) -> Says:
+    taken, what = call.operation.completion, f"up to {call.entry}"
+    if taken is not None and taken.seq < end.seq:
+        ack = "a cumulative ACK that reaches it"
+        yield from never_left(timeline, "greatest-never-sent", call, taken.t_ns, end, what, ack)

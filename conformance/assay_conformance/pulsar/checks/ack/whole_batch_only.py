@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import REFUSED, buries, from_client
+from assay_conformance.checks.consumption import REFUSED, buries
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
+from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Sent, Wrote
 
@@ -59,11 +60,11 @@ def _settled_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Settled]:
                 own.partial_ns = moment.call.called_ns
         elif isinstance(moment, Wrote) and not moment.is_cumulative:
             yield from _acks(batches, reached, moment, seeks)
-        elif isinstance(moment, Over) and isinstance(moment.event, Frame) and from_client(moment.event):
+        elif isinstance(moment, Over) and (end := moment.by_client) is not None:
             for batch in [one for one in batches.values() if moment.ends(one.entry)]:
-                batch.unclear = batch.unclear or moment.event.command == "SEEK"
-                if batch.frame.seq > moment.session.request.seq and _is_owed(batch, moment.event):
-                    yield _Settled(batch, moment.event, len(batch.settled))
+                batch.unclear = batch.unclear or end.command == "SEEK"
+                if batch.frame.seq > moment.session.request.seq and _is_owed(batch, end):
+                    yield _Settled(batch, end, len(batch.settled))
 
 
 def _comes(batches: dict[Entry, _Batch], consumer: Consumer, sent: Sent) -> None:
@@ -158,10 +159,6 @@ def _was_held_back(timeline: Timeline, batch: _Batch, call: Call) -> bool:
 def _is_forgotten(timeline: Timeline, batch: _Batch, end: Frame) -> Says:
     call = batch.completing
     taken = None if call is None else call.operation.completion
-    if call is not None and taken is not None and timeline.is_ack_overdue(batch.consumer, taken.t_ns, end.t_ns):
-        yield breach(
-            "never-acked",
-            f"consumer {batch.consumer.handle} was asked by {ms(taken.t_ns)} to acknowledge all {batch.size} messages "
-            f"of entry {batch.entry} and closed at {ms(end.t_ns)} without an ACK of it",
-            *(call.invoke, end),
-        )
+    if call is not None and taken is not None:
+        what = f"all {batch.size} messages of entry {batch.entry}"
+        yield from never_left(timeline, "never-acked", call, taken.t_ns, end, what)

@@ -10,8 +10,7 @@ from assay_conformance.pulsar.timeline import Timeline, Unit
 def numbered_batches(timeline: Timeline) -> Iterator[Unit]:
     """Yield batches of several messages, but for those by key: the ids of several such batches interleave."""
     for unit in timeline.batches:
-        by_key = timeline.view.producer_setting(unit.line.handle or 0, "batching_type") == "key_based"
-        if len(unit.first.members) > 1 and not by_key:
+        if len(unit.first.members) > 1 and not timeline.batches_by_key(unit.line.handle):
             yield unit
 
 

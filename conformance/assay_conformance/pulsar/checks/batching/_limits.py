@@ -100,8 +100,3 @@ def is_clear(timeline: Timeline, handle: int) -> bool:
     """Return whether all messages and SENDs of a producer are known, in the client's own order."""
     lines = timeline.view.tracker.lines
     return handle not in lines.burst | lines.torn_sends | lines.forged_sends | lines.foresight.explicit
-
-
-def by_key(timeline: Timeline, handle: int) -> bool:
-    """Return whether a producer has a batch for each key."""
-    return timeline.view.producer_setting(handle, "batching_type") == "key_based"

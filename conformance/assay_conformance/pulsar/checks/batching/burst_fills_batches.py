@@ -11,7 +11,6 @@ from assay_conformance.pulsar.checks.batching._costs import FRAMES_OVER
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
-    by_key,
     in_one_frame,
     is_clear,
     limits_of,
@@ -43,7 +42,12 @@ class _Burst(NamedTuple):
 def _bursts(timeline: Timeline) -> Iterator[_Burst]:
     for handle in timeline.openings:
         limits, sends = limits_of(timeline.view, handle), timeline.sends_of(handle)
-        if limits is None or by_key(timeline, handle) or not is_clear(timeline, handle) or _is_short(timeline, handle):
+        if (
+            limits is None
+            or timeline.batches_by_key(handle)
+            or not is_clear(timeline, handle)
+            or _is_short(timeline, handle)
+        ):
             continue
         flushes = [flush.seq for flush in timeline.events.invokes_of(handle, "flush")]
         flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Outcome
-from assay_conformance.pulsar.checks.batching._limits import Limits, admitted_by, asked_ns, by_key, limits_of
+from assay_conformance.pulsar.checks.batching._limits import Limits, admitted_by, asked_ns, limits_of
 from assay_conformance.pulsar.timeline import (
     MS,
     TOLERANCES,
@@ -85,7 +85,7 @@ def _flushed(timeline: Timeline, ends: list[Completion]) -> Iterator[_Flushed]:
 
 def _open(timeline: Timeline, producer: Producer, end: Completion, called_ns: int) -> Iterator[Unit]:
     """Yield units that began before the call and left behind it: the next ones, but where each key has a batch."""
-    call, keyed = timeline.call(end), by_key(timeline, producer.handle or 0)
+    call, keyed = timeline.call(end), timeline.batches_by_key(producer.handle)
     start = bisect_left(producer.units, called_ns, key=lambda unit: unit.first.t_ns)
     for unit in producer.units[start:]:
         first = next(timeline.sends(unit), None)

@@ -11,7 +11,6 @@ from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
     asked_ns,
-    by_key,
     in_one_frame,
     is_clear,
     left_by_period,
@@ -126,7 +125,7 @@ class _Producer:
 def _producers(timeline: Timeline) -> Iterator[_Producer]:
     for handle in timeline.openings:
         limits = limits_of(timeline.view, handle)
-        if limits is None or by_key(timeline, handle) or not is_clear(timeline, handle):
+        if limits is None or timeline.batches_by_key(handle) or not is_clear(timeline, handle):
             continue
         if not any(is_alone(send) for send in timeline.sends_of(handle)):
             yield _Producer(timeline, handle, in_one_frame(timeline.view, limits))

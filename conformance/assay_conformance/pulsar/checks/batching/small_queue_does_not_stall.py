@@ -11,7 +11,6 @@ from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
     asked_ns,
-    by_key,
     in_one_frame,
     is_clear,
     limits_of,
@@ -195,7 +194,7 @@ def _pairs(timeline: Timeline, small: list[_Queue], filled: set[int]) -> Iterato
         handle, limits = queue.handle, in_one_frame(view, queue.limits)
         alone = any(is_alone(send) for send in timeline.sends_of(handle))
         bounded = view.client_setting(handle, "memory_limit_bytes")
-        if alone or bounded or by_key(timeline, handle) or not is_clear(timeline, handle):
+        if alone or bounded or timeline.batches_by_key(handle) or not is_clear(timeline, handle):
             continue
         asked, slack_ns = Asked.of(timeline, handle), TOLERANCES["batch-delay"].slack_ns
         for producer in timeline.producers_of(handle):

@@ -87,7 +87,8 @@ class Arrivals:
         newest: dict[tuple[int, str], Assembly] = {}
         """Consumer handle and topic -> the assembly of its last session there."""
         began_ns: dict[tuple[int, str], int] = {}
-        arrived = [frame for frame in events.frames("MESSAGE") if _is_chunk(frame)]
+        came = (frame for frame in events.frames("MESSAGE") if frame.is_chunk and to_client(frame))
+        arrived = [frame for frame in came if frame.intact is not False]
         again = [frame for frame in events.frames(REDELIVER) if from_client(frame) and not frame.ids]
         for frame in sorted([*arrived, *again], key=lambda one: one.seq) if arrived else ():
             session = self._timeline.consumer_sessions.of(frame)
@@ -117,8 +118,12 @@ class Arrivals:
         whole = (chunk for chunk in self.all if chunk.fate is ChunkFate.COMPLETE and chunk.frame.members)
         return offers(self._timeline, (chunk.frame for chunk in whole if not self._may_have_expired(chunk)))
 
+    def expiry_ns(self, consumer: Consumer) -> int:
+        """Return how long a consumer keeps an incomplete message; 0 without a limit."""
+        return (self._timeline.setting(consumer, "expire_incomplete_chunked_ms") or 0) * MS
+
     def _may_have_expired(self, chunk: Chunk) -> bool:
-        expiry_ns = (self._timeline.setting(chunk.consumer, "expire_incomplete_chunked_ms") or 0) * MS
+        expiry_ns = self.expiry_ns(chunk.consumer)
         return 0 < expiry_ns <= chunk.frame.t_ns - chunk.began_ns + EARLY_NS
 
     def limit(self, consumer: Consumer) -> int:
@@ -138,10 +143,6 @@ class Arrivals:
         chunks = self._of_session.get(session.request.seq, [])
         place = bisect_left(chunks, by.seq, key=lambda chunk: chunk.frame.seq)
         return place > 0 and self.is_beyond(chunks[place - 1])
-
-
-def _is_chunk(frame: Frame) -> bool:
-    return frame.meta is not None and frame.meta.chunk_id is not None and to_client(frame) and frame.intact is not False
 
 
 def whole_not_delivered(timeline: Timeline, offer: Offer, past: str = "", *causes: Event) -> Iterator[Breach]:

@@ -15,7 +15,7 @@ Message = tuple[int, int]
 def sent_chunks(timeline: Timeline) -> Iterator[Frame]:
     """Yield every SEND of a chunk that a client wrote."""
     for frame in timeline.events.frames("SEND"):
-        if frame.meta is not None and frame.meta.chunk_id is not None and from_client(frame):
+        if frame.is_chunk and from_client(frame):
             yield frame
 
 

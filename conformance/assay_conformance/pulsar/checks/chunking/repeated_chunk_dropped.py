@@ -8,7 +8,7 @@ from assay_conformance.model.event import AgentEnded, Closed, Frame, Received
 from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks
-from assay_conformance.pulsar.timeline import MS, Exercised, Offer, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms
 
 
 @check("chunking.repeated-chunk-dropped")
@@ -142,7 +142,7 @@ def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
 
 def _is_premature(timeline: Timeline, repeat: _Repeat, ack: Frame) -> bool:
     consumer, chunks = repeat.chunk.consumer, timeline.once(Chunks)
-    expiry_ns = (timeline.setting(consumer, "expire_incomplete_chunked_ms") or 0) * MS
+    expiry_ns = timeline.once(Arrivals).expiry_ns(consumer)
     if expiry_ns and ack.t_ns - repeat.began_ns >= expiry_ns:
         return False  # The message was dropped, and its chunks with it.
     drops_oldest = in_force(timeline.view, consumer, "auto_ack_oldest_chunked")

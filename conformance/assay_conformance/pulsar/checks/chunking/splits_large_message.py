@@ -81,7 +81,7 @@ def _sent(timeline: Timeline) -> Iterator[_Sent]:
 
 
 def _is_chunk(frame: Frame) -> bool:
-    return (frame.meta is not None and frame.meta.chunk_id is not None) or bool(frame.fields.get("is_chunk"))
+    return frame.is_chunk or bool(frame.fields.get("is_chunk"))
 
 
 def _is_described(meta: Meta) -> bool:

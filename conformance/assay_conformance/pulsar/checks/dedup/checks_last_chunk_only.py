@@ -49,7 +49,7 @@ def checks_last_chunk_only(timeline: Timeline) -> Says:
             if session is None:
                 continue
             before = arrived.get(name_of(session), NO_SEQUENCE_ID)
-            if frame.meta is not None and frame.meta.chunk_id is not None:
+            if frame.is_chunk:
                 _arrived(waiting.setdefault(place, {}).setdefault(id, _Waiting(frame)), frame, before)
             if not checked_later(frame.meta):
                 arrived[name_of(session)] = max(before, id, effective_highest_id(frame))

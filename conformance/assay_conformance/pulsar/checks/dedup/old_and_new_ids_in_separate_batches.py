@@ -18,8 +18,8 @@ class _Batch(NamedTuple):
 def _batches(timeline: Timeline) -> Iterator[_Batch]:
     """Yield the batches, not with key-based batching, where one may be older than what left before it."""
     for producer in timeline.producers:
-        handle, setting = producer.handle or 0, timeline.view.producer_setting
-        batches = setting(handle, "batching") is True and setting(handle, "batching_type") != "key_based"
+        batches = timeline.view.producer_setting(producer.handle or 0, "batching") is True
+        batches = batches and not timeline.batches_by_key(producer.handle)
         if producer.handle is None or not batches or not timeline.chooses_ids(producer):
             continue
         last = _initial_last_id(timeline, producer)

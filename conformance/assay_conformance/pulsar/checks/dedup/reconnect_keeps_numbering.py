@@ -21,7 +21,7 @@ class _Start(NamedTuple):
 
 def _starts(timeline: Timeline) -> Iterator[_Start]:
     for producer in timeline.producers:
-        keyed = timeline.view.producer_setting(producer.handle or 0, "batching_type") == "key_based"
+        keyed = timeline.batches_by_key(producer.handle)
         if producer.handle is None or len(producer.sessions) < 2 or keyed or timeline.chooses_ids(producer):
             continue
         begun = list(_begun(timeline, producer))

@@ -17,7 +17,7 @@ def _through_the_queue(timeline: Timeline) -> Iterator[list[Completion]]:
 
 def _is_ordered(timeline: Timeline, handle: int) -> bool:
     topic = timeline.topic_of(handle)
-    by_key = timeline.view.producer_setting(handle, "batching_type") == "key_based"
+    by_key = timeline.batches_by_key(handle)
     return topic is not None and not topic.partitions and not by_key
 
 

@@ -65,7 +65,7 @@ class _Arrived:
     def add(self, event: Frame) -> None:
         sequence_id = event.sequence_id or 0
         self._places.setdefault(sequence_id, deque()).append(self._count)
-        if event.meta is not None and event.meta.chunk_id is not None:
+        if event.is_chunk:
             self._chunked.add(sequence_id)
         self._count += 1
         self.outstanding += 1

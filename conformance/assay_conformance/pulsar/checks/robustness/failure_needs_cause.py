@@ -115,7 +115,7 @@ _ALLOWS: Final[dict[str, Callable[[Timeline, Invoke, Completion], bool]]] = {
 
 def _is_ended_by_the_application(timeline: Timeline, end: Completion) -> bool:
     """Return whether the application had begun to end the handle or its client, by another call."""
-    opening = _opening(timeline, end)
+    opening = timeline.opening_of(end.handle)
     client = None if opening is None else opening.args.get("client")
     for verb in _ENDING:
         for call in timeline.events.invokes(verb):
@@ -129,14 +129,9 @@ def _is_ended_by_the_application(timeline: Timeline, end: Completion) -> bool:
     return False
 
 
-def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
-    consumer = timeline.consumer(end.handle)
-    return timeline.openings.get(-1 if end.handle is None else end.handle) if consumer is None else consumer.invoke
-
-
 def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     """Return whether anything was that a failure may come of, since the handle was known to be well."""
-    handle, opening = -1 if end.handle is None else end.handle, _opening(timeline, end)
+    handle, opening = -1 if end.handle is None else end.handle, timeline.opening_of(end.handle)
     if opening is None or _has_code_inside(timeline, end) or _waits_for_sends(timeline, call, end):
         return True
     if _sends_letters(timeline, end):

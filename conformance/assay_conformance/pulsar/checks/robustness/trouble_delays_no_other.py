@@ -91,7 +91,7 @@ def _is_in_time(timeline: Timeline, beside: _Beside) -> Says:
 
 def _is_well(timeline: Timeline, turn: Turn) -> bool:
     """Return whether nothing was in its way in that time, and no broker had refused it anything before."""
-    opening = _opening(timeline, turn.handle)
+    opening = timeline.opening_of(turn.handle)
     if opening is None:
         return False
     topics, since_ns = topics_of(timeline, opening), turn.due_ns - IN_FLIGHT_NS
@@ -101,11 +101,6 @@ def _is_well(timeline: Timeline, turn: Turn) -> bool:
     meanwhile = timeline.obstacles.between(since_ns, turn.came, turn.handle, topics)
     # A request is without an answer when it leaves.
     return all(one.event is turn.came for one in meanwhile)
-
-
-def _opening(timeline: Timeline, handle: int | None) -> Invoke | None:
-    consumer = timeline.consumer(handle)
-    return timeline.openings.get(-1 if handle is None else handle) if consumer is None else consumer.invoke
 
 
 def _failed(timeline: Timeline, troubles: Troubles) -> Iterator[_Failed]:
@@ -125,7 +120,7 @@ def _left_alone(timeline: Timeline, call: Invoke, end: Completion) -> Closed | N
 
     A client may end its calls first.
     """
-    opening = _opening(timeline, call.handle)
+    opening = timeline.opening_of(call.handle)
     topics = frozenset[str]() if opening is None else topics_of(timeline, opening)
     left: Closed | None = None
     for one in timeline.obstacles.between(call.t_ns, end, call.handle or 0, topics):

@@ -204,9 +204,9 @@ def _sends_in_order(timeline: Timeline, handle: int, at: Event) -> bool:
 
     Raises `UnknownError` where a fault changed what it sent, or what it was answered.
     """
-    keyed = timeline.view.producer_setting(handle, "batching_type") == "key_based"
-    odd = timeline.once(_out_of_order).get(handle)
-    if keyed or handle in timeline.bursts or handle not in timeline.openings or (odd is not None and odd.seq < at.seq):
+    odd, is_known = timeline.once(_out_of_order).get(handle), handle in timeline.openings
+    is_known = is_known and handle not in timeline.bursts
+    if timeline.batches_by_key(handle) or not is_known or (odd is not None and odd.seq < at.seq):
         return False
     timeline.check_untorn(handle, at)
     timeline.check_untampered(handle)
