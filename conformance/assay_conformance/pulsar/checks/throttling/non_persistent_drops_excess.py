@@ -1,42 +1,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from assay_conformance.checks.base import View
-from assay_conformance.model.event import Closed, Frame
+from assay_conformance.model.event import Frame
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.throttling._read_ahead import holds_store
 from assay_conformance.pulsar.timeline import (
-    ConsumerSession,
     Exercised,
     Says,
     Timeline,
     breach,
-    charged,
     check,
     ms,
     unchanged_topics,
 )
 
 
-@dataclass(slots=True, eq=False)
-class _Consumer:
-    """A consumer, and its permits as its broker keeps them."""
-
-    session: ConsumerSession
-    permits: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _Sent:
-    """The last SEND of these bytes. `due_to`: subscriptions whose only consumer had permits; `got`: its MESSAGE to
-    each that got it."""
+class _Sent(NamedTuple):
+    """A SEND. `due_to`: subscriptions whose only consumer had permits; `got`: its MESSAGE to each that got it, before
+    the same bytes were sent again."""
 
     send: Frame
     topic: str
     due_to: set[str]
-    got: dict[str, Frame] = field(default_factory=dict)
+    got: dict[str, Frame]
 
 
 def _limited(view: View) -> set[str]:
@@ -49,62 +38,29 @@ def _limited(view: View) -> set[str]:
     return names if view.is_read_at_once() and view.spares_brokers and not holds_store(view) else set()
 
 
-class _Brokers:
-    """Who is attached to these topics, with the permits that are left, and what was sent there."""
-
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline, self._topics = timeline, _limited(timeline.view)
-        self._consumers: dict[tuple[int, int], _Consumer] = {}
-        self._last: dict[tuple[str, int], _Sent] = {}
-        self.sent: list[_Sent] = []
-
-    def see(self, frame: Frame) -> None:
-        """Take in every frame of a producer or consumer, in order."""
-        place = (frame.conn, frame.consumer_id or 0)
-        consumer = self._consumers.get(place)
-        if frame.command == "SUBSCRIBE":
-            session = self._timeline.consumer_sessions.of(frame)
-            if frame.at_broker and session is not None and base_topic(session.topic) in self._topics:
-                self._consumers[place] = _Consumer(session)
-        elif frame.command == "CLOSE_CONSUMER":
-            self._consumers.pop(place, None)
-        elif frame.command == "SEND" and frame.to_receiver and frame.unit is not None:
-            self._comes_in(frame, frame.unit)
-        elif consumer is not None and frame.command == "FLOW" and frame.at_broker:
-            consumer.permits += frame.permits or 0
-        elif consumer is not None and frame.command == "MESSAGE" and frame.from_sender and frame.unit is not None:
-            consumer.permits -= charged(frame)
-            sent = self._last.get((consumer.session.topic, frame.unit))
-            if sent is not None and consumer.session.subscription in sent.due_to:
-                sent.got.setdefault(consumer.session.subscription, frame)
-
-    def loses(self, conn: int) -> None:
-        """Note that a connection has ended."""
-        self._consumers = {place: one for place, one in self._consumers.items() if place[0] != conn}
-
-    def _comes_in(self, send: Frame, unit: int) -> None:
-        """Note a SEND. Without any permits it is not the rate that drops it."""
-        producer = self._timeline.session_of(send)
-        if producer is None or base_topic(producer.topic) not in self._topics:
-            return
-        attached = [one for one in self._consumers.values() if one.session.topic == producer.topic]
-        members = Counter(one.session.subscription for one in attached)
-        ready = {one.session.subscription for one in attached if one.permits > 0}
-        due_to = {subscription for subscription in ready if members[subscription] == 1}
-        sent = self._last[producer.topic, unit] = _Sent(send, producer.topic, due_to)
-        self.sent.append(sent)
-
-
 def _sent(timeline: Timeline) -> list[_Sent]:
-    brokers = _Brokers(timeline)
-    frames = timeline.events.frames("SUBSCRIBE", "CLOSE_CONSUMER", "FLOW", "SEND", "MESSAGE")
-    events: list[Closed | Frame] = [*frames, *timeline.events.of(Closed)]
-    for event in sorted(events, key=lambda event: event.seq):
-        if isinstance(event, Frame):
-            brokers.see(event)
-        else:
-            brokers.loses(event.conn)
-    return brokers.sent
+    topics, found, last = _limited(timeline.view), list[_Sent](), dict[tuple[str, int | None], _Sent]()
+    for frame in timeline.events.frames("SEND", "MESSAGE"):
+        if frame.command == "SEND":
+            producer = timeline.session_of(frame) if frame.to_receiver and frame.unit is not None else None
+            if producer is not None and base_topic(producer.topic) in topics:
+                sent = _Sent(frame, producer.topic, _due_to(timeline, producer.topic, frame), {})
+                last[producer.topic, frame.unit] = sent
+                found.append(sent)
+        elif frame.from_sender and (session := timeline.consumer_sessions.of(frame)) is not None:
+            its = last.get((session.topic, frame.unit))
+            if its is not None and session.subscription in its.due_to:
+                its.got.setdefault(session.subscription, frame)
+    return found
+
+
+def _due_to(timeline: Timeline, topic: str, send: Frame) -> set[str]:
+    """Return the subscriptions whose only consumer has permits: without any it is not the rate that drops a message."""
+    there = (one for one in timeline.consumer_sessions.all if one.topic == topic and one.request.seq < send.seq)
+    attached = [one for one in there if one.request.at_broker and not one.had_ended(send)]
+    members = Counter(one.subscription for one in attached)
+    alone = (one for one in attached if members[one.subscription] == 1)
+    return {one.subscription for one in alone if timeline.broker_account(one).at(send).outstanding > 0}
 
 
 @check("throttling.non-persistent-drops-excess", of=_sent, where=lambda view: bool(_limited(view)))
