@@ -3,10 +3,11 @@ each key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Frame, MessageId, Received
+from assay_conformance.model.event import FORGED, Frame, MessageId, Position, Received
 from assay_conformance.pulsar.timeline import REDELIVER, Consumer, ConsumerSession, Timeline
 
 
@@ -48,6 +49,30 @@ def restarts(timeline: Timeline, reading: Reading) -> Iterator[Frame]:
 
 def _frames(timeline: Timeline, reading: Reading, *commands: str) -> Iterator[tuple[ConsumerSession, Frame]]:
     return (one for one in timeline.frames_of(reading.consumer, *commands) if one[0].topic == reading.topic)
+
+
+class Returns:
+    """How often ids may go back, by when: once for each restart, and for each of these MESSAGEs that came after a later
+    one of its session or was made up. What came is asked for session by session."""
+
+    def __init__(self, restarts: Iterable[Frame], came: Iterable[tuple[ConsumerSession, Frame]]) -> None:
+        self._may = [frame.seq for frame in restarts]
+        self._gone_back = 0
+        furthest: dict[int, Position] = {}
+        for session, frame in came:
+            position, before = frame.ids[0].position, furthest.get(session.request.seq)
+            is_behind = before is not None and position <= before
+            if not is_behind:
+                furthest[session.request.seq] = position
+            if is_behind or frame.fate in FORGED:
+                self._may.append(frame.seq)
+        self._may.sort()
+
+    def allow(self, event: Received, *, where: bool = True) -> bool:
+        """Return whether ids may go back at an event, `where` nothing else forbids it; if so, this was one time."""
+        allowed = where and bisect_left(self._may, event.seq) > self._gone_back
+        self._gone_back += allowed
+        return allowed
 
 
 def place(message: Received) -> tuple[int, int, int]:

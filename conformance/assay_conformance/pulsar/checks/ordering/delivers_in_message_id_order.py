@@ -3,10 +3,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import pairwise
 
+from assay_conformance.history.events import grouped
 from assay_conformance.ledger.clauses import ORDERED_TYPES
-from assay_conformance.model.event import FORGED, Position, Received
-from assay_conformance.pulsar.checks.ordering._handed_over import Reading, came, describe, place, readings, restarts
+from assay_conformance.model.event import Position, Received
+from assay_conformance.pulsar.checks.ordering._handed_over import (
+    Reading,
+    Returns,
+    came,
+    describe,
+    place,
+    readings,
+    restarts,
+)
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+
+_Times = dict[Position, list[int]]
+"""Entry -> when it came, in order."""
 
 
 @check("ordering.delivers-in-message-id-order", of=lambda timeline: readings(timeline, *ORDERED_TYPES))
@@ -17,13 +29,14 @@ def delivers_in_message_id_order(timeline: Timeline, reading: Reading) -> Says:
     They may go back once for each of these reasons: a new registration, a request for redelivery, a seek, and a MESSAGE
     that was sent after a later one; and only to an entry that came after the one it is received after.
     """
-    returns: _Returns | None = None
+    evidence: tuple[Returns, _Times] | None = None
     for before, event in pairwise(reading.messages):
         if place(event) > place(before):
             yield Exercised(event)
             continue
-        returns = returns or _Returns(timeline, reading)
-        if not returns.allow(before, event):
+        evidence = evidence or _evidence(timeline, reading)
+        returns, times = evidence
+        if not returns.allow(event, where=_came_behind(times, event, before)):
             consumer = reading.consumer
             yield breach(
                 "delivered-out-of-order",
@@ -34,35 +47,16 @@ def delivers_in_message_id_order(timeline: Timeline, reading: Reading) -> Says:
             )
 
 
-class _Returns:
-    """How often ids may go back, by when; and when each entry came."""
+def _evidence(timeline: Timeline, reading: Reading) -> tuple[Returns, _Times]:
+    """Return how often ids may go back, and when each entry came."""
+    frames = list(came(timeline, reading))
+    found = grouped((frame for _, frame in frames), lambda frame: frame.ids[0].position)
+    times = {position: sorted(frame.seq for frame in its) for position, its in found.items()}
+    return Returns(restarts(timeline, reading), frames), times
 
-    def __init__(self, timeline: Timeline, reading: Reading) -> None:
-        self._may = [frame.seq for frame in restarts(timeline, reading)]
-        self._came: dict[Position, list[int]] = {}
-        self._gone_back = 0
-        furthest: dict[int, Position] = {}
-        for session, frame in came(timeline, reading):
-            position = frame.ids[0].position
-            self._came.setdefault(position, []).append(frame.seq)
-            before = furthest.get(session.request.seq)
-            if before is not None and position <= before:
-                self._may.append(frame.seq)
-                continue
-            furthest[session.request.seq] = position
-            self._may += [frame.seq] if frame.fate in FORGED else []
-        for times in (self._may, *self._came.values()):
-            times.sort()
 
-    def allow(self, before: Received, event: Received) -> bool:
-        """Return whether ids may go back here; if so, this was one time."""
-        is_left = bisect_left(self._may, event.seq) > self._gone_back
-        allowed = is_left and self._came_behind(event, before)
-        self._gone_back += allowed
-        return allowed
-
-    def _came_behind(self, event: Received, before: Received) -> bool:
-        first = self._came.get(before.message_id.position, [])
-        again = self._came.get(event.message_id.position, [])
-        by_then = bisect_left(again, event.seq)
-        return not by_then or not bisect_left(first, event.seq) or again[by_then - 1] > first[0]
+def _came_behind(times: _Times, event: Received, before: Received) -> bool:
+    """Return whether the entry of a message came behind that of the one received before it, as far as is known."""
+    first, again = (times.get(one.message_id.position, []) for one in (before, event))
+    by_then = bisect_left(again, event.seq)
+    return not by_then or not bisect_left(first, event.seq) or again[by_then - 1] > first[0]
