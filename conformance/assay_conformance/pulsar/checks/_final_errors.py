@@ -17,7 +17,6 @@ from assay_conformance.model.event import ErrorClass, Frame
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
-    MS,
     Exercised,
     Says,
     Timeline,
@@ -124,8 +123,7 @@ def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
     own = (request.conn, request.producer_id, request.consumer_id)
     if any(from_client(one) for closes in by_id for one in between(closes.get(own, ()), request, answer)):
         return None
-    limit_ms = timeline.view.client_setting(key[1], "operation_timeout_ms")
-    half_ns = (limit_ms if isinstance(limit_ms, int) else 30_000) * MS // 2
+    half_ns = timeline.operation_timeout_ns(key[1], otherwise_ms=30_000) // 2
     return answer if answer.command != "ERROR" or answer.t_ns - request.t_ns < half_ns else None
 
 

@@ -12,6 +12,7 @@ from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tracker import Call
 from assay_conformance.history.events import Events, grouped
 from assay_conformance.judging.patterns import Bounds
+from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.case import Topology
 from assay_conformance.model.event import (
     Completion,
@@ -64,6 +65,11 @@ class Consuming:
     def topology(self) -> Topology:
         """What the Case says of topics and of the broker."""
         return self.view.case.topology
+
+    def operation_timeout_ns(self, handle: int | None = None, *, otherwise_ms: int = 0) -> int:
+        """Return how long the client of a handle lets an operation take, `otherwise_ms` where that is not known."""
+        limit_ms = self.view.client_setting(handle, "operation_timeout_ms")
+        return (limit_ms if isinstance(limit_ms, int) else otherwise_ms) * MS
 
     @cached_property
     def bounds(self) -> Bounds:

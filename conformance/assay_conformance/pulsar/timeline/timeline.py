@@ -13,7 +13,6 @@ from assay_conformance.checks.leaving import LEAVING, may_have_heard_nothing
 from assay_conformance.history.events import after, first_of, grouped
 from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError, UnknownError
-from assay_conformance.judging.tolerance import MS
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import (
     AgentEnded,
@@ -99,7 +98,7 @@ class Timeline(Producing, Acknowledging):
             unit = self.unit_of(end) if end.error is ErrorClass.TIMEOUT else None
             sent = [frame for _, frame in unit.sends if frame.seq < end.seq] if unit is not None else []
             yield from ((frame.conn, end) for frame in sent[-1:])
-        limit_ns = int(self.view.setting("client", "operation_timeout_ms") or 0) * MS
+        limit_ns = self.operation_timeout_ns()
         for request in self.requests(*REQUESTS) if limit_ns and self.events.of(Closed) else ():
             frame, answer, closed = request.frame, request.answer, self.closed(request.frame.conn)
             until = closed if answer is None else answer

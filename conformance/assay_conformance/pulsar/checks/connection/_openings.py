@@ -15,7 +15,7 @@ from typing import NamedTuple
 from assay_conformance.checks.parts import ended_by_client, retry_letter_topic
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import MS, Exercised, Registered, Says, Timeline, breach, ended_ns, ms
+from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, ended_ns, ms
 
 _NOT_READY = "ServiceNotReady"
 _LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
@@ -169,8 +169,7 @@ def _fits(timeline: Timeline, setback: Event, until_ns: int) -> bool:
 
 def limit_of(timeline: Timeline, opening: Opening) -> int:
     """Return the operation time-out of an open call, in ns."""
-    limit = timeline.view.client_setting(opening.invoke.handle, "operation_timeout_ms")
-    return (limit if isinstance(limit, int) else 30_000) * MS
+    return timeline.operation_timeout_ns(opening.invoke.handle, otherwise_ms=30_000)
 
 
 def _is_refused(timeline: Timeline, opening: Opening, end: Completion) -> bool:

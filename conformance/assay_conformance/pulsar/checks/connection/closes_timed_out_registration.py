@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import MS, Exercised, Registered, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, check, ms
 
 
 class _Unanswered(NamedTuple):
@@ -61,8 +61,7 @@ def _is_not_left_behind(timeline: Timeline, one: Registered) -> Says:
     if gave_up is None:
         yield from _leaves_with_its_connection(timeline, one)
         return
-    own_ms = int(timeline.view.client_setting(one.handle, "operation_timeout_ms") or 0)
-    due_ns = max(gave_up.t_ns, request.t_ns + own_ms * MS)
+    due_ns = max(gave_up.t_ns, request.t_ns + timeline.operation_timeout_ns(one.handle))
     until_ns = timeline.bounds.until(timeline.closed(request.conn))
     if timeline.bounds.is_missing("answer", due_ns, until_ns, what="a close"):
         yield breach(

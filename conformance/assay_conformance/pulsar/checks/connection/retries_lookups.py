@@ -150,7 +150,7 @@ def _looked_up(timeline: Timeline, pending: _Pending, topic: str, frame: Frame) 
         )
     if last is None or base_topic(topic) in pending.open_topics:
         return
-    due_ns = opening.call.t_ns + _timeout_ns(timeline, opening)
+    due_ns = opening.call.t_ns + timeline.operation_timeout_ns(opening.call.handle)
     had_time = opening.failures == 1 and last.t_ns < (opening.call.t_ns + due_ns) // 2
     if had_time and frame.t_ns > due_ns and timeline.bounds.is_overdue("answer", due_ns, frame.t_ns, what="a look-up"):
         yield breach(
@@ -178,7 +178,7 @@ def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
     its_own = (one for topic, one in opening.last.items() if not pending.is_for_open_topic(topic, one))
     last = max((one for one in its_own if one.t_ns <= ended_ns(end)), key=lambda one: one.seq, default=None)
     took_ns = end.t_ns - opening.call.t_ns
-    timeout_ns = _timeout_ns(timeline, opening)
+    timeout_ns = timeline.operation_timeout_ns(opening.call.handle)
     if end.outcome is Outcome.OK or opening.final is not None or last is None:
         yield Exercised(end)
     elif not opening.is_doubtful and took_ns < _has_room_until(opening, timeout_ns):
@@ -189,10 +189,6 @@ def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
             "had passed",
             *(last, end),
         )
-
-
-def _timeout_ns(timeline: Timeline, opening: _Opening) -> int:
-    return int(timeline.view.client_setting(opening.call.handle, "operation_timeout_ms") or 0) * MS
 
 
 def _has_room_until(opening: _Opening, timeout_ns: int) -> int:

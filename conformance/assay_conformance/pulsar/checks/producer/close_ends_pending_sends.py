@@ -7,7 +7,6 @@ from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke,
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import (
     FINAL_ERRORS,
-    MS,
     TOLERANCES,
     Exercised,
     Request,
@@ -147,9 +146,9 @@ def _stops_reading(timeline: Timeline, pending: _Pending, answer: Frame, end: Co
     cut = connection.lost is not None and connection.lost.seq < end.seq
     is_garbled = any(reason.why is Why.NOT_A_FRAME for reason in connection.reasons)
     whole = any(call.handle == client and call.seq < end.seq for call in timeline.events.invokes("close"))
-    timeout_ms = int(timeline.view.setting("client", "operation_timeout_ms") or 0)
-    least_ns = timeout_ms * MS - TOLERANCES["time-out-early"].slack_ns
-    return cut or is_garbled or whole or bool(timeout_ms and end.t_ns - pending.close.t_ns >= least_ns)
+    timeout_ns = timeline.operation_timeout_ns()
+    least_ns = timeout_ns - TOLERANCES["time-out-early"].slack_ns
+    return cut or is_garbled or whole or bool(timeout_ns and end.t_ns - pending.close.t_ns >= least_ns)
 
 
 def _in_time(timeline: Timeline, unit: Unit, answer: Frame) -> Iterator[Frame]:

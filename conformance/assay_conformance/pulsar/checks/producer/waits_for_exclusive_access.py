@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay_conformance.model.event import Closed, Completion, ErrorClass, Frame, Outcome
-from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, each, ended_ns, ms
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ended_ns, ms
 
 
 @check("producer.waits-for-exclusive-access")
@@ -80,10 +80,10 @@ def _lasts(timeline: Timeline, wait: _Wait) -> Says:
         yield Exercised(opened)
     if opened is not None and (done is None or done.seq > opened.seq):
         return
-    timeout_ms = int(timeline.view.client_setting(wait.handle, "operation_timeout_ms") or 0)
+    timeout_ns = timeline.operation_timeout_ns(wait.handle)
     until_ns = timeline.bounds.until(timeline.closing(wait.handle))
     if done is not None:
-        if done.command == "PRODUCER_SUCCESS" and done.t_ns - told.t_ns > timeout_ms * MS:
+        if done.command == "PRODUCER_SUCCESS" and done.t_ns - told.t_ns > timeout_ns:
             yield Exercised(done)
     elif lost is not None and timeline.bounds.is_missing("reconnect", lost.t_ns, until_ns, what="a PRODUCER"):
         yield breach(

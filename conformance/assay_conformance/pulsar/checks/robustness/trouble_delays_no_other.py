@@ -141,8 +141,8 @@ def _closed(timeline: Timeline, event: Event) -> Closed | None:
 def _is_opened(timeline: Timeline, failed: _Failed) -> Says:
     end, left, trouble = failed
     call = timeline.call(end)
-    limit = timeline.view.client_setting(end.handle, "operation_timeout_ms")
-    if timeline.bounds.is_before("reconnect", call.t_ns + int(limit or 30_000) * 1_000_000, end.t_ns):
+    due_ns = call.t_ns + timeline.operation_timeout_ns(end.handle, otherwise_ms=30_000)
+    if timeline.bounds.is_before("reconnect", due_ns, end.t_ns):
         yield breach(
             "failed-with-another",
             f"{end.verb} of handle {end.handle} waited on connection {left.conn}, which the client ended at "

@@ -11,7 +11,6 @@ from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Outcom
 from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import (
     FINAL_ERRORS,
-    MS,
     Exercised,
     ProducerSession,
     Registered,
@@ -176,7 +175,7 @@ def _may_wait_until_ns(timeline: Timeline, frame: Frame, end: Event) -> int:
     A lost connection gives it its time to reconnect again. A failed LOOKUP extends that by a back-off that doubles (no
     longer than all waits before it together); where no answer comes, the client waits for the operation time-out first.
     """
-    operation_ns = int(timeline.view.setting("client", "operation_timeout_ms") or 0) * MS
+    operation_ns = timeline.operation_timeout_ns()
     lost = (one.t_ns for one in timeline.events.of(Closed) if one.by is not ClosedBy.CLIENT and one.seq < end.seq)
     answers = (one for one in timeline.events.frames("LOOKUP_RESPONSE") if frame.seq < one.seq < end.seq)
     failed = (one for one in answers if not one.to_receiver or one.fields.get("error"))
