@@ -221,7 +221,7 @@ class Lookup:
         body = answer.body
         if body.response == pb.CommandLookupTopicResponse.Failed:
             found(server_refusal(body.error, body.message))
-        elif body.response == pb.CommandLookupTopicResponse.Connect:
+        elif self._names_the_broker(body):
             found(self._way(body))
         elif self._are_too_many(redirects):
             found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
@@ -232,6 +232,9 @@ class Lookup:
         """Return the way an answer names. A Pulsar of one node names itself as proxy, and is reached without one."""
         url, entrance = self._url(body), self._entrances[0]
         return Way(url, entrance if body.proxy_through_service_url and url != entrance else None)
+
+    def _names_the_broker(self, body: pb.CommandLookupTopicResponse) -> bool:
+        return body.response == pb.CommandLookupTopicResponse.Connect
 
     def _are_too_many(self, redirects_left: int) -> bool:
         return redirects_left == 0

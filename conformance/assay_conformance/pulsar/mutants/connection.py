@@ -132,6 +132,16 @@ class UnboundedRedirects(Lookup):
         return False
 
 
+class RedirectTakenForTheBroker(Lookup):
+    """A redirect is taken for the answer: the client registers there without asking again."""
+
+    breaks = "connection.follows-redirects"
+    stands_for = "pulsar-flex (read in its source): the kind of answer is not read"
+
+    def _names_the_broker(self, body: pb.CommandLookupTopicResponse) -> bool:
+        return True
+
+
 class RedirectDropsAuthority(Lookup):
     """A redirected lookup is asked again without authority."""
 

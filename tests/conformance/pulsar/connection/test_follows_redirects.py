@@ -42,6 +42,32 @@ def test_redirect_followed_without_its_authority_is_found() -> None:
     assert judged(follows_redirects, story)[0] == ["authority-dropped"]
 
 
+def _registers(story: Script, conn: int = 1) -> None:
+    story.up("PRODUCER", conn, producer_id=0, request_id=50, fields={"topic": story.full("t")})
+
+
+def test_redirect_that_is_taken_for_the_broker_is_found() -> None:
+    story = _redirected()
+    _registers(story)
+    assert judged(follows_redirects, story) == (["not-followed"], 0)
+
+
+@pytest.mark.parametrize("response", ["Connect", "Failed"])
+def test_registration_behind_another_answer_is_accepted(response: str) -> None:
+    story = _redirected()
+    _asks(story, 1, 2, authoritative=True)
+    story.down("LOOKUP_RESPONSE", 1, request_id=2, fields={"response": response})
+    _registers(story)
+    assert judged(follows_redirects, story) == ([], 1)
+
+
+def test_registration_beside_a_look_up_without_an_answer_is_accepted() -> None:
+    story = _redirected()
+    _asks(story, 1, 2, authoritative=True)
+    _registers(story)
+    assert judged(follows_redirects, story) == ([], 1)
+
+
 def test_lookup_that_begins_anew_has_no_authority() -> None:
     story = _redirected()
     _asks(story, 0, 2, authoritative=False)

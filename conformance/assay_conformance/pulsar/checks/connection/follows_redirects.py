@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.requests import Request
 
 MAX_REDIRECTS = 20
 """How many redirects of one look-up clients follow."""
@@ -62,12 +63,49 @@ def _look_ups(timeline: Timeline) -> Iterator[_LookUp]:
             chains.began_at = chains.began_at if broker is None else broker
 
 
-@check("connection.follows-redirects", of=_look_ups)
-def follows_redirects(timeline: Timeline, look_up: _LookUp) -> Says:
-    """connection.follows-redirects: after a redirect with authority the look-up is repeated with it, and a look-up
-    follows a limited number of redirects.
+class _Unfollowed(NamedTuple):
+    """A registration on a topic of which every look-up had been redirected, and the last of these answers."""
 
-    A look-up with authority continues one that was redirected. One without is a new one, as after a back-off, at the
+    registration: Frame
+    redirect: Frame
+
+
+def _unfollowed(timeline: Timeline) -> Iterator[_Unfollowed]:
+    looked_up: dict[str, list[Request]] = defaultdict(list)
+    for one in timeline.requests("LOOKUP"):
+        looked_up[str(one.frame.fields.get("topic", ""))].append(one)
+    for registered in timeline.registered:
+        frame = registered.frame
+        asked = [one for one in looked_up[str(frame.fields.get("topic", ""))] if one.frame.seq < frame.seq]
+        answers = [one.answer for one in asked if one.answer is not None and one.answer.seq < frame.seq]
+        all_redirected = all(answer.fields.get("response") == "Redirect" for answer in answers)
+        if frame.from_sender and answers and len(answers) == len(asked) and all_redirected:
+            yield _Unfollowed(frame, answers[-1])
+
+
+@check("connection.follows-redirects")
+def follows_redirects(timeline: Timeline) -> Says:
+    """connection.follows-redirects: after a redirect the look-up is repeated there, with the authority that it hands
+    on, and a look-up follows a limited number of redirects."""
+    yield from each(_look_ups(timeline), _is_followed, timeline)
+    yield from each(_unfollowed(timeline), _was_followed, timeline)
+
+
+def _was_followed(_timeline: Timeline, unfollowed: _Unfollowed) -> Says:
+    frame, redirect = unfollowed
+    yield breach(
+        "not-followed",
+        f"the look-up of {frame.fields.get('topic', '')} was redirected at {ms(redirect.t_ns)}; expected it to be "
+        f"repeated there; {frame.command} left at {ms(frame.t_ns)} on connection {frame.conn}, before any broker had "
+        "said that it serves the topic",
+        *(redirect, frame),
+    )
+
+
+def _is_followed(timeline: Timeline, look_up: _LookUp) -> Says:
+    """Judge a look-up.
+
+    One with authority continues one that was redirected. One without is a new one, as after a back-off, at the
     broker that redirected, or where the last one began (as after too many redirects), or at the cluster that its topic
     migrated to; elsewhere it continues the redirected one.
     """
