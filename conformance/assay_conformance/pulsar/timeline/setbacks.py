@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from assay_conformance.history.events import Stretch, after, between, first_of
 from assay_conformance.judging.tolerance import MS
-from assay_conformance.model.event import AgentEnded, Event, Frame
+from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.attempts import Attempts, Tried, seq
 from assay_conformance.pulsar.timeline.consumers import Consumer
@@ -77,7 +77,7 @@ class Setback:
         if self.over is None and (rest := self._rest()) is not None:
             silences.append((rest, last_ns))
         for since, until_ns in silences:
-            if until_ns > self._due_ns(since):
+            if until_ns > self._due_ns(since) + self._unnoticed_ns(timeline, since):
                 what = "whether a client only tried again late"
                 timeline.bounds.check_fair("reconnect", self.event.t_ns, until_ns, what=what)
                 return until_ns
@@ -92,6 +92,23 @@ class Setback:
     def _due_ns(self, rest: Event) -> int:
         """Return when an attempt is due: a wait that doubles is about as long as all those before it together."""
         return rest.t_ns + max(LONGEST_FIRST_WAIT_MS * MS, 2 * (rest.t_ns - self.began.t_ns))
+
+    def _unnoticed_ns(self, timeline: Timeline, since: Event) -> int:
+        """Return for how long its client may not notice that it has to try again.
+
+        Some clients end a request whose connection is lost at once, others when its time is over: pulsar-flex.
+        """
+        if not isinstance(since, Closed) or not any(_was_lost_with(timeline, one, since) for one in self.tried.own):
+            return 0
+        limit_ms = timeline.view.client_setting(self.owner.handle, "operation_timeout_ms")
+        return int(limit_ms or 0) * MS
+
+
+def _was_lost_with(timeline: Timeline, registration: Event, lost: Closed) -> bool:
+    """Return whether a registration had no answer when its connection ended."""
+    if not isinstance(registration, Frame) or registration.conn != lost.conn:
+        return False
+    return timeline.answers_to_requests.to(registration) is None
 
 
 def setbacks(timeline: Timeline) -> list[Setback]:

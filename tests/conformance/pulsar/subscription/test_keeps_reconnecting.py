@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.checks.subscription.keeps_reconnecting import keeps_reconnecting
 
@@ -26,11 +28,14 @@ class _Open(Script):
         self.asks(1, request_id)
         self.down("ERROR", 1, request_id=request_id, fields={"error": error})
 
-    def judged(self, waits_ms: int = 9_000, outcome: Outcome = Outcome.OK) -> tuple[list[str], int]:
+    def judged(
+        self, waits_ms: int = 9_000, outcome: Outcome = Outcome.OK, operation_timeout_ms: int = 0
+    ) -> tuple[list[str], int]:
         """After so long the application receives, and gets nothing."""
         self.after(waits_ms)
         self.complete(self.invoke("receive", CONSUMER, args={"count": 1}), outcome, count=0)
-        check = trial(keeps_reconnecting, self.done())
+        fixed: dict[str, ConfigValue] = {"operation_timeout_ms": operation_timeout_ms} if operation_timeout_ms else {}
+        check = trial(keeps_reconnecting, self.done(), facts=msgspec.structs.replace(ANY_CLIENT, fixed=fixed))
         return [finding.code for finding in check.findings], check.exercised
 
 
@@ -56,6 +61,17 @@ def test_consumer_that_comes_back_is_accepted() -> None:
 
 def test_consumer_that_lost_its_connection_and_never_tries_again_is_found() -> None:
     assert _lost().judged() == (["stayed-away"], 0)
+
+
+@pytest.mark.parametrize(("operation_timeout_ms", "codes"), [(10_000, []), (1_000, ["stayed-away"])])
+def test_consumer_may_notice_that_its_subscribe_was_lost_when_its_time_is_over(
+    operation_timeout_ms: int, codes: list[str]
+) -> None:
+    story = _lost()
+    story.connected(1)
+    story.asks(1)
+    story.cut(1)
+    assert story.judged(operation_timeout_ms=operation_timeout_ms)[0] == codes
 
 
 def test_consumer_that_the_broker_closed_and_that_never_tries_again_is_found() -> None:

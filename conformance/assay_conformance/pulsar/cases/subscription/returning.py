@@ -61,6 +61,8 @@ def cut_while_returning() -> Case:
         "A consumer comes back, and its connection is lost at SUBSCRIBE, behind it, and behind its FLOW",
         ("subscription.keeps-reconnecting",),
         capabilities=("consumer",),
+        # A client may notice a SUBSCRIBE that was lost when its time is over.
+        client={"operation_timeout_ms": 3_000},
         consumer=EARLIEST,
         faults=(
             Fault(trigger=AfterStep(opened), action=Cut()),
