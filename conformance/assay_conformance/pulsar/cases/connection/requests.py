@@ -287,6 +287,11 @@ NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
 )
 
 
+def _asking(command: str) -> tuple[str, ...]:
+    """Return the capabilities without which a producer does not ask: one that knows no partitions asks for none."""
+    return ("producer", "partitioned_topics") if command == "PARTITIONED_METADATA" else ("producer",)
+
+
 def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP") -> Case:
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
@@ -294,7 +299,7 @@ def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP")
         f"connection/{words}",
         title,
         ("connection.retries-lookups",),
-        capabilities=("producer",),
+        capabilities=_asking(command),
         client={"operation_timeout_ms": 10_000},
         faults=tuple(
             Fault(trigger=up(command, k=k), action=AnswerError(error)) for k, error in enumerate(errors, start=1)
@@ -323,7 +328,7 @@ def trouble_of_another_topic(command: str, words: str) -> Case:
         f"connection/{words}-of-another-topic",
         f"{command} of one topic is refused until its opening times out; then the first one of another topic is",
         ("connection.lookup-backoff-per-topic",),
-        capabilities=("producer",),
+        capabilities=_asking(command),
         client={"operation_timeout_ms": 4_000},
         topology=Topology(topics=(Topic(name="troubled"), Topic(name="well"))),
         faults=(
@@ -350,7 +355,7 @@ def lookup_is_forbidden() -> Case:
     )
 
 
-def ended_lookups(words: str, what: str, limit: int, *faults: Fault) -> Case:
+def ended_lookups(words: str, what: str, limit: int, *faults: Fault, command: str = "LOOKUP") -> Case:
     """Let one opening after the other time out; then open as many at once, which are to succeed."""
     timeout_ms = 1_000
     names = [f"t{number}" for number in range(2 * limit)]
@@ -365,7 +370,7 @@ def ended_lookups(words: str, what: str, limit: int, *faults: Fault) -> Case:
         f"connection/{words}",
         f"{what}; behind that, producers are opened",
         ("connection.ended-lookup-frees-its-place",),
-        capabilities=("producer",),
+        capabilities=_asking(command),
         client={"operation_timeout_ms": timeout_ms, "max_concurrent_lookups": limit},
         topology=Topology(topics=tuple(Topic(name=name) for name in names)),
         faults=faults,
@@ -391,6 +396,7 @@ CASES = (
         "The only request for the number of partitions that may wait is never answered",
         1,
         Fault(trigger=down("PARTITIONED_METADATA_RESPONSE"), action=Drop()),
+        command="PARTITIONED_METADATA",
     ),
     several_acks_on_an_old_broker(),
     sends_to_a_very_old_broker(),

@@ -114,7 +114,7 @@ REQUESTS: Final = (
         "PARTITIONED_METADATA",
         down("PARTITIONED_METADATA_RESPONSE", k=2, times=0),
         _opens_producer,
-        ("producer",),
+        ("producer", "partitioned_topics"),
     ),
     _Request("producer", "PRODUCER", down("PRODUCER_SUCCESS", k=2, times=0), _opens_producer, ("producer",)),
     _Request("subscribe", "SUBSCRIBE", _to("SUBSCRIBE"), _opens_consumer),
