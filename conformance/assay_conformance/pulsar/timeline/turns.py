@@ -7,6 +7,8 @@
 | it goes on    | the call, or an answer to a request of it         | its next request, or its end        |
 | a receive     | the MESSAGE, the call, or the message before      | the application gets the message    |
 
+A client that looks for messages once a period (`receive_poll_ms`) hands them over as much later.
+
 Where more than the client decides there is no turn: of sends that wait for a batch, or for room; of consumers that
 listen, whose handlers wait for threads (Java `listenerThreads`, C++ `setMessageListenerThreads`: one by default), or
 that seek, pause or nack; of calls on what is closed; of writes that the broker may not read (a publish rate).
@@ -21,7 +23,9 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.judging.intervals import Interval, Intervals
+from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
 from assay_conformance.model.facts import Lack
 from assay_conformance.model.fault import Direction
@@ -244,10 +248,11 @@ def _receives(timeline: Timeline) -> Iterator[Turn]:
         since, until = (
             bisect_right(received, seq, key=lambda one: one.seq) for seq in (timeline.call(end).seq, end.seq)
         )
+        poll_ns = (number_in_force(timeline.view, consumer, "receive_poll_ms") or 0) * MS
         for message in received[since:until]:
             came_ns, delivery = ended_ns(message), brought.get(message.seq)
             if delivery is not None:
-                due_ns = max(last_ns, delivery.frame.t_ns)
+                due_ns = min(came_ns, max(last_ns, delivery.frame.t_ns) + poll_ns)
                 yield Turn(consumer.handle, "a message could be handed over", delivery.frame, due_ns, message, came_ns)
             last_ns = max(last_ns, came_ns)
 

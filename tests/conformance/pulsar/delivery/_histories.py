@@ -9,11 +9,14 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Received
+from assay_conformance.model.facts import ClientFacts
 
 Story = Callable[[Script], None]
 
 
-def judged(check: type[Check], story: Story, *, backlog: int = 0, case: Case = ANY_CASE) -> tuple[list[str], int]:
+def judged(
+    check: type[Check], story: Story, *, backlog: int = 0, case: Case = ANY_CASE, facts: ClientFacts | None = None
+) -> tuple[list[str], int]:
     """Codes and how often it was exercised, of a producer and a consumer that was there first."""
     script = Script()
     script.consumer(initial_position="earliest")
@@ -21,7 +24,7 @@ def judged(check: type[Check], story: Story, *, backlog: int = 0, case: Case = A
     story(script)
     script.read_back()
     script.cursor(10, backlog=backlog)
-    said = trial(check, script.done(), case)
+    said = trial(check, script.done(), case, facts)
     return [finding.code for finding in said.findings], said.exercised
 
 

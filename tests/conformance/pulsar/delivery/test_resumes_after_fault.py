@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.conformance.pulsar.delivery._histories import judged
 
-from assay_conformance.checks.trial import ANY_CASE
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import ClientConfig, Rate, Topic, Topology
 from assay_conformance.model.event import Fate, Sides
@@ -60,6 +60,12 @@ def test_the_permits_and_the_type_of_another_subscription_excuse_no_stall(kind: 
 def test_a_failover_consumer_that_comes_back_is_made_active_a_second_later() -> None:
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer={"subscription_type": "failover"}))
     assert judged(resumes_after_fault, silence_behind_an_outage, case=case)[0] == []
+
+
+@pytest.mark.parametrize(("poll_ms", "codes"), [(1_000, []), (0, ["stalled"])])
+def test_a_client_that_looks_for_messages_once_a_period_is_later(poll_ms: int, codes: list[str]) -> None:
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"receive_poll_ms": poll_ms})
+    assert judged(resumes_after_fault, silence_behind_an_outage, facts=facts)[0] == codes
 
 
 def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:

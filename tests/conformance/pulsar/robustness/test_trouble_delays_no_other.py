@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import Case, Rate, Topic, Topology
 from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Invoke, Member, Outcome
+from assay_conformance.model.facts import ClientFacts
 from assay_conformance.pulsar.checks.robustness.trouble_delays_no_other import trouble_delays_no_other
 
 ILL = 3
@@ -32,10 +33,10 @@ class _Story(Script):
         self.producer_asks(producer_id=handle, topic=topic)
         return call
 
-    def judged(self, case: Case = ANY_CASE) -> tuple[list[str], int]:
+    def judged(self, case: Case = ANY_CASE, facts: ClientFacts | None = None) -> tuple[list[str], int]:
         if self.ill is not None:
             self.after(2_000).complete(self.ill, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
-        judging = trial(trouble_delays_no_other, self.done(), case)
+        judging = trial(trouble_delays_no_other, self.done(), case, facts)
         return [finding.code for finding in judging.findings], judging.exercised
 
 
@@ -48,13 +49,13 @@ def sent(story: _Story, *, leaves_ms: float = 1, ends_ms: float = 1) -> tuple[li
     return story.judged()
 
 
-def received(story: _Story, *, late_ms: float = 1) -> tuple[list[str], int]:
+def received(story: _Story, *, late_ms: float = 1, facts: ClientFacts | None = None) -> tuple[list[str], int]:
     """A receive waits, a message comes, and is handed over."""
     call = story.invoke("receive", CONSUMER, args={"count": 1})
     story.message(0)
     story.after(late_ms).received(0)
     story.complete(call, count=1)
-    return story.judged()
+    return story.judged(facts=facts)
 
 
 def test_what_goes_on_at_once_is_accepted() -> None:
@@ -74,6 +75,7 @@ def test_message_that_lies_while_a_receive_waits_is_found() -> None:
     assert received(_Story(), late_ms=LATE_MS) == (["held-up"], 0)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(("closes", "codes"), [(True, []), (False, ["held-up"])])
 def test_seek_of_what_is_closed_may_wait_for_a_connection(closes: bool, codes: list[str]) -> None:
     story = _Story()
@@ -82,6 +84,12 @@ def test_seek_of_what_is_closed_may_wait_for_a_connection(closes: bool, codes: l
     seek = story.invoke("seek", CONSUMER)
     story.after(LATE_MS).complete(seek, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
     assert story.judged()[0] == codes
+=======
+@pytest.mark.parametrize(("poll_ms", "codes"), [(1_000, []), (100, ["held-up"])])
+def test_message_may_lie_until_the_client_looks_for_messages(poll_ms: int, codes: list[str]) -> None:
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"receive_poll_ms": poll_ms})
+    assert received(_Story(), late_ms=LATE_MS, facts=facts)[0] == codes
+>>>>>>> 17366a9c (agent.toml says that a consumer looks for messages once a period, and checks allow for it)
 
 
 @pytest.mark.parametrize(("opened_first", "codes"), [(False, []), (True, ["held-up"])])

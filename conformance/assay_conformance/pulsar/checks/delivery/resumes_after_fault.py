@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.checks.consumption import in_force, is_torn
+from assay_conformance.checks.consumption import in_force, is_torn, number_in_force
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.rules import Breach
 from assay_conformance.model.topic_names import base_topic, named_topics
@@ -16,7 +16,7 @@ def resumes_after_fault(timeline: Timeline) -> Says:
     torn = [frame for frame in timeline.events.frames("FLOW") if is_torn(frame)]
     sessions = [timeline.consumer_sessions.of(frame) for frame in torn]
     # A client does not grant again what a fault dropped of its permits.
-    excused = {_row_name(one.subscription, one.topic) for one in sessions if one is not None} | _failover(timeline)
+    excused = {_row_name(one.subscription, one.topic) for one in sessions if one is not None} | _in_no_hurry(timeline)
     if None not in sessions:
         stalls = timeline.rows.rules[clauses.FLOWS].breaches
         small = timeline.rows.transcript.small
@@ -31,13 +31,19 @@ def _stall(timeline: Timeline, found: Breach) -> Says:
     yield breach(found.code, found.sentence, *events_of(timeline, found))
 
 
-def _failover(timeline: Timeline) -> set[str]:
-    """Return subscriptions of which a consumer that reconnects becomes active a second later."""
+def _in_no_hurry(timeline: Timeline) -> set[str]:
+    """Return subscriptions of which a consumer that reconnects becomes active a second later, or looks once a period
+    whether messages have come."""
     first = timeline.topology.topics[0].name
-    failover = (one for one in timeline.consumers if in_force(timeline.view, one, "subscription_type") == "failover")
+    later = (
+        one
+        for one in timeline.consumers
+        if in_force(timeline.view, one, "subscription_type") == "failover"
+        or number_in_force(timeline.view, one, "receive_poll_ms")
+    )
     return {
         _row_name(one.subscription, timeline.local_name(str(topic)))
-        for one in failover
+        for one in later
         for topic in named_topics(one.invoke.args, first)
     }
 
