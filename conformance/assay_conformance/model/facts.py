@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import StrEnum
 from typing import Final
 
@@ -39,10 +39,26 @@ class Lack(StrEnum):
     """The properties of a message that is received."""
     EVENT_TIME = "event_time_ms"
     """The event time of a message that is received."""
+    SENT_KEY = "sent_key"
+    """A key for a message that is sent: the application cannot give one."""
+    SENT_ORDERING_KEY = "sent_ordering_key"
+    """An ordering key for a message that is sent."""
+    SENT_PROPERTIES = "sent_properties"
+    """Properties for a message that is sent."""
+    SENT_EVENT_TIME = "sent_event_time_ms"
+    """An event time for a message that is sent."""
 
 
 OVERLAPPING: Final[Mapping[str, Lack]] = {"seek": Lack.OVERLAPPING_SEEKS, "send": Lack.OVERLAPPING_SENDS}
 """The verbs of which most clients let several calls of one handle go on together."""
+
+SENT: Final[Mapping[str, Lack]] = {
+    "key": Lack.SENT_KEY,
+    "ordering_key": Lack.SENT_ORDERING_KEY,
+    "properties": Lack.SENT_PROPERTIES,
+    "event_time_ms": Lack.SENT_EVENT_TIME,
+}
+"""The fields of a message that nearly every application can send."""
 
 NEEDED: Final = frozenset({"credentials", "retry_letters", "tls_trust_certs", "tokens"})
 """Keys without which nothing is left of a Case that sets them: brokers that demand credentials, letters to retry."""
@@ -87,7 +103,13 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
     def missing_assumed(self, case: Case) -> frozenset[str]:
         """Return what the Case, or one of its steps, assumes and the client lacks."""
-        return frozenset(self.lacks & {*case.assumes, *_asked_by_flushes(case)} if self.lacks else ())
+        if not self.lacks:
+            return frozenset()
+        return self.lacks & {*case.assumes, *_asked_by_flushes(case), *_asked_by_sends(case)}
+
+    def can_send(self, fields: Iterable[str]) -> bool:
+        """Return whether the application can give a message that it sends each of these fields."""
+        return self.lacks.isdisjoint(SENT[field] for field in fields if field in SENT)
 
     def kept_apart(self, case: Case) -> tuple[str, ...]:
         """Return which calls this client makes one after the other that the Case makes while another is under way."""
@@ -135,6 +157,13 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         parts = {part: self._known(getattr(case.config, part)) for part in case.config.__struct_fields__}
         return msgspec.structs.replace(case, steps=steps, config=ClientConfig(**parts))
 
+    def with_sendable_fields(self, case: Case) -> Case:
+        """Return the Case without those fields of the messages it sends that the application cannot give them."""
+        lacking = {field for field, lack in SENT.items() if lack in self.lacks}
+        if not lacking:
+            return case
+        return msgspec.structs.replace(case, steps=tuple(_without_sent(step, lacking) for step in case.steps))
+
     def _unknown(self, config: Config) -> Iterator[tuple[str, ConfigValue]]:
         return ((key, value) for key, value in config.items() if value not in self.words.get(key, (value,)))
 
@@ -175,6 +204,23 @@ def _asked_by_flushes(case: Case) -> Iterator[Lack]:
             yield Lack.FLUSH
             if not batching.get(step.args.get("producer")):
                 yield Lack.FLUSH_WITHOUT_BATCHING
+
+
+def _asked_by_sends(case: Case) -> Iterator[Lack]:
+    for step in case.steps:
+        if step.who is Who.AGENT and step.verb == "send":
+            messages = step.args.get("messages")
+            told = (step.args, *(messages if isinstance(messages, list | tuple) else ()))
+            yield from (lack for field, lack in SENT.items() if any(one.get(field) is not None for one in told))
+
+
+def _without_sent(step: Step, fields: Set[str]) -> Step:
+    if step.who is not Who.AGENT or step.verb != "send":
+        return step
+    args = {name: value for name, value in step.args.items() if name not in fields}
+    if isinstance(messages := args.get("messages"), list | tuple):
+        args["messages"] = [{name: one[name] for name in one if name not in fields} for one in messages]
+    return msgspec.structs.replace(step, args=args)
 
 
 def _overlapping(case: Case) -> Iterator[str]:

@@ -115,6 +115,28 @@ def test_what_a_case_assumes_is_missing_where_the_client_lacks_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sent", "missing"),
+    [
+        ({"key": "k"}, {"sent_key"}),
+        ({"messages": [{"properties": {"a": "b"}}, {"ordering_key": "o"}]}, {"sent_properties", "sent_ordering_key"}),
+        ({"key": None, "event_time_ms": 1}, set()),
+        ({}, set()),
+    ],
+)
+def test_a_field_that_cannot_be_sent_is_found_in_what_a_case_sends(sent: dict[str, Any], missing: set[str]) -> None:
+    plan = Schedule()
+    plan.send(plan.producer(plan.client()), **sent)
+    case = plan.case("test/case", "t", ())
+    lacks = frozenset({Lack.SENT_KEY, Lack.SENT_ORDERING_KEY, Lack.SENT_PROPERTIES})
+    facts = msgspec.structs.replace(FACTS, lacks=lacks)
+    assert facts.missing_assumed(case) == missing
+    assert not FACTS.missing_assumed(case)
+    assert not facts.missing_assumed(facts.with_sendable_fields(case))
+    assert facts.can_send(["event_time_ms", "size"])
+    assert not facts.can_send(["key"])
+
+
+@pytest.mark.parametrize(
     ("sends", "waits", "apart"),
     [
         ((1, 1), True, ()),
