@@ -35,9 +35,13 @@ from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import VOID, Finding, Judgement, Verdict, broken
 from assay_conformance.pulsar.checks.compression.interoperable_format import UNREAD_FORMAT
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import calls_do_not_hang
+from assay_conformance.pulsar.checks.subscription.asks_for_its_position import BEGINS_ELSEWHERE
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
 """How the reason begins of what was not decided for that; the figure follows."""
+
+_KEEPS_AWAY: Final = frozenset({UNREAD_FORMAT, BEGINS_ELSEWHERE})
+"""Codes of breaches that keep other preconditions away, whatever step they are about."""
 
 _NOT_PLAYED: Final[dict[Ending, Verdict]] = {
     Ending.HARNESS: Verdict.HARNESS_ERROR,
@@ -188,13 +192,13 @@ def _kept_away_by(
 ) -> RequirementId | None:
     """Return the requirement of clients whose breach kept the precondition away.
 
-    It was broken by the first step that failed, by a call that never ended, or by messages in a format that others
-    cannot read.
+    It was broken by the first step that failed, by a call that never ended, by messages in a format that others cannot
+    read, or by a subscription that began elsewhere than the application chose.
     """
     first = next(iter(attempt_end.failed_steps), None)
     for requirement, said in found.items():
         is_cause = requirement == calls_do_not_hang.requirement or any(
-            first in one.events or one.code == UNREAD_FORMAT for one in said.findings
+            first in one.events or one.code in _KEEPS_AWAY for one in said.findings
         )
         if said.findings and is_cause and requirement not in catalogue.of_brokers:
             return requirement

@@ -315,7 +315,23 @@ def reader_reconnects() -> Case:
     )
 
 
+def two_positions() -> Case:
+    plan, client = Schedule.with_client(stored=plains(range(2)))
+    first = plan.consumer(client, subscription="first", initial_position="earliest")
+    last = plan.consumer(client, subscription="last", initial_position="latest")
+    plan.broker("store_entries", topic="t", entries=[plain(2)])
+    plan.receive(first, 3, wait=True)
+    plan.receive(last, 1, wait=True)
+    return plan.case(
+        "subscription/two-positions",
+        "Two new subscriptions of a topic with messages, one from its beginning and one from its end",
+        ("subscription.asks-for-its-position",),
+        capabilities=("consumer",),
+    )
+
+
 CASES = (
+    two_positions(),
     closed_while_subscribing(
         "closed-while-subscribing",
         "A consumer that the broker closed is closed by its application while its SUBSCRIBE is pending, and then "

@@ -232,6 +232,18 @@ class ReaderIsDurable(Consumer):
         return built
 
 
+class InitialPositionNotPassedOn(Consumer):
+    """A consumer asks for no initial position, whatever the application chose."""
+
+    breaks = "subscription.asks-for-its-position"
+    stands_for = "pulsar-flex (read in its source): an option that is taken and not written into SUBSCRIBE"
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        built = super()._registration(request_id)
+        built.subscribe.ClearField("initialPosition")
+        return built
+
+
 class MissedTopicsNotAskedFor(TopicPattern):
     """Topics that came while the topic watcher was away are not looked for when it is back, nor later."""
 
