@@ -27,6 +27,7 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Said
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.part import judge_part
+from assay_conformance.judging.unreached import CALL_FAILED
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Ending, Event
 from assay_conformance.model.facts import ClientFacts
@@ -39,9 +40,6 @@ from assay_conformance.pulsar.checks.subscription.asks_for_its_position import B
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
 """How the reason begins of what was not decided for that; the figure follows."""
-
-_KEEPS_AWAY: Final = frozenset({UNREAD_FORMAT, BEGINS_ELSEWHERE})
-"""Codes of breaches that keep other preconditions away, whatever step they are about."""
 
 _NOT_PLAYED: Final[dict[Ending, Verdict]] = {
     Ending.HARNESS: Verdict.HARNESS_ERROR,
@@ -193,12 +191,13 @@ def _kept_away_by(
     """Return the requirement of clients whose breach kept the precondition away.
 
     It was broken by the first step that failed, by a call that never ended, by messages in a format that others cannot
-    read, or by a subscription that began elsewhere than the application chose.
+    read, or, where no call was refused, by a subscription that began elsewhere than the application chose.
     """
-    first = next(iter(attempt_end.failed_steps), None)
+    first, how = next(iter(attempt_end.failed_steps.items()), (None, ""))
+    keeps_away = {UNREAD_FORMAT} if CALL_FAILED in how else {UNREAD_FORMAT, BEGINS_ELSEWHERE}
     for requirement, said in found.items():
         is_cause = requirement == calls_do_not_hang.requirement or any(
-            first in one.events or one.code in _KEEPS_AWAY for one in said.findings
+            first in one.events or one.code in keeps_away for one in said.findings
         )
         if said.findings and is_cause and requirement not in catalogue.of_brokers:
             return requirement

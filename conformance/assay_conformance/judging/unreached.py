@@ -46,6 +46,8 @@ def _is_like(frame: Frame, trigger: OnFrame) -> bool:
 
 
 _NOT_ENDED: Final = "had not ended"
+CALL_FAILED: Final = "had failed at"
+"""Of a call that the client refused: what did not come then was kept away by that."""
 
 _Failure = tuple[int, int, int | None, str]
 """Rank, the lowest first; position in the history; operation; what happened."""
@@ -55,7 +57,7 @@ def _failure(event: Event, case: Case) -> _Failure | None:
     match event:
         case Completion(outcome=Outcome.FAIL | Outcome.UNKNOWN):
             how = ", ".join(part for part in (event.error or event.outcome, event.text) if part)
-            text = f"its {event.verb} of operation {event.op} had failed at {ms(event.t_ns)}: {how}"
+            text = f"its {event.verb} of operation {event.op} {CALL_FAILED} {ms(event.t_ns)}: {how}"
             return (0 if event.verb in OPENINGS else 1, event.seq, None, text)
         case Overdue():
             text = f"after {event.deadline_ms} ms its {event.verb} of operation {event.op} {_NOT_ENDED}"

@@ -11,13 +11,14 @@ import pytest
 from assay_conformance import catalogue
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
-from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Step, Who
 from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Frame, Outcome
 from assay_conformance.model.facts import ClientFacts, Lack
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import AGENT_LOST, NEVER_ENDED, calls_do_not_hang
+from assay_conformance.pulsar.checks.subscription.asks_for_its_position import BEGINS_ELSEWHERE
 from assay_conformance.pulsar.registry import CHECKS
 from assay_conformance.pulsar.timeline import Producer, Says, Timeline, UnknownError, breach
 from assay_conformance.pulsar.timeline import check as timeline_check
@@ -210,6 +211,21 @@ def test_what_a_step_kept_away_that_is_a_failure_itself_is_not_the_machines_doin
 
 def test_a_failure_beside_the_step_that_kept_it_away_explains_nothing() -> None:
     assert _gave_up(frames=True).kept_away_by == ""
+
+
+@pytest.mark.parametrize(("refuses", "kept_away_by"), [(False, "subscription.asks-for-its-position"), (True, "")])
+def test_what_a_subscription_begun_elsewhere_does_not_get_is_put_down_to_that(refuses: bool, kept_away_by: str) -> None:
+    """But where a call was refused, that kept away what did not come."""
+    story = Script()
+    story.consumer()
+    if refuses:
+        story.complete(story.invoke("close", CONSUMER), outcome=Outcome.UNKNOWN, error=ErrorClass.OTHER)
+
+    @timeline_check("subscription.asks-for-its-position")
+    def elsewhere(timeline: Timeline) -> Says:
+        yield breach(BEGINS_ELSEWHERE, "it asks for Latest", *timeline.events.frames("SUBSCRIBE"))
+
+    assert _judged(story.done(), elsewhere=elsewhere)[ORDER].kept_away_by == kept_away_by
 
 
 def _never_exercised(requirement: str, *, other_id: bool) -> Judgement:
