@@ -100,8 +100,7 @@ class Setback:
         """
         if not isinstance(since, Closed) or not any(_was_lost_with(timeline, one, since) for one in self.tried.own):
             return 0
-        limit_ms = timeline.view.client_setting(self.owner.handle, "operation_timeout_ms")
-        return int(limit_ms or 0) * MS
+        return timeline.operation_timeout_ns(self.owner.handle)
 
 
 def _was_lost_with(timeline: Timeline, registration: Event, lost: Closed) -> bool:

@@ -75,7 +75,6 @@ def test_message_that_lies_while_a_receive_waits_is_found() -> None:
     assert received(_Story(), late_ms=LATE_MS) == (["held-up"], 0)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(("closes", "codes"), [(True, []), (False, ["held-up"])])
 def test_seek_of_what_is_closed_may_wait_for_a_connection(closes: bool, codes: list[str]) -> None:
     story = _Story()
@@ -84,12 +83,12 @@ def test_seek_of_what_is_closed_may_wait_for_a_connection(closes: bool, codes: l
     seek = story.invoke("seek", CONSUMER)
     story.after(LATE_MS).complete(seek, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
     assert story.judged()[0] == codes
-=======
+
+
 @pytest.mark.parametrize(("poll_ms", "codes"), [(1_000, []), (100, ["held-up"])])
 def test_message_may_lie_until_the_client_looks_for_messages(poll_ms: int, codes: list[str]) -> None:
     facts = msgspec.structs.replace(ANY_CLIENT, fixed={"receive_poll_ms": poll_ms})
     assert received(_Story(), late_ms=LATE_MS, facts=facts)[0] == codes
->>>>>>> 17366a9c (agent.toml says that a consumer looks for messages once a period, and checks allow for it)
 
 
 @pytest.mark.parametrize(("opened_first", "codes"), [(False, []), (True, ["held-up"])])
