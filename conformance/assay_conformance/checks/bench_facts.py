@@ -9,7 +9,20 @@ from assay_conformance.checks.routes import on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, HeldUp, LoadRecord
 from assay_conformance.judging.unreached import failed_steps, never_fired
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Ended, Ending, Event, Fired, Overdue, Stored
+from assay_conformance.model.event import (
+    Closed,
+    ClosedBy,
+    Ended,
+    Ending,
+    Event,
+    Fired,
+    Opened,
+    Overdue,
+    Stepped,
+    Stored,
+    Waited,
+)
+from assay_conformance.model.fault import AfterStep, Cut, Fault
 from assay_conformance.model.outside import Pause, Role
 from assay_conformance.model.requirement import Requirement, RequirementId
 
@@ -23,6 +36,10 @@ class BenchFacts:
     def __init__(self, load: LoadRecord) -> None:
         self.load = load
         self.fired: set[int] = set()
+        self.left_by: set[int] = set()
+        """Steps at whose end the client had closed what it had been connected by, and was not connected again."""
+        self._open: set[int] = set()
+        self._has_left = False
         self.overdue: list[Overdue] = []
         self.ended: Ended | None = None
         self.cut_short = ""
@@ -45,6 +62,27 @@ class BenchFacts:
     def fault_fired(self, event: Fired) -> None:
         self.fired.add(event.fault)
 
+    @on(Opened)
+    def connection_opened(self, event: Opened) -> None:
+        self._open.add(event.conn)
+
+    @on(Closed)
+    def connection_closed(self, event: Closed) -> None:
+        self._open.discard(event.conn)
+        self._has_left = event.by is ClosedBy.CLIENT
+
+    @on(Stepped)
+    def step_issued(self, event: Stepped) -> None:
+        self._step_over(event.step)
+
+    @on(Waited)
+    def wait_ended(self, event: Waited) -> None:
+        self._step_over(event.step)
+
+    def _step_over(self, step: int) -> None:
+        if self._has_left and not self._open:
+            self.left_by.add(step)
+
     @on(Overdue)
     def operation_overdue(self, event: Overdue) -> None:
         self.overdue.append(event)
@@ -59,7 +97,16 @@ class BenchFacts:
             self.unread = f"{event.undecoded}: which messages it holds is unknown"
 
     def unfired(self, case: Case) -> list[int]:
-        return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
+        waited = (one for one in enumerate(case.faults) if not one[1].optional and one[0] not in self.fired)
+        return [index for index, fault in waited if not self._was_needless(fault)]
+
+    def _was_needless(self, fault: Fault) -> bool:
+        """Return whether the client itself had closed the connections that a fault was to end.
+
+        Java does where it asks for redelivery while its consumer closes.
+        """
+        trigger = fault.trigger
+        return isinstance(fault.action, Cut) and isinstance(trigger, AfterStep) and trigger.step in self.left_by
 
     def paused_client(self, case: Case) -> bool:
         """Return whether a fault paused the client: what was late in that time is no evidence, either way."""

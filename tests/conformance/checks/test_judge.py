@@ -13,8 +13,9 @@ from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Step, Who
-from assay_conformance.model.event import AgentEnded, Ending, ErrorClass, Event, Frame, Outcome
+from assay_conformance.model.event import AgentEnded, ClosedBy, Ending, ErrorClass, Event, Frame, Outcome, Waited
 from assay_conformance.model.facts import ClientFacts, Lack
+from assay_conformance.model.fault import AfterStep, Cut, Fault
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
 from assay_conformance.pulsar.checks.robustness.calls_do_not_hang import AGENT_LOST, NEVER_ENDED, calls_do_not_hang
@@ -124,6 +125,31 @@ def _nothing_sent_by(client: ClientFacts, *, wait_ms: int = 0, **producer: Confi
         story.after(1_000).load(999, agent_wait_ms=wait_ms)
     case = msgspec.structs.replace(CASE, config=ClientConfig(producer=producer))
     return judge(story.done(), case, client, CATALOGUE, CHECKS)[0]
+
+
+@pytest.mark.parametrize(
+    ("by", "again", "verdict"),
+    [
+        (ClosedBy.CLIENT, False, Verdict.PASS),
+        (ClosedBy.CLIENT, True, Verdict.INVALID),
+        (ClosedBy.BROKER, False, Verdict.INVALID),
+    ],
+)
+def test_a_cut_is_needless_where_the_client_has_ended_its_connection_itself(
+    by: ClosedBy, again: bool, verdict: Verdict
+) -> None:
+    case = msgspec.structs.replace(CASE, faults=(Fault(trigger=AfterStep(3), action=Cut()),))
+    story = Script()
+    story.producer()
+    for number in range(2):
+        story.send(number)
+        story.send_frame(number, sequence_id=number)
+    story.closed(by=by)
+    if again:
+        story.connected(conn=1)
+    story.add(Waited, step=3, met=True)
+    told = {one.requirement: one for one in judge(story.done(), case, CLIENT, CATALOGUE, CHECKS)}
+    assert told[IDS].verdict is verdict
 
 
 def test_what_a_client_without_the_option_did_not_do_is_unsupported() -> None:
