@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import astuple
 from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.ack._indexes import by_index
 
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, entry_id
+from assay_conformance.model.case import Topic, Topology
 from assay_conformance.pulsar.checks.ack.batch_index_ack_set import batch_index_ack_set
+from assay_conformance.pulsar.checks.ack.whole_batch_only import whole_batch_only
 
 
 def test_ack_set_with_the_open_bits_is_right() -> None:
@@ -155,3 +160,19 @@ def test_what_a_seek_passes_over_may_be_acked_and_no_more(words: tuple[int, ...]
     story.invoke("seek", CONSUMER, args={"message_id": list(astuple(entry_id(0, 1, 4)))})
     story.ack_frame(0, ack_sets=(words,))
     assert story.judged(batch_index_ack_set)[0] == codes
+
+
+@pytest.mark.parametrize(
+    ("check", "by_index"), [(batch_index_ack_set, True), (whole_batch_only, False)], ids=["by index", "as a whole"]
+)
+@pytest.mark.parametrize(("persistent", "codes"), [(True, ["never-acked"]), (False, [])])
+def test_batch_of_a_topic_that_stores_nothing_need_not_be_acked(
+    check: type[Check], by_index: bool, persistent: bool, codes: list[str]
+) -> None:
+    story = Consuming(batch_index_ack=by_index)
+    story.gets_batch(0, 2)
+    story.ack(1, 2)
+    story.after(300)
+    story.close_consumer()
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=persistent),)))
+    assert [one.code for one in trial(check, story.done(), case, story.facts).findings] == codes

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Event, MessageId
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline
 from assay_conformance.pulsar.timeline.readers import is_reader
 
@@ -23,6 +24,11 @@ def batched_consumers(timeline: Timeline, *, index_ack: bool) -> Iterator[Consum
             on = timeline.can("batch_index_ack") and in_force(timeline.view, consumer, "batch_index_ack") is not False
             if on is index_ack and not any(is_reader(session) for session in consumer.sessions):
                 yield consumer
+
+
+def is_kept(timeline: Timeline, entry: Entry) -> bool:
+    """Return whether an entry is kept until it is acknowledged: no ACK is owed of what a topic does not store."""
+    return base_topic(entry.topic) not in timeline.non_persistent
 
 
 class Skipped(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import bit_of, buries, is_open, listed
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
+from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers, is_kept
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
@@ -66,6 +66,8 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
     seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
         if isinstance(moment, Sent):
+            if not is_kept(timeline, moment.entry):
+                continue
             size = (None if moment.event.meta is None else moment.event.meta.batch) or 0
             if size > 1 and moment.event.to_receiver and moment.event.intact is not False:
                 bits = batches.setdefault(moment.entry, _Bits(consumer, moment.entry, size, moment.event))

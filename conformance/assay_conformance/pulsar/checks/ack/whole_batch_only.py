@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import REFUSED, buries
 from assay_conformance.model.event import Event, Frame, Outcome
-from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers
+from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers, is_kept
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Sent, Wrote
@@ -51,7 +51,8 @@ def _settled_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Settled]:
     seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
         if isinstance(moment, Sent):
-            _comes(batches, consumer, moment)
+            if is_kept(timeline, moment.entry):
+                _comes(batches, consumer, moment)
         elif isinstance(moment, Asked) and not moment.is_nack:
             _is_asked(batches, reached, moment.call)
         elif isinstance(moment, Called):
