@@ -8,8 +8,11 @@ import pytest
 from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import ConfigValue
-from assay_conformance.model.event import Outcome
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.subscription.keeps_reconnecting import keeps_reconnecting
+
+
+OTHER = CONSUMER + 1
 
 
 class _Open(Script):
@@ -72,6 +75,19 @@ def test_consumer_may_notice_that_its_subscribe_was_lost_when_its_time_is_over(
     story.asks(1)
     story.cut(1)
     assert story.judged(operation_timeout_ms=operation_timeout_ms)[0] == codes
+
+
+def test_consumer_whose_open_call_failed_need_not_come_back() -> None:
+    story = _Open()
+    opening = story.invoke("open_consumer", OTHER, args={"topics": ["t"], "subscription": "s"})
+    story.up("SUBSCRIBE", consumer_id=1, request_id=50, fields={"topic": story.full("t"), "subscription": "s"})
+    story.down("SUCCESS", request_id=50)
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=51)
+    story.cut(0)
+    story.complete(opening, Outcome.FAIL, error=ErrorClass.TERMINATED)
+    story.after(9_000)
+    story.complete(story.invoke("receive", OTHER, args={"count": 1}), count=0)
+    assert trial(keeps_reconnecting, story.done()).findings == []
 
 
 def test_consumer_that_the_broker_closed_and_that_never_tries_again_is_found() -> None:

@@ -31,15 +31,20 @@ def _away(timeline: Timeline) -> Iterator[Setback]:
     """Yield setbacks of consumers, but for refusals that may be final to those that need not report them.
 
     One of several topics or partitions may go on with the others, and one with a message handler has no call that could
-    fail.
+    fail. Where the open call failed, it has reported what it met, and there is no consumer.
     """
     for setback in timeline.setbacks:
         consumer = setback.owner
-        if isinstance(consumer, Consumer):
+        if isinstance(consumer, Consumer) and not _never_opened(timeline, consumer):
             is_part = is_partition(setback.topic) or takes_several(timeline.view, consumer)
             passes = setback.error is None or setback.error in _PASSING
             if passes or not (is_part or listens(consumer)):
                 yield setback
+
+
+def _never_opened(timeline: Timeline, consumer: Consumer) -> bool:
+    end = timeline.end_of(consumer.invoke.op)
+    return end is not None and end.outcome is not Outcome.OK
 
 
 @check("subscription.keeps-reconnecting", of=_away)
