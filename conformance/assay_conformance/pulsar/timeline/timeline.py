@@ -277,6 +277,18 @@ class Timeline(Producing, Acknowledging):
         """Yield the producers of a handle, one for each topic or partition."""
         return self._tracker.lines.of_handle(handle)
 
+    def is_registered(self, handle: int, at: Event) -> bool:
+        """Return whether all producers of a handle had been admitted long enough before an event, and still were."""
+        last = [producer.sessions[-1] for producer in self.producers_of(handle) if producer.sessions]
+        closed = [self.closed(one.conn) for one in last]
+        return bool(last) and all(
+            one.admitted is not None
+            and one.admitted.t_ns < at.t_ns - IN_FLIGHT_NS
+            and one.sent_away is None
+            and (end is None or end.seq > at.seq)
+            for one, end in zip(last, closed, strict=True)
+        )
+
     @property
     def producer_sessions(self) -> Sequence[ProducerSession]:
         """Every producer on every connection, in order of its PRODUCER."""

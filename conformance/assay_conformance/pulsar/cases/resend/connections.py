@@ -263,6 +263,21 @@ def send_times_out() -> Case:
     )
 
 
+def sends_after_a_timeout() -> Case:
+    plan, producer = Schedule.with_producer()
+    plan.wait_ms(200)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "resend/sends-after-a-timeout",
+        "A send times out since no receipt comes, and another one is made",
+        ("resend.sends-after-timeout",),
+        producer={"send_timeout_ms": 500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),),
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=700),
+    )
+
+
 def send_times_out_across_a_reconnect() -> Case:
     """Reconnect within a send's time-out, which runs from the call and must not start again."""
     plan, producer = Schedule.with_producer()

@@ -203,13 +203,4 @@ def _is_well(timeline: Timeline, handle: int, topics: list[str], opening: Invoke
         admitted = [one.admitted if one is not None else None for one in sessions]
         unsure = any(timeline.is_unsure(consumer, topic, call) for topic in named)
         return bool(sessions) and not unsure and all(one is not None and one.t_ns < settled for one in admitted)
-    lines = list(timeline.producers_of(handle))
-    last = [line.sessions[-1] for line in lines if line.sessions]
-    closed = [timeline.closed(one.conn) for one in last]
-    return bool(last) and all(
-        one.admitted is not None
-        and one.admitted.t_ns < settled
-        and one.sent_away is None
-        and (end is None or end.seq > call.seq)
-        for one, end in zip(last, closed, strict=True)
-    )
+    return timeline.is_registered(handle, call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from assay_conformance.client.batch import Batching
 from assay_conformance.client.connection import Connection
@@ -168,3 +169,26 @@ class LosesThirdSend(Producer):
     def _receipt_count(self) -> CountsReceipts:
         assert isinstance(self._receipts, CountsReceipts)
         return self._receipts
+
+
+class WritesNothingAfterTimeout(Producer):
+    """Once a send has timed out, what is sent afterwards is never written."""
+
+    breaks = "resend.sends-after-timeout"
+    stands_for = "pulsar-rs#400: the connection counts as broken, and nothing makes another one"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._left = self._receipted = 0
+
+    def _may_write(self) -> bool:
+        return super()._may_write() and self._left < self._receipted + len(self._pending)
+
+    def _write(self, op: Op) -> None:
+        super()._write(op)
+        self._left = max(self._left, op.number + 1)
+
+    def receipt(self, body: pb.CommandSendReceipt) -> None:
+        waiting = len(self._pending)
+        super().receipt(body)
+        self._receipted += waiting - len(self._pending)
