@@ -33,7 +33,15 @@ from assay_conformance.pulsar.timeline.connections import Connection, Why, conne
 from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
 from assay_conformance.pulsar.timeline.letters import Letters
-from assay_conformance.pulsar.timeline.producers import Parting, Producer, ProducerSession, Resent, Send, Unit
+from assay_conformance.pulsar.timeline.producers import (
+    FINAL_ERRORS,
+    Parting,
+    Producer,
+    ProducerSession,
+    Resent,
+    Send,
+    Unit,
+)
 from assay_conformance.pulsar.timeline.producing import UNSURE, Producing
 from assay_conformance.pulsar.timeline.requests import REQUESTS, Registration, Request, registrations, requests
 from assay_conformance.pulsar.timeline.rows import judged_rows
@@ -276,6 +284,15 @@ class Timeline(Producing, Acknowledging):
     def producers_of(self, handle: int) -> Iterator[Producer]:
         """Yield the producers of a handle, one for each topic or partition."""
         return self._tracker.lines.of_handle(handle)
+
+    @cached_property
+    def ended_by_brokers(self) -> dict[int | None, Frame]:
+        """Handle of a producer -> the first answer that ended it; with partitions, the producer of one of them."""
+        found: dict[int | None, Frame] = {}
+        for answer in self.answers:
+            if answer.frame.fields.get("error") in FINAL_ERRORS:
+                found.setdefault(answer.handle, answer.frame)
+        return found
 
     def is_registered(self, handle: int, at: Event) -> bool:
         """Return whether all producers of a handle had been admitted long enough before an event, and still were."""

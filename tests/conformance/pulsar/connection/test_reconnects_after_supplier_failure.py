@@ -37,6 +37,16 @@ def test_producer_that_was_closed_meanwhile_need_not_come_back() -> None:
     assert judged(reconnects_after_supplier_failure, history.at(12_000), FAILS) == ([], 0)
 
 
+def test_producer_that_its_broker_ended_before_need_not_come_back() -> None:
+    history = Supplied()
+    history.producer()
+    history.send(0)
+    sent = history.send_frame(0)
+    history.down("SEND_ERROR", producer_id=0, sequence_id=sent.sequence_id, fields={"error": "TopicTerminatedError"})
+    history.at(100).cut()
+    assert judged(reconnects_after_supplier_failure, history.at(12_000), FAILS) == ([], 0)
+
+
 def test_supplier_that_always_fails_says_nothing() -> None:
     assert judged(reconnects_after_supplier_failure, story().at(12_000), case("token:first,raise")) == ([], 0)
 

@@ -11,7 +11,6 @@ from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.subscription.keeps_reconnecting import keeps_reconnecting
 
-
 OTHER = CONSUMER + 1
 
 

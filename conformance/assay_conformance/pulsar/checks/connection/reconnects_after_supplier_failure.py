@@ -19,15 +19,20 @@ Lost = tuple[Producer, Closed]
 
 
 def _lost(timeline: Timeline) -> Iterator[Lost]:
-    """Yield connections of open producers that ended, where the supplier fails for a time."""
+    """Yield connections of open producers that ended, where the supplier fails for a time.
+
+    A producer that its broker had ended before, as its topic is terminated, is open no more.
+    """
     given = given_in_order(timeline)
     if not given or given[-1].data is None or all(one.data is not None for one in given):
         return
     for line in timeline.producers:
+        opened, final = timeline.opened_producers.get(line.handle or 0), timeline.ended_by_brokers.get(line.handle)
         for session in line.sessions:
             ended = timeline.closed(session.conn)
-            opened = timeline.opened_producers.get(line.handle or 0)
-            if session.admitted is not None and ended is not None and opened is not None and opened.seq < ended.seq:
+            if session.admitted is None or ended is None or opened is None or opened.seq > ended.seq:
+                continue
+            if final is None or final.seq > ended.seq:
                 yield line, ended
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.topic_names import base_topic, partition_number
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS
 
 
 class _Sent(NamedTuple):
@@ -27,20 +26,10 @@ def _sent(timeline: Timeline) -> Iterator[_Sent]:
     for end in timeline.ends("send") if refused else ():
         found, closing = refused.get(-1 if end.handle is None else end.handle), timeline.closing(end.handle)
         is_open = end.handle in timeline.opened_producers and (closing is None or closing.seq > end.seq)
-        ended = timeline.once(_ended_by_brokers).get(end.handle)
+        ended = timeline.ended_by_brokers.get(end.handle)
         is_open = is_open and (ended is None or ended.seq > end.seq)
         if found is not None and is_open and found[0].seq < timeline.call(end).seq:
             yield _Sent(*found, end)
-
-
-def _ended_by_brokers(timeline: Timeline) -> dict[int | None, Frame]:
-    """Return the first answer that ended the producer of a partition, which may be the one that a message went to; by
-    handle."""
-    found: dict[int | None, Frame] = {}
-    for answer in timeline.answers:
-        if answer.frame.fields.get("error") in FINAL_ERRORS:
-            found.setdefault(answer.handle, answer.frame)
-    return found
 
 
 @check("topics.refused-partition-leaves-others", of=_sent)
