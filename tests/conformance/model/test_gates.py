@@ -18,7 +18,7 @@ FLAGS: dict[tuple[str, ...], frozenset[str]] = {
             "resend.pending-sends-resent",
         }
     ),
-    ("send_timeout",): frozenset({"resend.send-timeout"}),
+    ("send_timeout",): frozenset({"resend.send-timeout", "resend.sends-after-timeout"}),
     ("dedup_resume",): frozenset({"dedup.resumes-after-last-sequence-id"}),
     ("explicit_sequence_id",): frozenset(
         {"dedup.old-and-new-ids-in-separate-batches", "dedup.reconnect-keeps-numbering"}
