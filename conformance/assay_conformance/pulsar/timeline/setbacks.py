@@ -51,6 +51,13 @@ class Setback:
     tried: Tried
 
     @property
+    def words(self) -> str:
+        """What happened, for a sentence about its owner."""
+        if not isinstance(self.event, Frame):
+            return "lost its connection"
+        return f"was refused with {self.error}" if self.error else "was closed by the broker"
+
+    @property
     def attempts(self) -> Iterator[Event]:
         """What was tried meanwhile, in order."""
         series = (self.tried.connections, self.tried.requests)

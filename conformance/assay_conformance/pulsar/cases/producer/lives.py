@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.model.case import Case, Limits, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Cut, CutHow, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, CutHow, Direction, Drop, Fault, Hold, Until
 from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
 from assay_conformance.pulsar.cases.routing.hooks import routed
@@ -311,7 +311,36 @@ def fenced_while_disconnected() -> Case:
     )
 
 
+def _refused_on_return(words: str, title: str, *errors: str) -> Case:
+    """Cut the connection, and refuse the return with these errors, one after the other; then send."""
+    plan, producer = Schedule.with_producer()
+    plan.wait_ops(plan.send(producer))
+    cut = plan.last
+    plan.wait_fired(0)
+    plan.wait_ops(plan.send(producer))  # a client may come back only for it, and may fail it when it is refused
+    plan.wait_ops(plan.send(producer))
+    refusals = (Fault(trigger=up("PRODUCER", k=2 + k), action=AnswerError(error)) for k, error in enumerate(errors))
+    return plan.case(
+        f"producer/{words}-on-return",
+        title,
+        ("producer.keeps-reconnecting",),
+        producer={"send_timeout_ms": 9_000},
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()), *refusals),
+        limits=Limits(operation_ms=12_000, case_ms=30_000, least_wall_ms=300),
+    )
+
+
 CASES = (
+    _refused_on_return(
+        "backlog-quota",
+        "A producer comes back to a topic whose backlog is too long for a while",
+        "ProducerBlockedQuotaExceededException",
+    ),
+    _refused_on_return(
+        "several-errors",
+        "A producer comes back, and is refused for one reason after another",
+        *("MetadataError", "PersistenceError", "AuthorizationError"),
+    ),
     routed(
         "producer/interceptor-and-router",
         "Fifteen messages to five partitions, by a router, with an interceptor before it",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.parts import takes_several
 from assay_conformance.history.events import between, in_order
-from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
@@ -60,18 +60,11 @@ def keeps_reconnecting(timeline: Timeline, setback: Setback) -> Says:
     if until_ns is not None:
         yield breach(
             "stayed-away",
-            f"consumer {setback.owner.handle} {_what_happened(setback.event)} at {ms(setback.event.t_ns)}; expected it "
+            f"consumer {setback.owner.handle} {setback.words} at {ms(setback.event.t_ns)}; expected it "
             f"to subscribe to topic {setback.topic} again, or the next receive to fail; it had not subscribed "
             f"by {ms(until_ns)}, and a receive succeeded",
             *(setback.event, receives[-1]),
         )
-
-
-def _what_happened(event: Event) -> str:
-    if not isinstance(event, Frame):
-        return "lost its connection"
-    error = event.fields.get("error")
-    return f"was refused with {error}" if error else "was closed by the broker"
 
 
 class _Receives(NamedTuple):

@@ -162,3 +162,14 @@ class KeyWithoutBatchLost(OpBuilder):
         metadata = super()._metadata(sent, unix_ms, whole=whole)
         metadata.ClearField("partition_key")
         return metadata
+
+
+class GivesUpOverQuota(Handler):
+    """A producer that comes back to a topic whose backlog is too long never asks again, and still takes sends."""
+
+    breaks = "producer.keeps-reconnecting"
+    stands_for = "pulsar-client-go 0.17.0: a quota that was exceeded for a while ends the reconnecting (milvus#49932)"
+
+    def _wait(self, refusal: Refusal, delay_ns: int) -> None:
+        if self._opening or refusal.code != pb.ProducerBlockedQuotaExceededException:
+            super()._wait(refusal, delay_ns)
