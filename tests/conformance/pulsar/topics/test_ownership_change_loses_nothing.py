@@ -183,6 +183,16 @@ def test_consumer_whose_look_up_a_fault_took_may_wait_for_its_answer(fate: Fate,
     story.down("CLOSE_CONSUMER", 1, consumer_id=0)
     sides = Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH
     story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")}, fate=fate, sides=sides)
+    story.after(7_500)
+    _in_vain(story)
+    assert judged(ownership_change_loses_nothing, story)[0] == codes
+
+
+@pytest.mark.parametrize(("rests_ms", "codes"), [(5_000, []), (7_500, ["lost"])])
+def test_client_may_rest_before_it_comes_back(rests_ms: int, codes: list[str]) -> None:
+    story = _sent(0)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    story.after(rests_ms)
     _in_vain(story)
     assert judged(ownership_change_loses_nothing, story)[0] == codes
 

@@ -22,6 +22,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
 )
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
+from assay_conformance.pulsar.timeline.setbacks import LONGEST_FIRST_WAIT_MS
 
 _ORDERED_TYPES = ("exclusive", "failover")
 """Subscription types that deliver a topic in order."""
@@ -172,16 +173,18 @@ def _missed(timeline: Timeline, reader: _Reader, new: list[_New]) -> Iterator[_M
 
 
 def _may_come_ns(timeline: Timeline, consumer: Consumer) -> int:
-    """Return when the last message came, or a cut let the consumer reconnect, or it was admitted.
+    """Return when the last message came, or a cut let the consumer reconnect, or it was admitted, or it is to be back.
 
     Other consumers may have delayed that. On a failover subscription the broker chooses the active consumer only after
-    a delay.
+    a delay. Some clients rest before they come back.
     """
     cuts = [one.t_ns for one in timeline.events.of(Closed) if one.by is ClosedBy.FAULT]
     fails_over = in_force(timeline.view, consumer, "subscription_type") == "failover"
     delay_ns = timeline.topology.settings.failover_delay_ms * MS if fails_over else 0
     active = [one.ready.t_ns + delay_ns for one in consumer.sessions if one.ready is not None]
-    return max([0, *cuts, *active, *(one.t_ns for one in timeline.received(consumer)[-1:])])
+    away = [one.event.t_ns for one in timeline.setbacks if one.owner is consumer and one.over is None]
+    back = [t_ns + LONGEST_FIRST_WAIT_MS * MS for t_ns in away]
+    return max([0, *cuts, *active, *back, *(one.t_ns for one in timeline.received(consumer)[-1:])])
 
 
 def _had_been_reported(send: Send, receive: Invoke) -> bool:

@@ -21,7 +21,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 class IgnoresCloseConsumer(Connection):
     """A consumer that the broker sends away does not come back."""
 
-    breaks = "topics.ownership-change-loses-nothing"
+    breaks = ("topics.ownership-change-loses-nothing", "subscription.keeps-reconnecting")
     stands_for = "pulsar-rs (read in its source, for producers): the broker's CLOSE is ignored"
 
     def _close_consumer(self, frame: Frame) -> None:
