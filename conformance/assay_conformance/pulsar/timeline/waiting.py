@@ -15,14 +15,14 @@ def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Deli
     """Yield what had come for a consumer by an event and lay in its queue.
 
     It came for the first time, whole and on a session that lasts, and had neither been handed over nor covered by a
-    cumulative acknowledgment. Of an entry that a fault sent twice, either copy counts as handed over when one is.
+    cumulative acknowledgment. Of one that a fault sent twice, what was handed over goes by the later copy.
     """
     for delivery in timeline.deliveries:
         frame, session = delivery.frame, delivery.session
         if session.consumer is not consumer or frame.seq > until.seq or not delivery.came or not frame.intact:
             continue
         is_over = session.had_ended(until)
-        copies = timeline.copies(consumer, delivery.entry)
+        copies = (one for one in timeline.copies(consumer, delivery.entry) if one.frame.seq >= frame.seq)
         is_handed = any(message.seq < until.seq for copy in copies for message in copy.handed)
         is_first = not delivery.is_repeat and not frame.redelivery_count
         if is_first and not is_over and not is_handed and not timeline.is_ack_asked(consumer, delivery.entry, until):

@@ -50,6 +50,20 @@ def test_message_that_is_kept_back_is_not_one_that_was_not_asked_for() -> None:
     assert story.judged(waiting_receive_has_permits)[0] == []
 
 
+def test_message_that_was_handed_over_before_may_be_kept_back_when_it_comes_again() -> None:
+    story = Asking(queue=4)
+    story.flow(1)
+    story.message(0)
+    story.received(0)
+    story.up("SEEK", consumer_id=0, request_id=80, fields={"message_id": {"ledger_id": 1, "entry_id": 0}})
+    story.down("SUCCESS", request_id=80)
+    story.again()
+    story.flow(1, conn=1)
+    story.message(0, conn=1)
+    story.starves()
+    assert story.judged(waiting_receive_has_permits)[0] == []
+
+
 def test_consumer_that_is_away_has_nobody_to_ask() -> None:
     story = _back(4)
     receive = story.receive(1)
