@@ -118,7 +118,9 @@ class Connection:
     def request(self, build: Callable[[int], BaseCommand], answered: Answered) -> int:
         """Write a request made for its id; `answered` gets the answer, or why none came in time."""
         request_id = self._requests.begin(answered)
-        self.send(build(request_id))
+        built = build(request_id)
+        self._requests.expect(request_id, built.type)
+        self.send(built)
         return request_id
 
     def wait_longer(self, request_id: int) -> None:

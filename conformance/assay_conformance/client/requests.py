@@ -11,13 +11,26 @@ from assay_conformance.wire import CommandType, Frame
 
 Answered = Callable[[Frame | Refusal], None]
 
+_ANSWERED_BY = {
+    CommandType.PARTITIONED_METADATA: CommandType.PARTITIONED_METADATA_RESPONSE,
+    CommandType.LOOKUP: CommandType.LOOKUP_RESPONSE,
+    CommandType.PRODUCER: CommandType.PRODUCER_SUCCESS,
+    CommandType.ACK: CommandType.ACK_RESPONSE,
+    CommandType.GET_LAST_MESSAGE_ID: CommandType.GET_LAST_MESSAGE_ID_RESPONSE,
+    CommandType.GET_TOPICS_OF_NAMESPACE: CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE,
+    CommandType.GET_SCHEMA: CommandType.GET_SCHEMA_RESPONSE,
+    CommandType.WATCH_TOPIC_LIST: CommandType.WATCH_TOPIC_LIST_SUCCESS,
+}
+"""The others by SUCCESS."""
+
 
 class _Request:
-    __slots__ = ("answered", "timer")
+    __slots__ = ("answered", "kind", "timer")
 
     def __init__(self, answered: Answered, timer: Timer) -> None:
         self.answered = answered
         self.timer = timer
+        self.kind = CommandType.SUCCESS
 
 
 class Requests:
@@ -32,14 +45,19 @@ class Requests:
         self._open[request_id] = _Request(answered, timer)
         return request_id
 
+    def expect(self, request_id: int, command: int) -> None:
+        """Note which command has this id: what answers another one is no answer to it."""
+        self._open[request_id].kind = _ANSWERED_BY.get(CommandType(command), CommandType.SUCCESS)
+
     def wait_longer(self, request_id: int) -> None:
         """Wait longer for this request: the broker will answer it once more (producer_ready was false)."""
         self._open[request_id].timer.cancel()
 
     def answer(self, frame: Frame) -> None:
-        request = self._open.pop(frame.body.request_id, None)
-        if request is None:  # late, or not ours: ignored
+        request = self._open.get(frame.body.request_id)
+        if request is None or frame.type is not request.kind:  # late, or not ours: ignored
             return
+        del self._open[frame.body.request_id]
         if frame.type is CommandType.PRODUCER_SUCCESS and not frame.body.producer_ready:
             self._open[frame.body.request_id] = request
         else:

@@ -349,7 +349,8 @@ class Tracker:
         if event.request_id is None or not event.to_receiver:
             return
         session = self._requests.get((event.conn, event.request_id))
-        if session is None:
+        is_producer = isinstance(session, ProducerSession)
+        if session is None or is_producer != (event.command == "PRODUCER_SUCCESS"):
             return
         if isinstance(session, ProducerSession):
             self.lines.admitted(session, event.fields.get("producer_name", session.name))

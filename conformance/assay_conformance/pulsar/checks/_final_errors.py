@@ -43,6 +43,7 @@ class Final(NamedTuple):
     ends_openings: bool = False
     only_openings: bool = False
     """It says nothing to a producer or consumer that had been admitted before."""
+    kinds: tuple[str, ...] = ("producer", "consumer")
 
 
 def is_final(timeline: Timeline, final: Final) -> Says:
@@ -72,7 +73,8 @@ class _Refusal:
 
 def _refusals(timeline: Timeline, final: Final) -> Iterator[_Refusal]:
     errors = (frame for frame in timeline.events.frames("ERROR") if frame.fields.get("error") == final.error)
-    for key, requests in _requests(timeline).items() if any(errors) else ():
+    found = _requests(timeline).items() if any(errors) else ()
+    for key, requests in ((key, requests) for key, requests in found if key[0] in final.kinds):
         answers = [(answer, request) for request in requests if (answer := _heard(timeline, key, request)) is not None]
         returned, refusal = False, None
         for frame, request in sorted([*((one, one) for one in requests), *answers], key=lambda step: step[0].seq):

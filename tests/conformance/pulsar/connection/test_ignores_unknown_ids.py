@@ -50,3 +50,12 @@ def test_news_of_somebody_are_another_matter() -> None:
     story = _news(producer_id=0)
     story.closed()
     assert judged(ignores_unknown_ids, story) == ([], 0)
+
+
+def test_connection_may_be_left_over_an_error_that_refuses_its_handshake() -> None:
+    story = Script()
+    story.opened()
+    story.up("CONNECT")
+    story.down("ERROR", sides=Sides.RECEIVER, fate=Fate.INJECTED, request_id=2**64 - 1)
+    story.closed()
+    assert judged(ignores_unknown_ids, story) == ([], 0)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.handler import Handler
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.refusal import Cause, Refusal
@@ -14,10 +15,12 @@ from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import Frame
+from assay_conformance.wire import pulsar_pb2 as pb
 
 _ANSWERED = "robustness.success-needs-answer"
 _CAUSED = "robustness.failure-needs-cause"
 _CLOSED = "robustness.closed-handle-refuses"
+_REFUSED = "robustness.refusal-ends-call"
 
 
 class RefusedSeekSucceeds(Seeking):
@@ -168,3 +171,48 @@ class ClosedConsumerAcks(Subscription):
             self._shared.sink.completed(op, Done())
         else:
             super().ack(op, numbers, cumulative=cumulative, of=of)
+
+
+class OpeningRetriesRefusal(Handler):
+    """Who opens without being allowed to asks again until its time is over."""
+
+    breaks = _REFUSED
+    stands_for = "a list of errors that end an opening, which lacks one"
+
+    def _is_final(self, refusal: Refusal) -> bool:
+        denied = self._opening and refusal.code in (pb.AuthorizationError, pb.NotAllowedError)
+        return not denied and super()._is_final(refusal)
+
+
+class RefusedSeekAsksAgain(Seeking):
+    """A seek that the broker refuses is asked three times more."""
+
+    breaks = _REFUSED
+    stands_for = "one policy of retries around every request"
+
+    _tries_left = 3
+
+    def _answered(self, pending: PendingSeek, answer: Frame | Refusal) -> None:
+        refused = isinstance(answer, Refusal) and answer.cause is Cause.SERVER
+        if refused and pending is self._pending and self._tries_left:
+            self._tries_left -= 1
+            self._pending = None
+            self.begin(pending.place, pending.sought)
+        else:
+            super()._answered(pending, answer)
+
+
+class RefusedUnsubscribeAsksAgain(Consumer):
+    """An unsubscribe that the broker refuses is asked once more."""
+
+    breaks = _REFUSED
+    stands_for = "one policy of retries around every request"
+
+    def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
+        def ended(result: Result) -> None:
+            if isinstance(result, Failed):
+                super(RefusedUnsubscribeAsksAgain, self).unsubscribe(unsubscribed)
+            else:
+                unsubscribed(result)
+
+        super().unsubscribe(ended)

@@ -1,0 +1,163 @@
+"""The Case of a cell: a request in its phase, with one thing that happens to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from assay_conformance.cases.build import EARLIEST
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Limits, Topic, Topology
+from assay_conformance.model.fault import (
+    Action,
+    AnswerError,
+    Cut,
+    CutHow,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    Inject,
+    Truncate,
+)
+from assay_conformance.pulsar.cases.robustness.answers.scenes import SCENES, Played, play
+from assay_conformance.pulsar.outcomes.ends import HANG, REFUSED, SUCCESS, End
+from assay_conformance.pulsar.outcomes.requests import ERRORS, Cell, Loss, Phase, cells
+from assay_conformance.pulsar.outcomes.rules import end_of, rule_of
+from assay_conformance.pulsar.outcomes.verbs import VERBS
+
+PREFIX: Final = "robustness/answers-"
+TIMEOUT_MS: Final = 2_000
+LIMITS: Final = Limits(operation_ms=4 * TIMEOUT_MS)
+"""A client may look at its time-outs once a period, and make a second request in the same call."""
+
+_TOPICS: Final = Topology(topics=(Topic(name="t"), Topic(name="beside")))
+_HEADER_BYTES: Final = 6
+"""The sizes of a frame, and some of its command."""
+
+_LASTING: Final = (End.AT_ONCE, End.FAILS, End.GIVES_UP)
+"""Ends of what is refused, or left without an answer, as often as it is asked; anything else is asked again."""
+
+_ON_ANSWER: Final[Mapping[Loss, Callable[[], Action]]] = {
+    Loss.NO_ANSWER: Drop,
+    Loss.LOST_BEFORE: lambda: Cut(before=True),
+    Loss.LOST_INSIDE: lambda: Truncate(_HEADER_BYTES),
+    # Behind FIN, what came before it is read.
+    Loss.LOST_BEHIND: lambda: Cut(how=CutHow.FIN),
+    Loss.LATE: lambda: Delay(TIMEOUT_MS + TIMEOUT_MS // 2, overtake=True),
+    Loss.TWICE: Duplicate,
+}
+
+
+def case_of(cell: Cell) -> Case:
+    """Return the Case that brings a cell about."""
+    request, phase, answer = cell
+    scene, rule, end = SCENES[request.command], rule_of(cell), end_of(cell)
+    played = play(request, phase, plains(range(3)), times=0 if end in _LASTING else 1)
+    judged_by = dict.fromkeys((HANG, *_needs_answer(cell), *([] if rule is None else [rule.judged_by])))
+    return played.plan.case(
+        f"{PREFIX}{_word(request.command)}-{phase}-{_word(answer)}",
+        f"{request.command}, {_WHEN[phase]}: {_WHAT.get(answer, f'it is answered {answer}')}",
+        tuple(judged_by),
+        capabilities=scene.capabilities,
+        client={"operation_timeout_ms": TIMEOUT_MS},
+        producer={"send_timeout_ms": TIMEOUT_MS} if "producer" in scene.capabilities else {},
+        consumer={**EARLIEST, **({"ack_receipt": True} if scene.ack_receipt else {})},
+        topology=_TOPICS,
+        faults=(*played.more, *_faults(cell, played)),
+        limits=LIMITS,
+    )
+
+
+_WHEN: Final[Mapping[Phase, str]] = {
+    Phase.OPENING: "of what was never lost",
+    Phase.RETURN: "behind a lost connection",
+    Phase.SENT_AWAY: "behind the broker's own close",
+    Phase.CLOSING: "while it is closed",
+}
+_WHAT: Final[Mapping[str, str]] = {
+    Loss.NO_ANSWER: "there is no answer",
+    Loss.LOST_BEFORE: "the connection is lost ahead of the answer",
+    Loss.LOST_INSIDE: "the connection is lost in the middle of the answer",
+    Loss.LOST_BEHIND: "the connection is lost behind the answer",
+    Loss.LATE: "the answer comes behind the time-out",
+    Loss.TWICE: "the answer comes twice",
+    Loss.OTHER_KIND: "an answer of another kind comes",
+}
+
+
+def _faults(cell: Cell, played: Played) -> Iterator[Fault]:
+    """Yield what happens to the answer. What is closed meanwhile may not have asked; what is back, not as it did."""
+    optional = cell.phase is Phase.CLOSING or (cell.phase is not Phase.OPENING and cell.request.command == "LOOKUP")
+    if cell.answer in ERRORS:
+        yield Fault(trigger=played.asked, action=AnswerError(cell.answer), optional=optional)
+    elif cell.answer == Loss.OTHER_KIND:
+        other = "SUCCESS" if cell.request.answer != "SUCCESS" else "GET_LAST_MESSAGE_ID_RESPONSE"
+        # The answer to CONNECT has no number.
+        number = 0 if cell.request.command == "CONNECT" else "$request_id"
+        named = {} if other == "SUCCESS" else {"last_message_id.ledgerId": 1, "last_message_id.entryId": 1}
+        yield Fault(
+            trigger=played.answered,
+            action=Inject(command=other, fields={"request_id": number, **named}, before=True),
+            optional=optional,
+        )
+        yield Fault(trigger=played.answered, action=Drop(), optional=optional)
+    else:
+        yield Fault(trigger=played.answered, action=_ON_ANSWER[Loss(cell.answer)](), optional=optional)
+
+
+def _needs_answer(cell: Cell) -> Iterator[str]:
+    """Yield the requirement that success needs an answer, where no good one comes."""
+    if end_of(cell) in (End.AT_ONCE, End.FAILS) and cell.request.command in _JUDGED:
+        yield SUCCESS
+
+
+_OF_RESEND: Final = frozenset({"SEND"})
+"""The chapter resend says what a send owes whose answer is an error."""
+_JUDGED: Final = (
+    frozenset(command for verb in VERBS if verb.success_by == SUCCESS for command in verb.requests) - _OF_RESEND
+)
+
+
+def _word(name: str) -> str:
+    """Return a name as words of a Case's id."""
+    if name.isupper():
+        return name.lower().replace("_", "-")
+    return "".join(f"-{one.lower()}" if one.isupper() else one for one in name).lstrip("-")
+
+
+_SLOW: Final = (Loss.NO_ANSWER, Loss.LATE)
+"""What waits for a time-out, as the Cases of `unanswered` do."""
+
+
+@cache
+def covering() -> tuple[Cell, ...]:
+    """Return few cells with a rule in which each request meets each phase and each end, and each answer is met.
+
+    An end that a clause of another chapter decides has Cases there.
+    """
+    offered = [cell for cell in cells() if _is_ours(cell) and cell.answer not in _SLOW]
+    missing = {aspect for cell in offered for aspect in _aspects(cell)}
+    found: list[Cell] = []
+    while missing:
+        best = max(offered, key=lambda cell: len(_aspects(cell) & missing))
+        found.append(best)
+        missing -= _aspects(best)
+    return tuple(found)
+
+
+def _is_ours(cell: Cell) -> bool:
+    rule = rule_of(cell)
+    return rule is not None and rule.judged_by in (HANG, SUCCESS, REFUSED)
+
+
+def _aspects(cell: Cell) -> frozenset[tuple[str, ...]]:
+    command = cell.request.command
+    return frozenset({(command, cell.phase), (command, end_of(cell)), (cell.answer,)})
+
+
+def others() -> tuple[Case, ...]:
+    """Return the Cases of all cells but those of the covering few."""
+    few = set(covering())
+    return tuple(case_of(cell) for cell in cells() if cell not in few)
