@@ -19,18 +19,14 @@ def ignores_unknown_ids(timeline: Timeline) -> Says:
 def _of_unknown_ids(timeline: Timeline) -> Iterator[Frame]:
     """Yield made-up frames none of whose ids the client had used on that connection.
 
-    What refuses a CONNECT names no request.
+    What answers a CONNECT, well or not, names no request.
     """
     known: set[tuple[int, str, int]] = set()
     for frame in timeline.events.frames():
         if frame.dir is Direction.TO_BROKER:
             known.update(_ids(frame) if frame.from_sender else ())
         elif frame.fate is Fate.INJECTED and frame.to_receiver and (ids := _ids(frame)) and known.isdisjoint(ids):
-            yield from [] if _refuses_connect(timeline, frame) else [frame]
-
-
-def _refuses_connect(timeline: Timeline, frame: Frame) -> bool:
-    return frame.command == "ERROR" and timeline.handshakes.of(frame) is None
+            yield from [] if timeline.handshakes.of(frame) is None else [frame]
 
 
 def _ids(frame: Frame) -> list[tuple[int, str, int]]:

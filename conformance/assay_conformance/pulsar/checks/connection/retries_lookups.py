@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
 )
 
 TEMPORARY = ("ServiceNotReady", "TooManyRequests")
-FINAL = ("AuthorizationError", "InvalidTopicName")
+FINAL = ("AuthorizationError",)
 
 LEAST_PAUSE_NS = 20 * MS
 """Back-off begins at 100 ms in most clients and at 10 ms in one; retries in quicker succession have none."""

@@ -93,7 +93,9 @@ def _faults(cell: Cell, played: Played) -> Iterator[Fault]:
     if cell.answer in ERRORS:
         yield Fault(trigger=played.asked, action=AnswerError(cell.answer), optional=optional)
     elif cell.answer == Loss.OTHER_KIND:
-        other = "SUCCESS" if cell.request.answer != "SUCCESS" else "GET_LAST_MESSAGE_ID_RESPONSE"
+        # A SUCCESS admits a producer, to some clients.
+        is_success = cell.request.answer in ("SUCCESS", "PRODUCER_SUCCESS")
+        other = "GET_LAST_MESSAGE_ID_RESPONSE" if is_success else "SUCCESS"
         # The answer to CONNECT has no number.
         number = 0 if cell.request.command == "CONNECT" else "$request_id"
         named = {} if other == "SUCCESS" else {"last_message_id.ledgerId": 1, "last_message_id.entryId": 1}
