@@ -73,10 +73,19 @@ RULES: Final = (
     Rule(
         ("SEND",),
         (Phase.CLOSING,),
-        (*ERRORS, *_NOT_IN_TIME, Loss.TWICE),
+        (*_NOT_IN_TIME, Loss.TWICE),
         End.WITH_CLOSE,
         "producer.close-ends-pending-sends",
         _CLAUSE,
+    ),
+    # A client that leaves its connection over the error may leave before its close has asked anything.
+    Rule(
+        ("SEND",),
+        (Phase.CLOSING,),
+        ERRORS,
+        End.WITH_CLOSE,
+        HANG,
+        ("the clause of `producer.close-ends-pending-sends`",),
     ),
     Rule(
         (),

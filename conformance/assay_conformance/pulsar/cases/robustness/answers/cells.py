@@ -50,6 +50,11 @@ _ON_ANSWER: Final[Mapping[Loss, Callable[[], Action]]] = {
 }
 
 
+def id_of(cell: Cell) -> str:
+    """Return the id of a cell's Case."""
+    return f"{PREFIX}{_word(cell.request.command)}-{cell.phase}-{_word(cell.answer)}"
+
+
 def case_of(cell: Cell) -> Case:
     """Return the Case that brings a cell about."""
     request, phase, answer = cell
@@ -57,7 +62,7 @@ def case_of(cell: Cell) -> Case:
     played = play(request, phase, plains(range(3)), times=0 if end in _LASTING else 1)
     judged_by = dict.fromkeys((HANG, *_needs_answer(cell), *([] if rule is None else [rule.judged_by])))
     return played.plan.case(
-        f"{PREFIX}{_word(request.command)}-{phase}-{_word(answer)}",
+        id_of(cell),
         f"{request.command}, {_WHEN[phase]}: {_WHAT.get(answer, f'it is answered {answer}')}",
         tuple(judged_by),
         capabilities=scene.capabilities,
