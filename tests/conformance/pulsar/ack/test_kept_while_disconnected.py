@@ -33,6 +33,15 @@ def test_ack_that_is_lost_while_away_is_found() -> None:
     assert story.judged(kept_while_disconnected)[0] == ["lost-while-away"]
 
 
+def test_ack_that_left_into_a_black_hole_whose_end_was_not_seen_need_not_be_kept() -> None:
+    story = away()
+    story.ack_frame(0, sides=Sides.SENDER, fate=Fate.CUT)
+    story.again()
+    story.after(250)
+    story.close_consumer(conn=1)
+    assert story.judged(kept_while_disconnected)[0] == []
+
+
 def test_ack_written_before_the_new_subscription_is_admitted_is_lost() -> None:
     story = away()
     story.connected(1)

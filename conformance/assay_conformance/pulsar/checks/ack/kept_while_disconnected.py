@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import of_batch
+from assay_conformance.history.events import after
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke, Outcome
 from assay_conformance.pulsar.timeline import (
     MS,
@@ -47,14 +48,14 @@ def _owed(timeline: Timeline) -> Iterator[_Owed]:
         if call.cumulative:
             reached[place] = max(furthest or call.entry, call.entry)
         lost = None if repeated else _lost_for(call)
-        if lost is not None:
+        if lost is not None and not _is_unnoticed(timeline, lost, call):
             yield _Owed(call, lost)
 
 
 def _lost_for(call: Call) -> Event | None:
     """Return what ended the last session, where the message came on a lost one and the client is not back yet.
 
-    The client has noticed the loss.
+    The client had time to notice the loss.
     """
     asked = call.invoke
     sessions = [one for one in call.consumer.on_topic.get(call.entry.topic, ()) if one.request.seq < asked.seq]
@@ -63,6 +64,12 @@ def _lost_for(call: Call) -> Event | None:
     if not before or before[-1].ended not in ended or any(one.is_there(asked) for one in sessions):
         return None
     return ended[-1] if asked.t_ns >= ended[-1].t_ns + TOLERANCES["notice"].slack_ns else None
+
+
+def _is_unnoticed(timeline: Timeline, lost: Event, call: Call) -> bool:
+    """Return whether an ACK left on a connection that had ended: in a black hole the client does not see its end."""
+    acks = timeline.events.frames_by("ACK", "conn").get(lost.conn, ()) if isinstance(lost, Closed) else ()
+    return any(ack.from_sender for ack in after(acks, call.invoke))
 
 
 @check("ack.kept-while-disconnected", of=_owed)
@@ -105,8 +112,8 @@ def _left(timeline: Timeline, call: Call) -> Frame | None:
     found = []
     for session, admitted in _sessions(timeline, call):
         let_in = timeline.consumer_sessions.let_in(session) or admitted
-        after: Event = let_in if let_in.seq > call.invoke.seq else call.invoke
-        ack = timeline.written_acks(session).first(call.entry, after)
+        since: Event = let_in if let_in.seq > call.invoke.seq else call.invoke
+        ack = timeline.written_acks(session).first(call.entry, since)
         if ack is not None and known_owner(session, ack) is call.consumer:
             found.append(ack)
     return min(found, key=lambda ack: ack.seq, default=None)
