@@ -491,6 +491,12 @@ class Timeline(Producing, Acknowledging):
         consumer = self.consumer(handle)
         return self.openings.get(-1 if handle is None else handle) if consumer is None else consumer.invoke
 
+    def failed_to_open(self, handle: int | None, by: Event | None = None) -> bool:
+        """Return whether the call that opened a producer or consumer failed, or had by an event: there is none then."""
+        call = self.opening_of(handle)
+        end = None if call is None else self.end_of(call.op)
+        return end is not None and end.outcome is not Outcome.OK and (by is None or end.seq < by.seq)
+
     @property
     def openings(self) -> Mapping[int, Invoke]:
         """Handle of each producer -> the call that opened it."""

@@ -8,7 +8,8 @@ from tests.conformance.pulsar.resend.returning import codes_of
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.resend.reconnect_backoff import reconnect_backoff
 
 
@@ -44,6 +45,19 @@ class _Refused(Script):
 def test_waits_that_grow_are_accepted() -> None:
     check = _Refused(100, 200, 400).judged()
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_could_not_be_opened_may_be_opened_by_each_send() -> None:
+    story = Script()
+    story.connected()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    for wait_ms in (100, 20, 20, 20):
+        asked = story.producer_asks()
+        story.down("ERROR", request_id=asked.request_id, fields={"error": "AuthorizationError"})
+        story.after(wait_ms)
+        if wait_ms == 100:
+            story.complete(opening, Outcome.FAIL, error=ErrorClass.AUTH)
+    assert trial(reconnect_backoff, story.done()).findings == []
 
 
 def test_waits_that_stay_the_same_are_found() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.pulsar.checks.resend.sends_after_timeout import sends_after_timeout
 
 TIMEOUT_MS = 400
 
 
-def after_one_that_timed_out() -> Script:
+def after_one_that_timed_out(size: int = MESSAGE_BYTES) -> Script:
     """The receipt of message 0 came when its send had timed out."""
     story = Script()
     story.producer(send_timeout_ms=TIMEOUT_MS)
@@ -21,7 +21,7 @@ def after_one_that_timed_out() -> Script:
     story.unknown(0)
     story.receipt(0)
     story.after(100)
-    story.send(1)
+    story.send(1, size=size)
     return story
 
 
@@ -43,6 +43,13 @@ def test_send_that_is_never_written_is_found() -> None:
     story.after(TIMEOUT_MS)
     story.fail(1, ErrorClass.TIMEOUT)
     assert judged(story) == (["not-written"], 0)
+
+
+def test_small_message_is_not_known_to_have_stayed() -> None:
+    story = after_one_that_timed_out(size=4)
+    story.after(TIMEOUT_MS)
+    story.fail(1, ErrorClass.TIMEOUT)
+    assert judged(story) == ([], 0)
 
 
 def test_send_that_is_written_and_gets_no_receipt_may_time_out() -> None:

@@ -68,7 +68,9 @@ def _lost_for(call: Call) -> Event | None:
 
 def _is_unnoticed(timeline: Timeline, lost: Event, call: Call) -> bool:
     """Return whether an ACK left on a connection that had ended: in a black hole the client does not see its end."""
-    acks = timeline.events.frames_by("ACK", "conn").get(lost.conn, ()) if isinstance(lost, Closed) else ()
+    if not isinstance(lost, Closed | Frame) or (isinstance(lost, Frame) and lost.to_receiver):
+        return False
+    acks = timeline.events.frames_by("ACK", "conn").get(lost.conn, ())
     return any(ack.from_sender for ack in after(acks, call.invoke))
 
 

@@ -44,10 +44,11 @@ class _Outage:
 
 
 def _outages(timeline: Timeline) -> Iterator[_Outage]:
+    """Yield the outages. Behind an open call that failed, each send may open the producer anew (a lazy start)."""
     under_way: dict[Producer, _Outage] = {}
     for one in timeline.registrations:
         producer, answer = one.producer, one.answer
-        if producer is None or producer.handle is None:
+        if producer is None or producer.handle is None or timeline.failed_to_open(producer.handle, one.frame):
             continue
         outage = under_way.get(producer)
         if outage is not None and outage.let_in is not None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
+from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, may_wait_for_partition, ms
 
 
@@ -22,13 +23,13 @@ def sends_after_timeout(timeline: Timeline, ends: tuple[Completion, Completion])
     """resend.sends-after-timeout: what is sent after a send has timed out is written before its own time-out.
 
     Judged are sends of a producer that was registered when they were made, and then met nothing. A batch may wait to be
-    full, and a send for room in the queue.
+    full, and a send for room in the queue; of a small message it is not known whether it was written.
     """
     end, before = ends
     call, handle = timeline.call(end), -1 if end.handle is None else end.handle
     if end.outcome is Outcome.OK:
         yield Exercised(end)
-    elif end.error is ErrorClass.TIMEOUT and timeline.unit_of(end) is None and not _may_wait(timeline, handle, call):
+    elif end.error is ErrorClass.TIMEOUT and _never_left(timeline, end) and not _may_wait(timeline, handle, call):
         timeline.bounds.check_fair("answer", call.t_ns, end.t_ns, what="whether a send had its time")
         obstacles = timeline.obstacles.between(call.t_ns, end, handle, _topics(timeline, handle))
         if timeline.is_registered(handle, call) and next(obstacles, None) is None:
@@ -39,6 +40,10 @@ def sends_after_timeout(timeline: Timeline, ends: tuple[Completion, Completion])
                 f"not by {ms(end.t_ns)}",
                 *(before, call, end),
             )
+
+
+def _never_left(timeline: Timeline, end: Completion) -> bool:
+    return is_identified(timeline.call(end).size or 0) and timeline.unit_of(end) is None
 
 
 def _topics(timeline: Timeline, handle: int) -> set[str]:

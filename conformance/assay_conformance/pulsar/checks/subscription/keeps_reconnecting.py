@@ -35,16 +35,11 @@ def _away(timeline: Timeline) -> Iterator[Setback]:
     """
     for setback in timeline.setbacks:
         consumer = setback.owner
-        if isinstance(consumer, Consumer) and not _never_opened(timeline, consumer):
+        if isinstance(consumer, Consumer) and not timeline.failed_to_open(consumer.handle):
             is_part = is_partition(setback.topic) or takes_several(timeline.view, consumer)
             passes = setback.error is None or setback.error in _PASSING
             if passes or not (is_part or listens(consumer)):
                 yield setback
-
-
-def _never_opened(timeline: Timeline, consumer: Consumer) -> bool:
-    end = timeline.end_of(consumer.invoke.op)
-    return end is not None and end.outcome is not Outcome.OK
 
 
 @check("subscription.keeps-reconnecting", of=_away)
