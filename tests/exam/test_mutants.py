@@ -32,6 +32,10 @@ LEAST_PUBLIC = 15
 HONEST = ("assay_conformance.client.", "assay_conformance.broker.")
 CLIENTS = [name for name, mutant in mutants().items() if mutant.side is Side.CLIENT]
 
+NEEDS_NO_FAULT = frozenset({"initial-position-not-passed-on"})
+"""Mutants that get less in any Case: the consumers of all Cases but a few begin at the earliest message."""
+WITHOUT_LOSS = [name for name in CLIENTS if name not in NEEDS_NO_FAULT]
+
 
 @cache
 def _plain(*names: str) -> Tried:
@@ -90,12 +94,12 @@ def test_mutant_passes_a_case_without_faults(name: str) -> None:
     assert set(own.values()) == {Verdict.PASS}
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", WITHOUT_LOSS)
 def test_mutant_does_a_case_without_faults_as_well_as_the_honest_client(name: str) -> None:
     assert _done(_plain(name)) == _done(_plain())
 
 
-@pytest.mark.parametrize(("one", "other"), list(pairwise(CLIENTS)))
+@pytest.mark.parametrize(("one", "other"), list(pairwise(WITHOUT_LOSS)))
 def test_two_mutants_at_once_do_a_case_without_faults(one: str, other: str) -> None:
     assert _done(_plain(one, other)) == _done(_plain())
 
