@@ -11,7 +11,7 @@ from assay_conformance.wire.service_urls import named_brokers
 
 
 class _Opening(NamedTuple):
-    """An open call that was told of a broker by two URLs, and how the call ended or that it had not in time."""
+    """An open call whose look-up was answered with two URLs, and how the call ended or that it had not in time."""
 
     call: Invoke
     answer: Frame
@@ -20,13 +20,14 @@ class _Opening(NamedTuple):
 
 def _openings(timeline: Timeline) -> Iterator[_Opening]:
     answers = [one for one in _answers(timeline) if len(named_brokers("LOOKUP_RESPONSE", one[0].fields)) > 1]
-    overdue = {one.op: one for one in timeline.events.of(Overdue)}
     calls = (*timeline.events.invokes("open_producer"), *timeline.events.invokes("open_consumer"))
     for call in calls if answers else ():
-        end, topics = timeline.end_of(call.op) or overdue.get(call.op), topics_of(timeline.view, call)
+        end, topics = timeline.end_or_overdue(call.op), topics_of(timeline.view, call)
         if end is not None:
             its_own = (one for one, topic in answers if call.seq < one.seq < end.seq and base_topic(topic) in topics)
-            yield from (_Opening(call, answer, end) for answer in [*its_own][:1])
+            answer = next(its_own, None)
+            if answer is not None:
+                yield _Opening(call, answer, end)
 
 
 def _answers(timeline: Timeline) -> Iterator[tuple[Frame, str]]:
