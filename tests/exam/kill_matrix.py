@@ -212,7 +212,7 @@ def main() -> None:
     kills = {} if said.anew else {name: kill for name, kill in kept().items() if name in mutants()}
     for name, mutant in mutants().items():
         if name not in kills:
-            kills[name] = Kill(mutant.breaks, {tried.case.id: exam.failed_in(tried) for tried in exam.tried_with(name)})
+            kills[name] = Kill(mutant.breaks, exam.failures_with(name, exam.cases_of(name)))
             keep(kills)
     keep(kills)
     PAGE.write_text(written(), "utf-8")

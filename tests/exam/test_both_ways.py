@@ -7,13 +7,12 @@ with the reason.
 
 from __future__ import annotations
 
-import os
-import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 
 import pytest
 from tests.exam import kill_matrix
+from tests.exam.drawn import few_cases, few_of
 from tests.profiles import NIGHTLY
 
 from assay_conformance.model.case import Case
@@ -496,11 +495,15 @@ def test_an_honest_client_passes(case_id: str) -> None:
     assert {requirement: verdict for requirement, verdict in told.items() if verdict[0] != "pass"} == {}
 
 
-@cache
-def tried_with(mutant: str) -> tuple[Tried, ...]:
-    """A mutant in every Case of the requirements it breaks."""
+def failures_with(mutant: str, cases: Collection[Case]) -> dict[str, tuple[str, ...]]:
+    """Case -> what is broken in it."""
+    return {case.id: failed_in(_trial(mutant).in_virtual_time(case)) for case in cases}
+
+
+def cases_of(mutant: str) -> list[Case]:
+    """Every Case of the requirements it breaks."""
     own = set(mutants()[mutant].breaks)
-    return tuple(_trial(mutant).in_virtual_time(case) for case in CASES.values() if own & set(case.requirements))
+    return [case for case in CASES.values() if own & set(case.requirements)]
 
 
 def _trial(mutant: str) -> ReferenceTrial:
@@ -517,14 +520,21 @@ def _kept() -> dict[str, kill_matrix.Kill]:
     return kill_matrix.kept()
 
 
+TRIED = 8
+"""Cases of a mutant in CI: one for each requirement that it breaks, and others."""
+
+
 @pytest.mark.parametrize("mutant", mutants())
 def test_a_mutant_fails_what_it_breaks_and_nothing_else(mutant: str) -> None:
-    failed = {tried.case.id: failed_in(tried) for tried in tried_with(mutant)}
-    broken, breaks = {one for some in failed.values() for one in some}, mutants()[mutant].breaks
+    kept, known, breaks = _kept()[mutant], cases_of(mutant), mutants()[mutant].breaks
+    # `python -m tests.exam.kill_matrix --anew` keeps what is so now.
+    assert (kept.breaks, set(kept.failed)) == (breaks, {case.id for case in known})
+    first = {cases[0] for cases in kill_matrix.killers(kept).values()}
+    failed = failures_with(mutant, few_cases(known, TRIED, first))
+    broken = {one for some in failed.values() for one in some}
     assert set(breaks) <= broken, f"it breaks {breaks}, and noticed was {failed}"
     assert broken - set(breaks) - ALSO.get(mutant, (frozenset(), ""))[0] == set()
-    # `python -m tests.exam.kill_matrix --anew` keeps what is so now.
-    assert _kept()[mutant] == kill_matrix.Kill(breaks, failed)
+    assert failed == {case: kept.failed[case] for case in failed}
 
 
 def test_no_admission_is_left_over() -> None:
@@ -546,16 +556,11 @@ def test_mutants_break_few_requirements() -> None:
     assert [name for name, requirements in broken.items() if len(requirements) > MOST_BROKEN] == []
 
 
-def _drawn() -> Sequence[Case]:
-    """All Cases at night, and otherwise one in five of them, others in each run."""
-    known = [*CASES.values()]
-    return known if NIGHTLY else random.Random(int(os.environ["ASSAY_FRESH"])).sample(known, len(known) // 5)
-
-
 @pytest.mark.parametrize("mutant", _in_all_cases())
 def test_a_mutant_breaks_few_requirements_in_all_cases_together(mutant: str) -> None:
     """A few in CI, and all of them at night: they take hours."""
-    broken = {one for case in _drawn() for one in failed_in(_trial(mutant).in_virtual_time(case))}
+    failed = failures_with(mutant, few_of(CASES.values(), len(CASES) // 5))
+    broken = {one for some in failed.values() for one in some}
     assert len(broken) <= MOST_BROKEN
 
 

@@ -144,13 +144,13 @@ def covering() -> tuple[Cell, ...]:
 
     An end that a clause of another chapter decides has Cases there.
     """
-    offered = [cell for cell in cells() if _is_ours(cell) and cell.answer not in _SLOW]
-    missing = {aspect for cell in offered for aspect in _aspects(cell)}
+    offered = {cell: _aspects(cell) for cell in cells() if _is_ours(cell) and cell.answer not in _SLOW}
+    missing = frozenset[tuple[str, ...]]().union(*offered.values())
     found: list[Cell] = []
     while missing:
-        best = max(offered, key=lambda cell: len(_aspects(cell) & missing))
+        best = max(offered, key=lambda cell: len(offered[cell] & missing))
         found.append(best)
-        missing -= _aspects(best)
+        missing -= offered[best]
     return tuple(found)
 
 
