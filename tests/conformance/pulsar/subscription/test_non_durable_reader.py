@@ -111,6 +111,28 @@ def test_reader_that_sought_begins_there() -> None:
     assert codes_of(trial(non_durable_reader, story.done())) == []
 
 
+def test_reader_that_sought_begins_there_whatever_was_still_sent_before_the_answer() -> None:
+    story = _read(0, EARLIEST)
+    story.up("SEEK", consumer_id=0, request_id=99)
+    story.message(1)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.down("SUCCESS", request_id=99)
+    story.subscribed(subscription="reader", durable=False, start_message_id=EARLIEST)
+    story.message(3)
+    assert codes_of(trial(non_durable_reader, story.done())) == []
+
+
+def test_reader_whose_answered_seek_was_followed_by_a_message_begins_where_it_asks_to() -> None:
+    story = _read(0, EARLIEST)
+    story.up("SEEK", consumer_id=0, request_id=99)
+    story.down("SUCCESS", request_id=99)
+    story.message(3)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.subscribed(subscription="reader", durable=False, start_message_id=EARLIEST)
+    story.message(3)
+    assert codes_of(trial(non_durable_reader, story.done())) == ["starts-elsewhere"]
+
+
 def test_reader_that_does_not_come_back_from_a_seek_leaves_its_subscription() -> None:
     story = _read(0, EARLIEST)
     story.up("SEEK", consumer_id=0, request_id=99)

@@ -1,14 +1,28 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import (
+    ConsumerSession,
+    Exercised,
+    Request,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+)
 from assay_conformance.pulsar.timeline.readers import FIRST, first_place, ids_may_start_over, is_reader
+
+_Place = tuple[str, str]
+"""Topic and subscription."""
 
 
 class _First(NamedTuple):
@@ -39,21 +53,37 @@ def _firsts(timeline: Timeline) -> Iterator[_First]:
     shrinking = timeline.non_persistent | {
         topic.name for topic in case.topology.topics if topic.message_ttl_s or topic.retention is not None
     }
-    served, moved, begun = set[str](), set[tuple[str, str]](), set[int]()
-    for frame in timeline.events.frames("MESSAGE", "SEEK"):
+    seeks, last, begun = _seeks(timeline), dict[_Place, Frame](), set[int]()
+    served = set[str]()
+    for frame in timeline.events.frames("MESSAGE"):
         session = timeline.consumer_sessions.of(frame)
-        if session is None:
+        if session is None or not frame.from_sender or not frame.ids:
             continue
         topic, place = session.topic, (session.topic, session.subscription)
-        if frame.command == "SEEK":
-            moved.add(place)
-        elif frame.from_sender and frame.ids:
-            begins = None if session.request.seq in begun or place in moved else _begins_at(session)
-            if begins is not None and base_topic(topic) not in shrinking:
-                yield _First(session, begins, frame, timeline.stored_on(topic), topic in served)
-            begun.add(session.request.seq)
-            moved.discard(place)
-            served.add(topic)
+        is_first = session.request.seq not in begun
+        moved = any(_is_between(seek, last.get(place), frame) for seek in seeks.get(place, ()))
+        begins = _begins_at(session) if is_first and not moved else None
+        if begins is not None and base_topic(topic) not in shrinking:
+            yield _First(session, begins, frame, timeline.stored_on(topic), topic in served)
+        begun.add(session.request.seq)
+        last[place] = frame
+        served.add(topic)
+
+
+def _seeks(timeline: Timeline) -> Mapping[_Place, Sequence[Request]]:
+    """Return the seeks of each subscription of each topic."""
+    found = defaultdict[_Place, list[Request]](list)
+    for seek in timeline.requests("SEEK"):
+        if (session := timeline.consumer_sessions.of(seek.frame)) is not None:
+            found[session.topic, session.subscription].append(seek)
+    return found
+
+
+def _is_between(seek: Request, last: Frame | None, frame: Frame) -> bool:
+    """Return whether it may have moved its subscription between two messages: until it is answered, what the broker
+    had read before may still leave."""
+    is_open = last is None or seek.answer is None or seek.answer.seq > last.seq
+    return is_open and seek.frame.seq < frame.seq
 
 
 def _begins_at(session: ConsumerSession) -> Position | None:
