@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.conformance.pulsar._letters import DELAY_MS, STORED, Letters
+from tests.conformance.pulsar._letters import DELAY_MS, STORED, Letters, sent_round_again
 from tests.conformance.pulsar._trials import codes_of
 from tests.conformance.pulsar.dead_letter._letters import refused_once_more_than_it_may_be, refused_twice
 
@@ -259,6 +259,19 @@ def test_message_that_is_refused_when_its_retry_letter_has_settled_it_is_not_bur
         story.complete(story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS}))
         story.acks()
     story.refuse()
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
+
+
+@pytest.mark.parametrize(("sent_round", "codes"), [(True, []), (False, ["not-acked"])])
+def test_dead_letter_of_a_copy_that_is_sent_round_is_not_that_of_its_original(
+    sent_round: bool, codes: list[str]
+) -> None:
+    """The original comes again, unseen, as its first letter had no receipt."""
+    story = sent_round_again()[0] if sent_round else Letters(retry_letters=True)
+    story.message(0, handle=STORED, redelivery_count=1)
+    story.producer_ready(producer_id=5, conn=0, topic=f"{story.full('t')}-s-DLQ", name="buries")
+    story.posts()
+    story.receipt(0, producer_id=5)
     assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == codes
 
 

@@ -4,6 +4,8 @@ what came in chunks apart from the rest."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import to_client
@@ -13,7 +15,7 @@ from assay_conformance.pulsar.checks.dead_letter._errands import Cause, Course, 
 from assay_conformance.pulsar.checks.dead_letter._walk import errands
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Says, Timeline, breach, known_owner, ms
 from assay_conformance.pulsar.timeline.courses import Called
-from assay_conformance.pulsar.timeline.letters import Kind
+from assay_conformance.pulsar.timeline.letters import Kind, Letter
 
 LETTER_ADDS_BYTES = 256
 """What a letter has on top of its message at most: where that was, in two properties."""
@@ -67,7 +69,9 @@ def _unseen(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
 
     Go and Rust clients do not hand them over.
     """
-    letters = [(one, one.origin) for one in timeline.letters.of(Kind.DEAD) if one.origin is not None]
+    sent_round = _SentRound(timeline)
+    dead = (one for one in timeline.letters.of(Kind.DEAD) if not sent_round.may_have_caused(one))
+    letters = [(one, one.origin) for one in dead if one.origin is not None]
     came: dict[Entry, list[tuple[Frame, Consumer, Entry]]] = {}
     for frame, _, consumer, entry in _intact(timeline) if letters else ():
         came.setdefault(timeline.letters.origin_of(entry), []).append((frame, consumer, entry))
@@ -79,6 +83,25 @@ def _unseen(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
         is_last = frame.redelivery_count == most.get(consumer.handle)
         if is_last and not _was_seen(timeline, frame, consumer, entry, letter.frame):
             yield Cause(frame, consumer, entry, frame.t_ns, is_new=True)
+
+
+class _SentRound:
+    """What the application asked to send round: what has been round as often as it may becomes a dead letter, too."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._asked, self._sent = defaultdict[Entry, list[int]](list), defaultdict[Entry, list[int]](list)
+        for one in timeline.letters.rounds:
+            self._asked[one.origin].append(one.call.seq)
+        for letter in timeline.letters.all if self._asked else ():
+            if letter.origin is not None and not letter.again:
+                self._sent[letter.origin].append(letter.frame.seq)
+
+    def may_have_caused(self, letter: Letter) -> bool:
+        """Return whether a message had been sent round more often than letters for it had left."""
+        if letter.origin is None or letter.origin not in self._asked:
+            return False
+        asked, sent = (bisect_left(known[letter.origin], letter.frame.seq) for known in (self._asked, self._sent))
+        return asked > sent
 
 
 def _was_seen(timeline: Timeline, came: Frame, consumer: Consumer, entry: Entry, until: Frame) -> bool:
